@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tests' side of the build. Every folder of test/ with a CMakeLists.txt is added; a test carries
+# the label of its folder, and finds the build through CORBEL_LIB_DIR and CORBEL_BIN_DIR.
+include(GoogleTest)
+find_package(Threads REQUIRED)
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+find_package(GTest REQUIRED)
+
+set(CORBEL_TEST_ENVIRONMENT
+    "CORBEL_LIB_DIR=${CMAKE_BINARY_DIR}/lib" "CORBEL_BIN_DIR=${CMAKE_BINARY_DIR}/bin"
+    "CORBEL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "CORBEL_BUILD_DIR=${CMAKE_BINARY_DIR}")
+
+# The folders whose tests need a process with its own malloc replaced, or an uninstrumented build.
+set(CORBEL_PROXY_TEST_FOLDERS proxy life programs cli packaging golden)
+
+# corbel_add_gtest(<name> LABEL <label> SOURCES <files> [LIBS <libraries>] [DEFINES ...]
+#                  [TIMEOUT <seconds>] [ENVIRONMENT <A=b> ...])
+# One GoogleTest program; each of its tests becomes a ctest of its own.
+function(corbel_add_gtest name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;DEFINES;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(
+    ${name} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                    "${PROJECT_BINARY_DIR}/generated")
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main Threads::Threads)
+  gtest_discover_tests(
+    ${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${arg_LABEL}."
+    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
+               ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+endfunction()
+
+# corbel_add_script_test(<name> LABEL <label> COMMAND <command> [args] [TIMEOUT <seconds>]
+#                        [ENVIRONMENT <A=b> ...]): a test that is a script or a plain program.
+# Exit code 77 means skipped.
+function(corbel_add_script_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "COMMAND;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  add_test(NAME "${name}" COMMAND ${arg_COMMAND})
+  set_tests_properties(
+    "${name}"
+    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
+               ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+endfunction()
+
+function(corbel_add_test_folders)
+  file(GLOB lists CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/*/CMakeLists.txt")
+  foreach(list IN LISTS lists)
+    get_filename_component(folder "${list}" DIRECTORY)
+    get_filename_component(name "${folder}" NAME)
+    if(NOT CORBEL_BUILD_PROXY AND name IN_LIST CORBEL_PROXY_TEST_FOLDERS)
+      continue()
+    endif()
+    add_subdirectory("${folder}" "${PROJECT_BINARY_DIR}/test/${name}")
+  endforeach()
+endfunction()

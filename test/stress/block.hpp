@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block under test and what every byte of it must hold: a pattern made from its address, its
+// size and a number of its own. Two blocks that overlap cannot both hold theirs, even when they
+// are of one size at one address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "random.hpp"
+
+namespace corbel::stress {
+
+struct Block {
+  unsigned char* address = nullptr;
+  std::size_t size = 0;       // bytes that hold the pattern
+  std::size_t requested = 0;  // bytes asked for
+  std::size_t alignment = 0;
+  std::size_t usable = 0;
+  std::uint64_t number = 0;
+};
+
+inline constexpr std::size_t kAllGood = SIZE_MAX;
+
+inline std::uint64_t pattern_key(const Block& block) {
+  return mix(std::uint64_t(reinterpret_cast<std::uintptr_t>(block.address)) ^
+             mix(block.size + (block.number << 40)));
+}
+
+// Writes the pattern to all bytes of the block.
+void fill(const Block& block);
+
+// The offset of the first byte that differs from the pattern among the first `size`, or kAllGood.
+std::size_t check(const Block& block, std::size_t size);
+
+// The same with `pattern` saying whose pattern it is and `address` where the bytes are now.
+std::size_t check_moved(const Block& pattern, const unsigned char* address, std::size_t size);
+
+// The offset of the first byte that is not zero, or kAllGood.
+std::size_t check_zero(const unsigned char* address, std::size_t size);
+
+}  // namespace corbel::stress

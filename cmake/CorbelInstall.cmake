@@ -1,2 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0
-# Install rules and package files.
+# Install rules: libraries, headers, the corbel command, and what find_package(Corbel),
+# find_package(TBB) and pkg-config read. Nothing installed holds an absolute path, so that a prefix
+# can be moved.
+include(CMakePackageConfigHelpers)
+
+# What the TBB headers of this version are compatible with.
+set(CORBEL_TBB_VERSION 2022.0.0)
+
+set(package_dir "${PROJECT_BINARY_DIR}/package")
+set(corbel_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Corbel")
+set(tbb_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TBB")
+
+foreach(target IN ITEMS corbelmalloc corbelmalloc_static corbelmalloc_proxy
+                        corbelmalloc_proxy_static)
+  if(TARGET ${target})
+    install(TARGETS ${target} EXPORT CorbelTargets)
+  endif()
+endforeach()
+foreach(target IN ITEMS tbbmalloc tbbmalloc_proxy)
+  if(TARGET ${target})
+    install(TARGETS ${target} EXPORT TBBTargets)
+  endif()
+endforeach()
+if(TARGET corbel)
+  install(TARGETS corbel)
+endif()
+
+foreach(folder IN ITEMS corbel tbb oneapi)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/include/${folder}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/${folder}"
+            DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
+endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+if(TARGET corbelmalloc)
+  install(EXPORT CorbelTargets NAMESPACE Corbel:: DESTINATION "${corbel_cmake_dir}")
+  configure_package_config_file(
+    "${PROJECT_SOURCE_DIR}/cmake/package/CorbelConfig.cmake.in" "${package_dir}/CorbelConfig.cmake"
+    INSTALL_DESTINATION "${corbel_cmake_dir}")
+  write_basic_package_version_file(
+    "${package_dir}/CorbelConfigVersion.cmake" VERSION ${PROJECT_VERSION}
+    COMPATIBILITY SameMinorVersion)
+  install(FILES "${package_dir}/CorbelConfig.cmake" "${package_dir}/CorbelConfigVersion.cmake"
+          DESTINATION "${corbel_cmake_dir}")
+endif()
+
+if(TARGET tbbmalloc)
+  install(EXPORT TBBTargets NAMESPACE TBB:: DESTINATION "${tbb_cmake_dir}")
+  configure_package_config_file(
+    "${PROJECT_SOURCE_DIR}/cmake/package/TBBConfig.cmake.in" "${package_dir}/TBBConfig.cmake"
+    INSTALL_DESTINATION "${tbb_cmake_dir}")
+  write_basic_package_version_file(
+    "${package_dir}/TBBConfigVersion.cmake" VERSION ${CORBEL_TBB_VERSION}
+    COMPATIBILITY AnyNewerVersion)
+  install(FILES "${package_dir}/TBBConfig.cmake" "${package_dir}/TBBConfigVersion.cmake"
+          DESTINATION "${tbb_cmake_dir}")
+endif()
+
+# corbel_pkg_config(<library> VERSION v DESCRIPTION text [REQUIRES module] [REPLACES_MALLOC])
+function(corbel_pkg_config library)
+  cmake_parse_arguments(arg "REPLACES_MALLOC" "VERSION;DESCRIPTION;REQUIRES" "" ${ARGN})
+  if(NOT TARGET ${library})
+    return()
+  endif()
+  file(RELATIVE_PATH pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+  set(pc_name "${library}")
+  set(pc_description "${arg_DESCRIPTION}")
+  set(pc_version "${arg_VERSION}")
+  set(pc_requires "${arg_REQUIRES}")
+  set(pc_libs "-l${library}")
+  if(arg_REPLACES_MALLOC)
+    # One word, because pkg-config sorts words: the library must stay even where the linker drops
+    # those (--as-needed, the default of some distributions) that the program calls nothing of.
+    set(pc_libs "-Wl,--undefined=malloc,--push-state,--no-as-needed,-l${library},--pop-state")
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/package/library.pc.in"
+                 "${package_dir}/${library}.pc" @ONLY)
+  install(FILES "${package_dir}/${library}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+corbel_pkg_config(corbelmalloc VERSION ${PROJECT_VERSION} DESCRIPTION "Scalable memory allocator")
+corbel_pkg_config(
+  corbelmalloc_proxy VERSION ${PROJECT_VERSION} REQUIRES corbelmalloc REPLACES_MALLOC
+  DESCRIPTION "Replaces malloc and operator new by Corbel's allocator")
+corbel_pkg_config(tbbmalloc VERSION ${CORBEL_TBB_VERSION}
+                  DESCRIPTION "Corbel's allocator under the names of oneTBB's")
+corbel_pkg_config(
+  tbbmalloc_proxy VERSION ${CORBEL_TBB_VERSION} REQUIRES tbbmalloc REPLACES_MALLOC
+  DESCRIPTION "Replaces malloc and operator new, under the names of oneTBB's")

@@ -83,3 +83,19 @@ function(corbel_public_includes target)
     ${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
+
+# Keeps the library in programs that call nothing of it themselves, wherever it stands on the
+# command line: a static one would be skipped, a shared one dropped by --as-needed (the default of
+# some distributions). <namespace> is that of the installed target.
+function(corbel_replaces_malloc target namespace)
+  target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    # One word, so that CMake neither splits it at a space of the path nor takes parts of it for
+    # duplicates of another library's.
+    set(built "--push-state,--no-as-needed,$<TARGET_FILE:${target}>,--pop-state")
+    set(installed "--push-state,--no-as-needed,$<TARGET_FILE:${namespace}${target}>,--pop-state")
+    target_link_options(${target} INTERFACE "$<BUILD_INTERFACE:LINKER:${built}>"
+                                            "$<INSTALL_INTERFACE:LINKER:${installed}>")
+  endif()
+endfunction()

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs a build to a prefix, moves the prefix (nothing in it may hold a path), and builds and
+# runs small projects against it: by find_package(Corbel), find_package(TBB), pkg-config and
+# FetchContent. Expects CORBEL_BUILD_DIR and CORBEL_SOURCE_DIR; CC, CXX, CMAKE may be set.
+set -euo pipefail
+
+: "${CORBEL_BUILD_DIR:?}" "${CORBEL_SOURCE_DIR:?}"
+CC=${CC:-gcc} CXX=${CXX:-g++} CMAKE=${CMAKE:-cmake}
+export CC CXX
+here="$CORBEL_SOURCE_DIR/test/packaging"
+work=$(mktemp -d "${TMPDIR:-/tmp}/corbel-packaging.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+prefix="$work/moved to"
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+# quiet <what> <command...>: shows the output only of what failed.
+quiet() {
+  local what=$1
+  shift
+  echo "-- $what"
+  "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$what"; }
+}
+
+configure_and_build() {  # <project> [cmake arguments]
+  local project=$1
+  shift
+  quiet "$project: configure" "$CMAKE" -G Ninja -S "$here/$project" -B "$work/$project" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
+  quiet "$project: build" "$CMAKE" --build "$work/$project" -j2
+}
+
+quiet "install" "$CMAKE" --install "$CORBEL_BUILD_DIR" --prefix "$work/first"
+mv "$work/first" "$prefix"
+if grep -rIl -e "$work/first" -e "$CORBEL_BUILD_DIR" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig; then
+  fail "these package files hold an absolute path"
+fi
+libdir=$(dirname "$(find "$prefix" -name 'libcorbelmalloc.so.1')")
+for file in lib{corbelmalloc,corbelmalloc_proxy}.{so,so.1,a} \
+  lib{tbbmalloc,tbbmalloc_proxy}.{so,so.2}; do
+  [[ -e "$libdir/$file" ]] || fail "$file is not installed"
+done
+for header in corbel/malloc.h tbb/scalable_allocator.h oneapi/tbb/scalable_allocator.h; do
+  [[ -e "$prefix/include/$header" ]] || fail "$header is not installed"
+done
+if [[ -x "$CORBEL_BUILD_DIR/bin/corbel" ]]; then
+  quiet "bin/corbel runs from the moved prefix" "$prefix/bin/corbel" run -- true
+fi
+
+# Must be among the libraries the program loads, although it calls nothing of it.
+needs_proxy() { readelf -d "$1" | grep -q "NEEDED.*$2" || fail "$1 does not load $2"; }
+
+configure_and_build cmake_corbel "-DCMAKE_PREFIX_PATH=$prefix"
+for program in api_shared api_static proxy_shared proxy_static; do
+  quiet "cmake_corbel: run $program" "$work/cmake_corbel/$program"
+done
+needs_proxy "$work/cmake_corbel/proxy_nothing" libcorbelmalloc_proxy.so.1
+
+configure_and_build cmake_tbb "-DCMAKE_PREFIX_PATH=$prefix"
+quiet "cmake_tbb: run api" "$work/cmake_tbb/api"
+quiet "cmake_tbb: run proxy" "$work/cmake_tbb/proxy"
+
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+flags() {  # pkg-config escapes the space of the prefix; eval reads it back
+  eval "words=($(pkg-config --cflags --libs "$1"))"
+}
+for library in corbelmalloc tbbmalloc; do
+  flags $library
+  quiet "pkg-config: build with $library" "$CC" "$here/src/use_api.c" -o "$work/api" "${words[@]}"
+  quiet "pkg-config: run" env LD_LIBRARY_PATH="$libdir" "$work/api"
+  flags ${library}_proxy
+  quiet "pkg-config: build with ${library}_proxy" \
+    "$CXX" "$here/src/use_proxy.cpp" -o "$work/proxy" "${words[@]}"
+  quiet "pkg-config: run" env LD_LIBRARY_PATH="$libdir" "$work/proxy"
+  quiet "pkg-config: build with ${library}_proxy before the source, --as-needed" \
+    "$CC" -Wl,--as-needed "${words[@]}" "$here/src/nothing.c" -o "$work/nothing"
+  needs_proxy "$work/nothing" "lib${library}_proxy"
+done
+
+configure_and_build fetch_content "-DCORBEL_SOURCE_DIR=$CORBEL_SOURCE_DIR"
+quiet "fetch_content: run api" "$work/fetch_content/api"
+quiet "fetch_content: run proxy" "$work/fetch_content/proxy"
+
+echo "packaging: everything builds and runs"

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what the built shared libraries ask of a system and show to it: the libraries they load,
+where they look for them, the version of glibc, their exported names.
+
+Usage: check_needed.py LIB_DIR (for instance build/release/lib).
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+LIBC = {"libc.so.6"}
+LOADER = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+NEWEST_GLIBC = (2, 35)  # Ubuntu 22.04's
+
+# Library -> what it must load, and what its exported names must look like.
+ALLOCATOR_NAMES = re.compile(
+    r"^(scalable_|corbel_|__TBB_|TBB_|_ZN?K?3rml|_ZNK?3rml|_ZNK?6corbel|_ZT[HW]?N6corbel|_ZN3tbb"
+    r"|(?:safer_)?scalable_|MallocInitialize|CORBEL_PRIVATE_|LIBCORBEL|CORBEL_)")
+LIBRARIES = {
+    "libcorbelmalloc.so.1": (LIBC, ALLOCATOR_NAMES),
+    "libcorbelmalloc_proxy.so.1": ({"libcorbelmalloc.so.1"}, None),
+    "libtbbmalloc.so.2": (LIBC, ALLOCATOR_NAMES),
+    "libtbbmalloc_proxy.so.2": ({"libtbbmalloc.so.2"}, None),
+}
+# A template of the standard library that got out would take the place of the program's own.
+FOREIGN_NAMES = re.compile(r"^(_ZNK?St|_ZNK?9__gnu_cxx|_ZSt|_ZTIS|_ZTSS|__cxa_|__gxx_|_Unwind_)")
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "-W", *map(str, arguments)], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def check_dynamic(text, must):
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
+    if not must <= needed:
+        yield f"does not load {', '.join(sorted(must - needed))}"
+    for extra in sorted(needed - must - LIBC - LOADER):
+        yield f"loads {extra}"
+    for kind, path in re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", text):
+        if kind == "RPATH" or path != "$ORIGIN":
+            yield f"has {kind} {path}"
+    if "TEXTREL" in text:
+        yield "has relocations in its code"
+
+
+def check_symbols(text, names):
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) < 8 or not fields[0].rstrip(":").isdigit():
+            continue
+        kind, bind, section, name = fields[3], fields[4], fields[6], fields[7]
+        plain = name.split("@")[0]
+        if section == "UND":
+            version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
+            if version and tuple(map(int, version.groups())) > NEWEST_GLIBC:
+                yield f"needs {name}, newer than glibc {NEWEST_GLIBC[0]}.{NEWEST_GLIBC[1]}"
+            elif FOREIGN_NAMES.match(plain) and bind != "WEAK":
+                yield f"needs {plain} of the C++ run-time library"
+        elif section == "ABS" or bind == "LOCAL":
+            continue
+        elif FOREIGN_NAMES.match(plain) or (names and not names.match(plain)):
+            yield f"exports {plain} ({kind})"
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__)
+        return 2
+    folder, problems, count = pathlib.Path(sys.argv[1]), 0, 0
+    for name, (must, names) in LIBRARIES.items():
+        if not (folder / name).exists():
+            print(f"{name}: not built")
+            problems += 1
+            continue
+        count += 1
+        found = [*check_dynamic(readelf("-d", folder / name), must),
+                 *check_symbols(readelf("--dyn-syms", folder / name), names)]
+        if re.search(r"GNU_STACK.*E", re.sub(r"0x\w+", "", readelf("-l", folder / name))):
+            found.append("asks for an executable stack")
+        for what in found:
+            print(f"{name}: {what}")
+        problems += len(found)
+    print(f"check_needed: {count} libraries, {problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of the sources that a formatter cannot: the licence line, the length of files,
+explicit memory orders, and that the TBB headers stay forwards.
+
+Usage: check_style.py [ROOT], or check_style.py --self-test.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+CODE = {".h", ".hpp", ".cpp", ".c"}
+SOURCES = CODE | {".py", ".sh", ".cmake", ".S", ".tcl"}
+SOURCE_NAMES = {"dev", "run", "CMakeLists.txt"}
+LONGEST = 600
+LONGEST_FORWARD = 20
+
+ATOMIC_CALL = re.compile(
+    r"[.>]\s*(load|store|exchange|fetch_(?:add|sub|and|or|xor)|compare_exchange_(?:weak|strong)"
+    r"|test_and_set)\s*\("
+)
+ATOMIC_DECLARATION = re.compile(r"\bstd::atomic(?:<[^;=]*?>|_\w+)\s+(\w+)\s*(?:[;{=\[]|$)")
+
+
+def arguments(text, start):
+    """The text between the parenthesis before `start` and its partner."""
+    depth = 1
+    for end in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    return text[start:]
+
+
+def without_comments(text):
+    """The same text, comments and strings blanked, so that line numbers stay."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_atomics(text):
+    """Yields (line, what) for each operation on an atomic that leaves its order to the default."""
+    code = without_comments(text)
+    for match in ATOMIC_CALL.finditer(code):
+        given = arguments(code, match.end())
+        # An order may also come through a parameter called `order`, as in a policy.
+        if "memory_order" not in given and not re.search(r"\border\b|\bk\w*Order\b", given):
+            if match.group(1) in ("load", "test_and_set") and given.strip():
+                continue  # a function of the same name with arguments of its own
+            yield code.count("\n", 0, match.start()) + 1, f"{match.group(1)} without a memory order"
+    for name in set(ATOMIC_DECLARATION.findall(code)):
+        hidden = re.compile(rf"(?:\+\+|--)\s*(?:\w+(?:\.|->))*{name}\b|\b{name}\s*(?:\+\+|--|[-+|&^]=)"
+                            rf"|(?:\.|->|[;{{}})]\s|^)\s*{name}\s*=(?!=)", re.M)
+        for match in hidden.finditer(code):
+            yield (code.count("\n", 0, match.start() + 1) + 1,
+                   f"operator on the atomic {name}: its order is not written")
+
+
+def first_lines_hold_licence(text):
+    lines = text.split("\n", 2)[:2]
+    if not lines[0].startswith("#!"):
+        lines = lines[:1]
+    return any(SPDX in line for line in lines)
+
+
+def length_of_forward(text):
+    return sum(1 for line in without_comments(text).splitlines() if line.strip())
+
+
+def check_text(path, text):
+    problems = []
+    if not first_lines_hold_licence(text):
+        problems.append(f"{path}:1: the first line is not '{SPDX}'")
+    lines = text.count("\n")
+    if lines > LONGEST:
+        problems.append(f"{path}: {lines} lines; split it (over {LONGEST} needs a reason)")
+    if path.parts[0] in ("src", "include") and path.suffix in CODE:
+        problems += [f"{path}:{line}: {what}" for line, what in check_atomics(text)]
+    if path.parts[:2] == ("include", "tbb") or path.parts[:2] == ("include", "oneapi"):
+        length = length_of_forward(text)
+        if length > LONGEST_FORWARD and path.suffix in CODE:
+            problems.append(f"{path}: {length} lines of code in a forwarding header "
+                            f"(at most {LONGEST_FORWARD}); the code belongs to include/corbel")
+    return problems
+
+
+def files_of(root):
+    """What git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
+        capture_output=True, text=True, check=True).stdout.splitlines()
+    for name in sorted(set(listed)):
+        path = pathlib.Path(name)
+        if path.suffix in SOURCES or path.name in SOURCE_NAMES:
+            if (root / path).is_file():
+                yield path
+
+
+def self_test():
+    cases = [
+        ("src/a/a.cpp", "int a;\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nint a;\n", False),
+        ("dev", f"#!/usr/bin/env bash\n# {SPDX}\n", False),
+        ("dev", "#!/usr/bin/env bash\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\n" + "int a;\n" * 600, True),
+        ("src/a/a.cpp", f"// {SPDX}\nint f() {{ return x.load(); }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nint f() {{ return x.load(std::memory_order_relaxed); }}\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x.store(g(1),\n   std::memory_order_release); }}\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x->store(g(1)); }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ while (!x.compare_exchange_weak(a, b)) {{}} }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x.exchange(1, order); }}\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\nstd::atomic<int> n{{0}};\nvoid f() {{ ++n; }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nstd::atomic<int> n;\nvoid f() {{ n = 3; }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\n// x.load() here is only talk\n", False),
+        ("include/tbb/a.h", f"// {SPDX}\n" + "int a;\n" * 21, True),
+        ("include/tbb/a.h", f"// {SPDX}\n" + "// talk\n" * 21, False),
+    ]
+    wrong = 0
+    for name, text, expected in cases:
+        found = bool(check_text(pathlib.Path(name), text))
+        if found != expected:
+            wrong += 1
+            print(f"self-test: {name}: {text!r}: {'found' if found else 'not found'}")
+    print(f"check_style self-test: {len(cases) - wrong} of {len(cases)} cases right")
+    return 1 if wrong else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    problems, count = [], 0
+    for path in files_of(root):
+        count += 1
+        problems += check_text(path, (root / path).read_text(errors="replace"))
+    for problem in problems:
+        print(problem)
+    print(f"check_style: {count} files, {len(problems)} problems")
+    return 1 if problems or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// malloc at both ends of a process: in preinit functions, constructors and static objects before
+// main; in exit handlers, static destructors and destructor functions after it.
+
+#include <string>
+#include <vector>
+
+#include "life.hpp"
+
+extern "C" int early_answer();
+extern "C" unsigned char* block_from_constructor();
+
+namespace {
+
+unsigned char* from_preinit = nullptr;
+unsigned char* from_constructor = nullptr;
+int stages_after_main = 0;
+
+// Runs before the constructors of all libraries.
+void preinit() {
+  from_preinit = life::make_block(5000);
+  life::use_malloc(2);
+}
+__attribute__((section(".preinit_array"), used)) void (*preinit_entry)() = preinit;
+
+__attribute__((constructor(101))) void construct() {
+  from_constructor = life::make_block(700);
+  life::use_malloc(2);
+}
+
+// The last code of the program itself: exit handlers and static objects are gone.
+__attribute__((destructor(101))) void destruct() {
+  CHECK(stages_after_main == 3);
+  life::free_block(from_constructor, 700);
+  life::use_malloc(2);
+}
+
+struct StaticObject {
+  StaticObject() : words(100, "a word too long for the small string optimisation of the library") {}
+  ~StaticObject() {
+    CHECK(words.size() == 100);
+    words.resize(1000);
+    ++stages_after_main;
+  }
+  std::vector<std::string> words;
+};
+StaticObject static_object;
+
+void exit_handler() {
+  life::use_malloc(2);
+  life::free_block(from_preinit, 5000);
+  ++stages_after_main;
+  // Registered while exiting, called next.
+  std::atexit([] {
+    life::use_malloc(2);
+    ++stages_after_main;
+  });
+}
+
+}  // namespace
+
+int main() {
+  life::check_replacement();
+  CHECK(early_answer() == 42);
+  CHECK(block_from_constructor() != nullptr && block_from_constructor()[2999] == (3000 & 0xff));
+  CHECK(from_preinit[4999] == (5000 & 0xff));
+  CHECK(from_constructor[699] == (700 & 0xff));
+  std::atexit(exit_handler);
+  return life::passed("before main and after exit");
+}

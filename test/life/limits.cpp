@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A resource limit reached: malloc gives NULL and ENOMEM, new throws bad_alloc after it has called
+// the new-handler, and when blocks are freed all is usable again.
+// Usage: limits as|data MEBIBYTES BLOCKSIZE
+#include <sys/resource.h>
+
+#include <new>
+#include <string>
+
+#include "life.hpp"
+
+namespace {
+
+// A list through the blocks themselves: at the limit there is no memory for a list of them.
+struct Node {
+  Node* next;
+};
+
+// Blocks until there are no more; the count of them.
+std::size_t exhaust(Node*& list, std::size_t size) {
+  std::size_t count = 0;
+  for (;;) {
+    errno = 0;
+    auto* node = static_cast<Node*>(std::malloc(size));
+    if (node == nullptr) {
+      CHECK(errno == ENOMEM);
+      return count;
+    }
+    CHECK(count * size < (std::size_t{1} << 40));
+    std::memset(static_cast<void*>(node), 0x11, size);
+    node->next = list;
+    list = node;
+    ++count;
+  }
+}
+
+void release(Node*& list, std::size_t count) {
+  for (; count > 0 && list != nullptr; --count) {
+    Node* next = list->next;
+    std::free(list);
+    list = next;
+  }
+}
+
+int handler_calls = 0;
+
+void new_handler() {
+  ++handler_calls;
+  if (handler_calls % 3 == 0) std::set_new_handler(nullptr);
+}
+
+void check_new(std::size_t size) {
+  handler_calls = 0;
+  std::set_new_handler(new_handler);
+  bool thrown = false;
+  try {
+    // More than what is left, whatever small blocks are still in reserve.
+    void* volatile block = ::operator new(size * 64 + (64U << 20));
+    ::operator delete(block);
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  CHECK(thrown);
+  CHECK(handler_calls == 3);
+  void* volatile none = ::operator new(size * 64 + (64U << 20), std::nothrow);
+  CHECK(none == nullptr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  life::give_up_after(200);
+  life::check_replacement();
+  CHECK(argc == 4);
+  const bool data = std::string(argv[1]) == "data";
+  const rlim_t bytes = std::strtoull(argv[2], nullptr, 10) << 20;
+  const std::size_t size = std::strtoull(argv[3], nullptr, 10);
+  const rlimit limit = {bytes, bytes};
+  CHECK(setrlimit(data ? RLIMIT_DATA : RLIMIT_AS, &limit) == 0);
+
+  Node* list = nullptr;
+  std::size_t first = 0;
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t count = exhaust(list, size);
+    std::printf("round %d: %zu blocks of %zu, %zu MiB of %s\n", round, count, size,
+                (count * size) >> 20, argv[2]);
+    // Most of what the limit leaves is served, in every round as in the first.
+    CHECK(count * size > bytes / 2);
+    if (round == 0) first = count;
+    CHECK(count >= first - first / 20);
+    check_new(size);
+    // Refused with the old block kept, at the limit as well.
+    auto* kept = reinterpret_cast<unsigned char*>(list);
+    errno = 0;
+    CHECK(std::realloc(kept, bytes) == nullptr && errno == ENOMEM);
+    CHECK(kept[size - 1] == 0x11);
+    CHECK(std::calloc(bytes / 16, 16) == nullptr);
+    // Half is freed: other sizes must find room there, whole program parts must work.
+    release(list, count / 2);
+    const std::string text(1000, 'x');
+    CHECK((text + text).size() == 2000);
+    life::use_malloc(5);
+    release(list, count);
+    CHECK(list == nullptr);
+    // One block as large as half of what there was.
+    void* large = std::malloc(first * size / 2);
+    CHECK(large != nullptr);
+    std::free(large);
+  }
+  return life::passed("limits");
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ten thousand short threads: what a finished thread held is used by the next, so that the
+// resident memory after ten thousand is that after one thousand.
+#include <thread>
+#include <vector>
+
+#include "life.hpp"
+
+namespace {
+
+unsigned char* handed_over[8];
+
+void run_threads(int count) {
+  for (int i = 0; i < count; i += 8) {
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 8; ++k) {
+      threads.emplace_back([k] {
+        // What the last thread of this number left behind, freed by this one.
+        if (handed_over[k] != nullptr) life::free_block(handed_over[k], 2048);
+        handed_over[k] = life::make_block(2048);
+        life::use_malloc(1);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+}  // namespace
+
+int main() {
+  life::give_up_after(300);
+  life::check_replacement();
+  run_threads(1000);
+  const std::size_t after_1000 = life::status_kib("VmRSS");
+  const std::size_t virtual_after_1000 = life::status_kib("VmSize");
+  run_threads(9000);
+  const std::size_t after_10000 = life::status_kib("VmRSS");
+  const std::size_t virtual_after_10000 = life::status_kib("VmSize");
+  std::printf("RSS %zu KiB after 1,000 threads, %zu KiB after 10,000; virtual %zu and %zu KiB\n",
+              after_1000, after_10000, virtual_after_1000, virtual_after_10000);
+  CHECK(after_10000 < after_1000 + after_1000 / 10 + 512);
+  CHECK(virtual_after_10000 < virtual_after_1000 + 4096);
+  return life::passed("short threads");
+}

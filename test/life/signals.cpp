@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A signal handler that lands anywhere, inside malloc too, and touches memory that the program
+// holds. It allocates nothing: that is forbidden. System calls of the allocator are interrupted.
+#include <sys/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "life.hpp"
+
+namespace {
+
+constexpr std::size_t kBlocks = 512;
+constexpr std::size_t kSize = 200;
+std::atomic<unsigned char*> blocks[kBlocks];
+std::atomic<unsigned> signals{0};
+
+void handler(int) {
+  const int saved = errno;
+  // relaxed: a count
+  const unsigned n = signals.fetch_add(1, std::memory_order_relaxed);
+  for (unsigned i = 0; i < 8; ++i) {
+    unsigned char* block = blocks[(n * 8 + i) % kBlocks].load(std::memory_order_acquire);
+    if (block == nullptr) continue;
+    CHECK(block[0] == (kSize & 0xff));
+    std::memset(block, int(kSize & 0xff), kSize);
+  }
+  errno = saved;
+}
+
+}  // namespace
+
+int main() {
+  life::give_up_after(120);
+  life::check_replacement();
+  for (auto& block : blocks) {
+    block.store(life::make_block(kSize), std::memory_order_release);
+  }
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  CHECK(sigaction(SIGVTALRM, &action, nullptr) == 0);
+  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
+  itimerval timer = {{0, 100}, {0, 100}};
+  CHECK(setitimer(ITIMER_VIRTUAL, &timer, nullptr) == 0);
+
+  std::atomic<bool> stop{false};
+  const pid_t self = getpid();
+  // The timer alone is as coarse as the kernel's tick.
+  std::thread sender([&] {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGVTALRM);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
+      kill(self, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  });
+  std::vector<std::thread> threads;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (std::chrono::steady_clock::now() < end) life::use_malloc(5);
+    });
+  }
+  while (std::chrono::steady_clock::now() < end) life::use_malloc(5);
+  for (std::thread& thread : threads) thread.join();
+  stop.store(true, std::memory_order_relaxed);  // relaxed: only ends the loop
+  sender.join();
+  timer = {};
+  CHECK(setitimer(ITIMER_VIRTUAL, &timer, nullptr) == 0);
+  const unsigned count = signals.load(std::memory_order_relaxed);
+  std::printf("%u signals\n", count);
+  CHECK(count > 1000);
+  for (auto& block : blocks) {
+    life::free_block(block.load(std::memory_order_acquire), kSize);
+  }
+  return life::passed("signals");
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The C interface of Corbel's allocator, for C99 and C++11 upwards: the scalable_* functions with
+ * the names, types and numbers of the TBB allocator, so that code written for either is compiled
+ * and linked with the other unchanged. Link with -lcorbelmalloc (or with the drop-in -ltbbmalloc).
+ *
+ * All functions may be called from any thread at any time in the life of a process: before main,
+ * in exit handlers, in the child of a fork. A block may be freed by a thread other than the one
+ * that allocated it. Blocks of every function here are freed by scalable_free or
+ * scalable_aligned_free alike, and measured by scalable_msize. None of the functions throws.
+ * Sizes and alignments are in bytes.
+ */
+#ifndef CORBEL_MALLOC_H
+#define CORBEL_MALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define CORBEL_API __attribute__((visibility("default")))
+/* An attribute, and not noexcept: programs that declare these functions themselves, as older TBB
+ * headers did, would otherwise no longer compile. */
+#define CORBEL_NOTHROW __attribute__((nothrow))
+#else
+#define CORBEL_API
+#define CORBEL_NOTHROW
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that runs, "major.minor.patch"; a constant string. It may differ from
+ * the version of the headers a program was compiled with. */
+CORBEL_API const char* corbel_version(void) CORBEL_NOTHROW;
+
+/* As malloc (C11 7.22.3.4): a block of at least `size` bytes, aligned to 16, or to 8 where
+ * size <= 8. Size 0 gives a unique block. NULL with errno ENOMEM when memory is exhausted or
+ * size > PTRDIFF_MAX. */
+CORBEL_API void* scalable_malloc(size_t size) CORBEL_NOTHROW;
+
+/* As free (C11 7.22.3.3): frees a block of any function of this header. NULL is ignored. errno is
+ * kept as it was. */
+CORBEL_API void scalable_free(void* ptr) CORBEL_NOTHROW;
+
+/* As realloc (C11 7.22.3.5): gives a block of at least `size` bytes with the old contents up to the
+ * smaller of the two sizes; the old block is freed if the block had to move. (NULL, n) allocates;
+ * (ptr, 0) frees and returns NULL. NULL with errno ENOMEM on failure, the old block untouched. Only
+ * 16-byte alignment is kept; see scalable_aligned_realloc. */
+CORBEL_API void* scalable_realloc(void* ptr, size_t size) CORBEL_NOTHROW;
+
+/* As calloc (C11 7.22.3.2): `nobj * size` bytes, all zero. NULL with errno ENOMEM when the product
+ * overflows or memory is exhausted. */
+CORBEL_API void* scalable_calloc(size_t nobj, size_t size) CORBEL_NOTHROW;
+
+/* As posix_memalign (POSIX.1-2017): stores in `*memptr` a block of `size` bytes aligned to
+ * `alignment` and returns 0. EINVAL when `alignment` is not a power of two or is smaller than
+ * sizeof(void*); ENOMEM when memory is exhausted. On error `*memptr` is untouched. Size 0 gives a
+ * unique block. */
+CORBEL_API int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) CORBEL_NOTHROW;
+
+/* As _aligned_malloc of the Microsoft C run-time: a block aligned to `alignment`, any power of two.
+ * NULL with errno EINVAL when `alignment` is not a power of two or `size` is 0; NULL with ENOMEM
+ * when memory is exhausted. */
+CORBEL_API void* scalable_aligned_malloc(size_t size, size_t alignment) CORBEL_NOTHROW;
+
+/* As _aligned_realloc of the Microsoft C run-time: scalable_realloc whose result is aligned to
+ * `alignment`, any power of two. The block may come from any function of this header. NULL with
+ * errno EINVAL when `alignment` is not a power of two (the old block untouched). (NULL, n)
+ * allocates; (ptr, 0) frees and returns NULL. NULL with ENOMEM on failure, the old block
+ * untouched. */
+CORBEL_API void* scalable_aligned_realloc(void* ptr, size_t size, size_t alignment) CORBEL_NOTHROW;
+
+/* As _aligned_free of the Microsoft C run-time; the same as scalable_free. */
+CORBEL_API void scalable_aligned_free(void* ptr) CORBEL_NOTHROW;
+
+/* As malloc_usable_size of glibc: the bytes the program may use in a block, at least the size it
+ * asked for. 0 for NULL and for a pointer that is not a block of this allocator. */
+CORBEL_API size_t scalable_msize(void* ptr) CORBEL_NOTHROW;
+
+/* Results of scalable_allocation_mode and scalable_allocation_command. */
+typedef enum {
+  TBBMALLOC_OK = 0,            /* done */
+  TBBMALLOC_INVALID_PARAM = 1, /* unknown mode or command, or a value out of its range */
+  TBBMALLOC_UNSUPPORTED = 2,   /* known, but not available on this system */
+  TBBMALLOC_NO_MEMORY = 3,     /* not enough memory to carry it out */
+  TBBMALLOC_NO_EFFECT = 4      /* carried out, and nothing changed */
+} ScalableAllocationResult;
+
+/* Modes for scalable_allocation_mode. */
+typedef enum {
+  /* Value 1: ask the operating system for huge pages, 0: do not. Overrides the environment variable
+   * TBB_MALLOC_USE_HUGE_PAGES. */
+  TBBMALLOC_USE_HUGE_PAGES = 0,
+  USE_HUGE_PAGES = TBBMALLOC_USE_HUGE_PAGES, /* the old name, kept for old programs */
+  /* Value: bytes. While more memory than this is in use, freed memory is given back to the
+   * operating system instead of being kept for reuse. Requests are never refused because of it.
+   * 0 removes the limit. */
+  TBBMALLOC_SET_SOFT_HEAP_LIMIT = 1,
+  /* Value: bytes. Blocks of this size and above count as huge: their memory is kept for reuse
+   * through ordinary clean-up and goes back only by scalable_allocation_command or when the soft
+   * limit asks for it. Overrides the environment variable TBB_MALLOC_SET_HUGE_SIZE_THRESHOLD. */
+  TBBMALLOC_SET_HUGE_SIZE_THRESHOLD = 2
+} AllocationModeParam;
+
+/* Sets a mode (an AllocationModeParam) for the whole process. Returns a ScalableAllocationResult:
+ * TBBMALLOC_OK; TBBMALLOC_INVALID_PARAM for an unknown mode or a value out of range;
+ * TBBMALLOC_NO_EFFECT when the system has no huge pages to use. */
+CORBEL_API int scalable_allocation_mode(int param, intptr_t value) CORBEL_NOTHROW;
+
+/* Commands for scalable_allocation_command. */
+typedef enum {
+  TBBMALLOC_CLEAN_ALL_BUFFERS = 0,   /* give back the free memory kept for all threads */
+  TBBMALLOC_CLEAN_THREAD_BUFFERS = 1 /* give back what is kept for the calling thread */
+} ScalableAllocationCmd;
+
+/* Carries out a command (a ScalableAllocationCmd); `param` is reserved and must be NULL. Returns a
+ * ScalableAllocationResult: TBBMALLOC_OK when memory was freed; TBBMALLOC_NO_EFFECT when there was
+ * none to free; TBBMALLOC_INVALID_PARAM for an unknown command or a non-null `param`. */
+CORBEL_API int scalable_allocation_command(int cmd, void* param) CORBEL_NOTHROW;
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+#include "raw_pool.hpp" /* rml::pool_*, which TBB declares in the same header */
+#endif
+
+#endif /* CORBEL_MALLOC_H */

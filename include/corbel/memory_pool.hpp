@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools: allocators of their own over memory that the program chooses, which free everything at
+// once. memory_pool grows over an allocator, fixed_pool lives in one buffer; memory_pool_allocator
+// lets containers use either. C++11 upwards.
+#ifndef CORBEL_MEMORY_POOL_HPP
+#define CORBEL_MEMORY_POOL_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/allocate.hpp>
+#include <corbel/raw_pool.hpp>
+
+namespace corbel {
+
+// What memory_pool and fixed_pool share. malloc, free and realloc may be called from several
+// threads at once; recycle and the destructor need the pool to themselves. Blocks are aligned to
+// 16, or to 8 where their size is <= 8.
+class pool_base {
+ public:
+  pool_base(const pool_base&) = delete;
+  pool_base& operator=(const pool_base&) = delete;
+
+  // Frees all blocks of the pool at once and keeps its memory for new ones.
+  void recycle() { rml::pool_reset(my_pool); }
+
+  // A block of `size` bytes; size 0 gives a unique block. nullptr when the pool cannot get memory.
+  void* malloc(std::size_t size) { return rml::pool_malloc(my_pool, size); }
+
+  // Frees a block of this pool. nullptr is ignored.
+  void free(void* ptr) { rml::pool_free(my_pool, ptr); }
+
+  // As realloc: (nullptr, n) allocates; (ptr, 0) frees and returns nullptr; nullptr on failure with
+  // the old block untouched.
+  void* realloc(void* ptr, std::size_t size) { return rml::pool_realloc(my_pool, ptr, size); }
+
+ protected:
+  pool_base() noexcept : my_pool(nullptr) {}
+  ~pool_base() = default;
+
+  void create(const rml::MemPoolPolicy& policy) {
+    const rml::MemPoolError error =
+        rml::pool_create_v1(reinterpret_cast<std::intptr_t>(this), &policy, &my_pool);
+    if (error == rml::POOL_OK) return;
+    if (error == rml::NO_MEMORY) detail::raise(std::bad_alloc());
+    if (error == rml::INVALID_POLICY) {
+      detail::raise(std::invalid_argument("corbel: invalid memory pool policy"));
+    }
+    detail::raise(std::runtime_error("corbel: cannot create the memory pool"));
+  }
+  void destroy() { rml::pool_destroy(my_pool); }
+
+  rml::MemoryPool* my_pool;
+};
+
+// A pool that takes its raw memory from `Alloc`, an allocator of any value type, in multiples of
+// sizeof(Alloc::value_type), and gives it back as it becomes free.
+template <typename Alloc>
+class memory_pool : public pool_base {
+  using Traits = std::allocator_traits<Alloc>;
+  using Unit = typename Traits::value_type;
+
+ public:
+  // Takes no memory from the allocator yet. Throws bad_alloc when the pool's own tables cannot be
+  // allocated, invalid_argument or runtime_error when the library refuses the pool.
+  explicit memory_pool(const Alloc& src = Alloc()) : my_alloc(src) {
+    create(rml::MemPoolPolicy(take, give, sizeof(Unit)));
+  }
+
+  // Gives all memory back to the allocator; every block becomes invalid.
+  ~memory_pool() { destroy(); }
+
+ private:
+  static void* take(std::intptr_t id, std::size_t& bytes) {
+    memory_pool& self = *reinterpret_cast<memory_pool*>(id);
+#if CORBEL_EXCEPTIONS
+    try {
+      return self.my_alloc.allocate(bytes / sizeof(Unit));
+    } catch (...) {
+      return nullptr;  // the pool answers nullptr in its turn
+    }
+#else
+    return self.my_alloc.allocate(bytes / sizeof(Unit));
+#endif
+  }
+  static int give(std::intptr_t id, void* raw, std::size_t bytes) {
+    memory_pool& self = *reinterpret_cast<memory_pool*>(id);
+    self.my_alloc.deallocate(static_cast<Unit*>(raw), bytes / sizeof(Unit));
+    return 0;
+  }
+
+  Alloc my_alloc;
+};
+
+// A pool inside one buffer of the program's, which it never leaves.
+class fixed_pool : public pool_base {
+ public:
+  // Manages the `size` bytes at `buffer`, which must outlive the pool. Throws invalid_argument when
+  // the buffer is nullptr or the size 0, bad_alloc when the pool's own tables cannot be allocated.
+  fixed_pool(void* buffer, std::size_t size) : my_buffer(buffer), my_size(size) {
+    if (buffer == nullptr || size == 0) {
+      detail::raise(std::invalid_argument("corbel: fixed_pool needs a buffer"));
+    }
+    create(rml::MemPoolPolicy(take, nullptr, size, true));
+  }
+
+  ~fixed_pool() { destroy(); }
+
+ private:
+  static void* take(std::intptr_t id, std::size_t& bytes) {
+    fixed_pool& self = *reinterpret_cast<fixed_pool*>(id);
+    bytes = self.my_size;
+    return self.my_buffer;
+  }
+
+  void* my_buffer;
+  std::size_t my_size;
+};
+
+// An allocator for containers that takes its memory from a pool, which must outlive it. Equal when
+// the pool is the same.
+template <typename T, typename P = pool_base>
+class memory_pool_allocator {
+ public:
+  using value_type = T;
+  using pointer = T*;
+  using const_pointer = const T*;
+  using reference = T&;
+  using const_reference = const T&;
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  template <typename U>
+  struct rebind {
+    using other = memory_pool_allocator<U, P>;
+  };
+
+  explicit memory_pool_allocator(P& pool) noexcept : my_pool(&pool) {}
+  memory_pool_allocator(const memory_pool_allocator& src) noexcept = default;
+  memory_pool_allocator& operator=(const memory_pool_allocator& src) noexcept = default;
+  template <typename U>
+  memory_pool_allocator(const memory_pool_allocator<U, P>& src) noexcept : my_pool(src.my_pool) {}
+
+  pointer address(reference x) const { return &x; }
+  const_pointer address(const_reference x) const { return &x; }
+
+  // Memory for n objects, not constructed. Throws bad_alloc when the pool cannot get memory; the
+  // new-handler is not asked, since it knows nothing of the pool.
+  pointer allocate(size_type n, const void* = nullptr) {
+    void* block = n > max_size() ? nullptr : my_pool->malloc(n * sizeof(T));
+    if (block == nullptr) detail::raise(std::bad_alloc());
+    return static_cast<pointer>(block);
+  }
+  // Gives the memory back to the pool.
+  void deallocate(pointer p, size_type) { my_pool->free(p); }
+  size_type max_size() const noexcept { return detail::max_count<T>(); }
+
+  template <typename U, typename... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  template <typename U>
+  void destroy(U* p) {
+    p->~U();
+  }
+
+ protected:
+  using pool_type = P;
+  template <typename U, typename R>
+  friend class memory_pool_allocator;
+  template <typename V, typename U, typename R>
+  friend bool operator==(const memory_pool_allocator<V, R>&, const memory_pool_allocator<U, R>&);
+
+  P* my_pool;
+};
+
+// The allocator that no object type is bound to yet: only to be rebound.
+template <typename P>
+class memory_pool_allocator<void, P> {
+ public:
+  using value_type = void;
+  using pointer = void*;
+  using const_pointer = const void*;
+  template <typename U>
+  struct rebind {
+    using other = memory_pool_allocator<U, P>;
+  };
+
+  explicit memory_pool_allocator(P& pool) noexcept : my_pool(&pool) {}
+  template <typename U>
+  memory_pool_allocator(const memory_pool_allocator<U, P>& src) noexcept : my_pool(src.my_pool) {}
+
+ protected:
+  using pool_type = P;
+  template <typename U, typename R>
+  friend class memory_pool_allocator;
+  template <typename V, typename U, typename R>
+  friend bool operator==(const memory_pool_allocator<V, R>&, const memory_pool_allocator<U, R>&);
+
+  P* my_pool;
+};
+
+template <typename T, typename U, typename P>
+inline bool operator==(const memory_pool_allocator<T, P>& a,
+                       const memory_pool_allocator<U, P>& b) {
+  return a.my_pool == b.my_pool;
+}
+template <typename T, typename U, typename P>
+inline bool operator!=(const memory_pool_allocator<T, P>& a,
+                       const memory_pool_allocator<U, P>& b) {
+  return !(a == b);
+}
+
+}  // namespace corbel
+
+#endif  // CORBEL_MEMORY_POOL_HPP

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two spellings of the TBB namespace, and whether exceptions are on.
+#pragma once
+
+#include <oneapi/tbb/version.h>
+
+#ifndef TBB_USE_EXCEPTIONS
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define TBB_USE_EXCEPTIONS 1
+#else
+#define TBB_USE_EXCEPTIONS 0
+#endif
+#endif
+
+namespace tbb {}
+namespace oneapi {
+namespace tbb = ::tbb;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory pools; TBB_PREVIEW_MEMORY_POOL is accepted and not needed.
+#pragma once
+
+#include <corbel/memory_pool.hpp>
+#include <oneapi/tbb/detail/_namespace.h>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::fixed_pool;
+using corbel::memory_pool;
+using corbel::memory_pool_allocator;
+}
+}

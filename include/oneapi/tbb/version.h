@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+   The version of the TBB API that these headers follow, as far as they reach. */
+#pragma once
+
+#define TBB_VERSION_MAJOR 2022
+#define TBB_VERSION_MINOR 0
+#define TBB_VERSION_PATCH 0
+#define TBB_VERSION_STRING "2022.0.0"
+#define ONETBB_SPEC_VERSION 104
+
+#define TBB_INTERFACE_VERSION 12140
+#define TBB_INTERFACE_VERSION_MAJOR (TBB_INTERFACE_VERSION / 1000)
+#define TBB_INTERFACE_VERSION_MINOR (TBB_INTERFACE_VERSION % 1000 / 10)
+
+#define TBB_COMPATIBLE_INTERFACE_VERSION 12
+#define __TBB_BINARY_VERSION 12

@@ -49,9 +49,7 @@ void thread_body() {
 }
 
 // A thread whose first use of malloc is in its last moments.
-void late_thread_body(void* value) {
-  CHECK(pthread_setspecific(keys[0], value) == 0);
-}
+void late_thread_body(void* value) { CHECK(pthread_setspecific(keys[0], value) == 0); }
 
 }  // namespace
 

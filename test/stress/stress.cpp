@@ -183,9 +183,9 @@ struct Variant {
 };
 
 constexpr Variant kVariants[] = {
-    {"mixed", run_mixed},         {"alone", run_alone},         {"small", run_small},
-    {"large", run_large},         {"trim", run_trim},           {"producers", run_producers},
-    {"one-frees", run_one_frees}, {"swap-all", run_swap_all},   {"churn", run_churn},
+    {"mixed", run_mixed},         {"alone", run_alone},       {"small", run_small},
+    {"large", run_large},         {"trim", run_trim},         {"producers", run_producers},
+    {"one-frees", run_one_frees}, {"swap-all", run_swap_all}, {"churn", run_churn},
 };
 
 double number_from(const char* variable, double fallback) {

@@ -29,12 +29,12 @@ void note_run(const char* variant, std::uint64_t seed) {
 void fail(const char* what, const Block& block, std::size_t offset) {
   // The heap may be broken: no stdio, and one write, so that threads do not mix their lines.
   char line[512];
-  int n = std::snprintf(line, sizeof line,
-                        "stress: FAILED: %s: block %p size %zu asked %zu alignment %zu usable %zu "
-                        "number %llu",
-                        what, static_cast<void*>(block.address), block.size, block.requested,
-                        block.alignment, block.usable,
-                        static_cast<unsigned long long>(block.number));
+  int n =
+      std::snprintf(line, sizeof line,
+                    "stress: FAILED: %s: block %p size %zu asked %zu alignment %zu usable %zu "
+                    "number %llu",
+                    what, static_cast<void*>(block.address), block.size, block.requested,
+                    block.alignment, block.usable, static_cast<unsigned long long>(block.number));
   if (offset != kAllGood) {
     n += std::snprintf(line + n, sizeof line - std::size_t(n), " offset %zu holds 0x%02x", offset,
                        block.address[offset]);
@@ -90,14 +90,12 @@ Block* Worker::make() {
   errno = 0;
   if (kind < diet_.aligned_in_100) {
     fresh.alignment = draw_alignment();
-    fresh.address =
-        static_cast<unsigned char*>(functions_.allocate_aligned(size, fresh.alignment));
+    fresh.address = static_cast<unsigned char*>(functions_.allocate_aligned(size, fresh.alignment));
   } else if (kind < 30) {
     const std::size_t count = random_.one_in(2) ? 1 : 1 + random_.below(16);
     fresh.address =
         static_cast<unsigned char*>(functions_.allocate_zeroed(count, (size + count - 1) / count));
-    const std::size_t dirty =
-        fresh.address == nullptr ? kAllGood : check_zero(fresh.address, size);
+    const std::size_t dirty = fresh.address == nullptr ? kAllGood : check_zero(fresh.address, size);
     if (dirty != kAllGood) fail("calloc not zero", fresh, dirty);
   } else {
     fresh.address = static_cast<unsigned char*>(functions_.allocate(size));

@@ -37,10 +37,10 @@ class Mailboxes {
 
 // Which sizes and operations a worker draws.
 struct Diet {
-  std::size_t largest_small = 1024;     // sizes of the common part
-  std::size_t largest = 8U << 20;       // and of the rare tail
-  std::size_t tail_one_in = 100;        // how rare it is
-  std::size_t live_limit = 32U << 20;   // bytes held per thread
+  std::size_t largest_small = 1024;    // sizes of the common part
+  std::size_t largest = 8U << 20;      // and of the rare tail
+  std::size_t tail_one_in = 100;       // how rare it is
+  std::size_t live_limit = 32U << 20;  // bytes held per thread
   std::size_t reallocs_in_100 = 18;
   std::size_t aligned_in_100 = 10;
   bool gigantic_alignments = false;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controls of the fake operating system of the fault tests. Its memory is the real system's,
+// but it refuses when told to, keeps a record of every range, and holds the caller to the contract
+// of os.hpp: a call that breaks it is noted and can be asked for.
+//
+// The controls may be called from any thread; a change holds from the next call on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace corbel::os::fake {
+
+// Which calls are refused, each counted from the call that sets it, beginning with 1. 0: never.
+struct Refusals {
+  std::uint64_t first_map = 0;       // this call of map ...
+  std::uint64_t maps = 1;            // ... and so many in all
+  std::uint64_t maps_in_1000 = 0;    // besides, so many of 1000 at random
+  std::uint64_t unmaps_in_1000 = 0;  // a refused unmap leaves rubbish in the range
+  std::uint64_t purges_in_1000 = 0;
+  std::uint64_t moves_in_1000 = 0;
+  std::uint64_t seed = 1;               // of the random ones
+  std::size_t mapped_limit = SIZE_MAX;  // bytes that may be mapped at one time
+};
+void refuse(const Refusals& refusals);
+
+struct Figures {
+  std::size_t mapped_bytes;  // now
+  std::size_t peak_bytes;    // the most there have been at one time
+  std::uint64_t map_calls;   // since the process began, refused ones included
+  std::uint64_t maps_refused;
+  std::uint64_t unmap_calls;
+  std::uint64_t purge_calls;
+  std::uint64_t move_calls;
+};
+Figures figures();
+
+// The first breach of the contract, or nullptr: "unmap of memory that is not mapped", ...
+const char* first_breach();
+
+// Whether every byte of the range is mapped at this moment.
+bool is_mapped(const void* address, std::size_t size);
+
+}  // namespace corbel::os::fake

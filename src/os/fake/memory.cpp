@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for src/os/linux/memory.cpp in the fault tests; see fake.hpp.
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/bits.hpp"
+#include "os/fake/fake.hpp"
+#include "os/linux/errno_guard.hpp"
+#include "os/os.hpp"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace corbel::os {
+namespace {
+
+constexpr std::size_t kUnit = 64 << 10;  // of map, by the contract
+
+struct Range {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+// The mapped ranges, ascending and never touching each other.
+class Ranges {
+ public:
+  bool covers(std::uintptr_t begin, std::uintptr_t end) const {
+    const std::size_t i = first_ending_after(begin);
+    return i < count_ && ranges_[i].begin <= begin && end <= ranges_[i].end;
+  }
+
+  bool meets(std::uintptr_t begin, std::uintptr_t end) const {
+    const std::size_t i = first_ending_after(begin);
+    return i < count_ && ranges_[i].begin < end;
+  }
+
+  // False when the table is full.
+  bool add(std::uintptr_t begin, std::uintptr_t end) {
+    std::size_t i = first_ending_after(begin);
+    if (i > 0 && ranges_[i - 1].end == begin) {
+      begin = ranges_[--i].begin;
+      erase(i);
+    }
+    if (i < count_ && ranges_[i].begin == end) {
+      end = ranges_[i].end;
+      erase(i);
+    }
+    return insert(i, Range{begin, end});
+  }
+
+  // The range is covered.
+  bool remove(std::uintptr_t begin, std::uintptr_t end) {
+    const std::size_t i = first_ending_after(begin);
+    const Range whole = ranges_[i];
+    erase(i);
+    if (end < whole.end && !insert(i, Range{end, whole.end})) return false;
+    return whole.begin == begin || insert(i, Range{whole.begin, begin});
+  }
+
+ private:
+  static constexpr std::size_t kCapacity = 1 << 16;
+
+  std::size_t first_ending_after(std::uintptr_t address) const {
+    std::size_t low = 0;
+    std::size_t high = count_;
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (ranges_[middle].end <= address) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  bool insert(std::size_t i, Range range) {
+    if (count_ == kCapacity) return false;
+    memmove(&ranges_[i + 1], &ranges_[i], (count_ - i) * sizeof(Range));
+    ranges_[i] = range;
+    ++count_;
+    return true;
+  }
+
+  void erase(std::size_t i) {
+    --count_;
+    memmove(&ranges_[i], &ranges_[i + 1], (count_ - i) * sizeof(Range));
+  }
+
+  std::size_t count_ = 0;
+  Range ranges_[kCapacity + 1] = {};
+};
+
+struct State {
+  fake::Refusals refusals;
+  fake::Figures figures = {};
+  std::uint64_t maps_since_set = 0;
+  std::uint64_t random = 0;
+  const char* breach = nullptr;
+};
+
+constinit Ranges ranges{};
+constinit State state{};
+constinit std::atomic_flag locked{};
+
+// Guards all of the state; spins, since the allocator's own lock stands on this layer.
+class StateGuard {
+ public:
+  StateGuard() {
+    // (1) acquire: sees what the last holder did before (2)
+    while (locked.test_and_set(std::memory_order_acquire)) yield();
+  }
+  ~StateGuard() { locked.clear(std::memory_order_release); }  // (2) with (1)
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+
+ private:
+  ErrnoGuard errno_guard_;
+};
+
+bool keeps_contract(bool kept, const char* breach) {
+  if (!kept && state.breach == nullptr) state.breach = breach;
+  return kept;
+}
+
+bool drawn(std::uint64_t in_1000) {
+  if (in_1000 == 0) return false;
+  state.random = state.random * 6364136223846793005U + 1442695040888963407U;
+  return (state.random >> 33) % 1000 < in_1000;
+}
+
+bool map_refused(std::size_t size) {
+  const fake::Refusals& refusals = state.refusals;
+  ++state.maps_since_set;
+  const bool counted = refusals.first_map != 0 && state.maps_since_set >= refusals.first_map &&
+                       state.maps_since_set - refusals.first_map < refusals.maps;
+  return counted || drawn(refusals.maps_in_1000) || size > refusals.mapped_limit ||
+         state.figures.mapped_bytes > refusals.mapped_limit - size;
+}
+
+void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
+  const int protection = PROT_READ | PROT_WRITE;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  if (hint != nullptr) {
+    void* p = mmap(hint, size, protection, flags, -1, 0);
+    if (p != MAP_FAILED && address_of(p) % alignment == 0) return p;
+    if (p != MAP_FAILED) munmap(p, size);
+  }
+  if (size + alignment < size) return nullptr;
+  void* p = mmap(nullptr, size + alignment, protection, flags, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  const std::uintptr_t start = address_of(p);
+  const std::uintptr_t aligned = align_up(start, alignment);
+  if (aligned != start) munmap(p, aligned - start);
+  munmap(pointer_to(aligned + size), start + alignment - aligned);
+  return pointer_to(aligned);
+}
+
+}  // namespace
+
+std::size_t page_size() { return std::size_t(sysconf(_SC_PAGESIZE)); }
+
+void* map(std::size_t size, std::size_t alignment, void* hint) {
+  StateGuard guard;
+  ++state.figures.map_calls;
+  keeps_contract(size != 0 && size % kUnit == 0, "map of a size that is no multiple of 64 KiB");
+  keeps_contract(is_power_of_two(alignment) && alignment % kUnit == 0,
+                 "map with an alignment that is no multiple of 64 KiB");
+  void* p = map_refused(size) ? nullptr : map_aligned(size, alignment, hint);
+  if (p == nullptr) {
+    ++state.figures.maps_refused;
+    return nullptr;
+  }
+  keeps_contract(!ranges.meets(address_of(p), address_of(p) + size),
+                 "memory was unmapped behind the back of this layer");
+  keeps_contract(ranges.add(address_of(p), address_of(p) + size), "too many ranges");
+  state.figures.mapped_bytes += size;
+  if (state.figures.mapped_bytes > state.figures.peak_bytes) {
+    state.figures.peak_bytes = state.figures.mapped_bytes;
+  }
+  return p;
+}
+
+bool unmap(void* address, std::size_t size) {
+  StateGuard guard;
+  ++state.figures.unmap_calls;
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
+                 "unmap of a part of a page");
+  if (!keeps_contract(ranges.covers(begin, begin + size), "unmap of memory that is not mapped")) {
+    return false;
+  }
+  if (drawn(state.refusals.unmaps_in_1000)) {
+    memset(address, 0xdd, size < (1U << 20) ? size : 1U << 20);
+    return false;
+  }
+  keeps_contract(ranges.remove(begin, begin + size), "too many ranges");
+  state.figures.mapped_bytes -= size;
+  return munmap(address, size) == 0;
+}
+
+bool purge(void* address, std::size_t size) {
+  StateGuard guard;
+  ++state.figures.purge_calls;
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
+                 "purge of a part of a page");
+  if (!keeps_contract(ranges.covers(begin, begin + size), "purge of memory that is not mapped")) {
+    return false;
+  }
+  return !drawn(state.refusals.purges_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
+}
+
+bool move_pages(void* from, void* to, std::size_t size) {
+  StateGuard guard;
+  ++state.figures.move_calls;
+  const std::uintptr_t source = address_of(from);
+  const std::uintptr_t target = address_of(to);
+  keeps_contract(size != 0 && size % page_size() == 0 && source % page_size() == 0 &&
+                     target % page_size() == 0,
+                 "move of a part of a page");
+  if (!keeps_contract(ranges.covers(source, source + size) && ranges.covers(target, target + size),
+                      "move of memory that is not mapped") ||
+      !keeps_contract(source + size <= target || target + size <= source,
+                      "move of memory onto itself")) {
+    return false;
+  }
+  if (drawn(state.refusals.moves_in_1000)) return false;
+  return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+}
+
+void advise(void* address, std::size_t size, HugePages) {
+  StateGuard guard;
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(ranges.covers(begin, begin + size), "advice on memory that is not mapped");
+}
+
+namespace fake {
+
+void refuse(const Refusals& refusals) {
+  StateGuard guard;
+  state.refusals = refusals;
+  state.maps_since_set = 0;
+  state.random = refusals.seed;
+}
+
+Figures figures() {
+  StateGuard guard;
+  return state.figures;
+}
+
+const char* first_breach() {
+  StateGuard guard;
+  return state.breach;
+}
+
+bool is_mapped(const void* address, std::size_t size) {
+  StateGuard guard;
+  return ranges.covers(address_of(address), address_of(address) + size);
+}
+
+}  // namespace fake
+}  // namespace corbel::os

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# What each group of commands needs of the system, and how it gets there: from apt, as root or
+# through sudo; on a system whose cmake or clang-format is too old, from PyPI into build/.venv.
+# Nothing is asked of the network when nothing is missing.
+# shellcheck shell=bash
+
+VENV="$ROOT/build/.venv"
+
+distribution() { (. /etc/os-release 2>/dev/null && echo "${ID:-}-${VERSION_ID:-}"); }
+
+# Names of the packages of a group, one a line.
+packages_of() {
+  case $1 in
+    build)
+      printf '%s\n' g++ binutils ninja-build libgtest-dev pkg-config python3 libcli11-dev \
+        libfmt-dev nlohmann-json3-dev git
+      case $(distribution) in
+        ubuntu-22.04) printf '%s\n' g++-12 python3-venv ;; # its gcc is 11, its cmake 3.22
+        *) echo cmake ;;
+      esac
+      ;;
+    check)
+      case $(distribution) in
+        ubuntu-22.04) ;; # has no clang as new as 16; clang-format comes from PyPI
+        *) printf '%s\n' clang-19 clang-format-19 ;;
+      esac
+      ;;
+    aarch64)
+      case $(distribution) in
+        ubuntu-22.04) printf '%s\n' g++-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
+        *) printf '%s\n' g++-aarch64-linux-gnu qemu-user ;;
+      esac
+      ;;
+    programs) list_of test/programs/packages.txt ;;
+    demo) list_of tools/demo/packages.txt ;;
+    *) fail "no such group of packages: $1" ;;
+  esac
+}
+
+list_of() {
+  if [[ -f $1 ]]; then
+    sed 's/#.*//' "$1" | tr -s ' \t' '\n\n' | sed '/^$/d'
+  fi
+}
+
+missing_of() {
+  local name
+  for name in "$@"; do
+    if [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
+      echo "$name"
+    fi
+  done
+}
+
+# Runs apt-get as root. Services that a package brings are not started: the tests start their own.
+apt_install() {
+  local script='
+    set -e
+    export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e $policy ]; then
+      printf "#!/bin/sh\nexit 101\n" >$policy
+      chmod +x $policy
+      trap "rm -f $policy" EXIT
+    fi
+    apt-get -o DPkg::Lock::Timeout=600 update -q ||
+      echo "apt-get update failed; going on with the lists that are there"
+    apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@"'
+  if [[ $(id -u) -eq 0 ]]; then
+    bash -c "$script" apt "$@"
+  elif [[ -n ${SUDO:-} ]]; then
+    sudo bash -c "$script" apt "$@"
+  fi
+}
+
+# need GROUP...: installs what is missing, and ends ./dev when that cannot be done.
+need() {
+  local group missing=()
+  for group in "$@"; do
+    mapfile -t -O "${#missing[@]}" missing < <(missing_of $(packages_of "$group"))
+  done
+  if [[ ${#missing[@]} -gt 0 ]]; then
+    command -v apt-get >/dev/null || fail "this is no Debian or Ubuntu; install by hand: ${missing[*]}"
+    if [[ $(id -u) -ne 0 ]]; then
+      if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && [[ ! -t 0 ]]; }; then
+        say "Some packages are missing and this script is not root. Run this once, then try again:"
+        fail "  apt-get update && apt-get install -y ${missing[*]}"
+      fi
+      SUDO=1
+      sudo -v || fail "sudo refused; install by hand: ${missing[*]}"
+    fi
+    heading "Installing: ${missing[*]}"
+    step "install $*" apt_install "${missing[@]}" || return 1
+  fi
+  choose_tools
+}
+
+# want GROUP: as need, but goes on without: the tests that need it skip themselves and say so.
+want() {
+  (need "$@") || say "  Going on without the packages of '$*'; what needs them is skipped."
+  choose_tools
+}
+
+version_at_least() { # <have> <want>
+  [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]
+}
+
+# pip_tool NAME REQUIREMENT: a program that PyPI ships, for systems too old to have it.
+pip_tool() {
+  if [[ ! -x $VENV/bin/$1 ]]; then
+    [[ -x $VENV/bin/pip ]] || python3 -m venv "$VENV" || return 1
+    step "install $2 into build/.venv" "$VENV/bin/pip" install --quiet "$2" || return 1
+  fi
+}
+
+# Sets PATH, CC and CXX so that cmake >= 3.25 and gcc >= 12 are found, unless the caller chose.
+choose_tools() {
+  local have major version
+  [[ -d $VENV/bin && $PATH != "$VENV/bin:"* ]] && export PATH="$VENV/bin:$PATH"
+  have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*//p')
+  if [[ -z $have ]] || ! version_at_least "$have" 3.25; then
+    if command -v python3 >/dev/null; then
+      pip_tool cmake 'cmake>=3.25,<4' || fail "cmake >= 3.25 is needed, found '${have:-none}'"
+      export PATH="$VENV/bin:$PATH"
+    fi
+  fi
+  if [[ -z ${CXX:-} ]]; then
+    major=$(g++ -dumpversion 2>/dev/null | cut -d. -f1)
+    if [[ -n $major && $major -lt 12 ]]; then
+      for version in 14 13 12; do
+        if command -v "g++-$version" >/dev/null; then
+          export CC="gcc-$version" CXX="g++-$version"
+          return
+        fi
+      done
+      fail "gcc >= 12 is needed, found $major; set CC and CXX"
+    fi
+  fi
+}

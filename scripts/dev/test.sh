@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev test: builds what it tests, runs ctest for each preset, adds the results up. The last line
+# it prints is "N passed, N failed, N skipped".
+# shellcheck shell=bash
+
+PASSED=0 FAILED=0 SKIPPED=0
+TABLE=()
+BAD=()
+
+# Adds the results of one ctest run, from its JUnit file, to the sums.
+add_results() { # <stage> <file> <seconds>
+  local stage=$1 file=$2 seconds=$3 passed=0 failed=1 skipped=0
+  if [[ -s $file ]]; then
+    read -r passed failed skipped < <(python3 - "$file" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+count = {"run": 0, "fail": 0, "notrun": 0, "disabled": 0}
+for case in tree.parse(sys.argv[1]).getroot().iter("testcase"):
+    status = case.get("status")
+    skipped = case.find("skipped")
+    # A test whose program is missing is "notrun" too, and that is no skip.
+    if status == "notrun" and (
+            skipped is None or "SKIP" not in skipped.get("message", "").upper()):
+        status = "fail"
+    count[status] = count.get(status, 0) + 1
+print(count["run"], count["fail"], count["notrun"] + count["disabled"])
+END
+    )
+    if [[ $((passed + failed + skipped)) -eq 0 ]]; then
+      failed=1 # a stage that ran no test at all
+    fi
+  fi
+  PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+  TABLE+=("$(printf '%-28s %7d %7d %8d %8d s' "$stage" "$passed" "$failed" "$skipped" "$seconds")")
+}
+
+stage_failed() {
+  FAILED=$((FAILED + 1))
+  BAD+=("$1")
+  TABLE+=("$(printf '%-28s %7d %7d %8d %8s' "$1" 0 1 0 '-')")
+}
+
+# Where the kernel places memory at addresses more random than the thread sanitizer of gcc can bear.
+without_randomness() {
+  if setarch -R true 2>/dev/null; then
+    setarch -R "$@"
+  else
+    "$@"
+  fi
+}
+
+# run_stage NAME PRESET [ctest arguments]: builds the preset and runs its tests.
+run_stage() {
+  local name=$1 preset=$2 begin results log code=0
+  shift 2
+  heading "$name"
+  build_preset "$preset" || {
+    stage_failed "$name (build)"
+    return
+  }
+  begin=$SECONDS
+  mkdir -p "$LOGS"
+  results="$LOGS/$name.xml" log="$LOGS/test_$name.log"
+  rm -f "$results"
+  local run=(ctest --preset "$preset" -j "$JOBS" --output-junit "$results" "$@")
+  [[ $preset == tsan ]] && run=(without_randomness "${run[@]}")
+  "${run[@]}" </dev/null 2>&1 | tee "$log" | show_tests || code=$?
+  add_results "$name" "$results" $((SECONDS - begin))
+  if [[ $code -ne 0 ]]; then
+    [[ -s $results ]] || tail -n 30 "$log"
+    BAD+=("$name: build/logs/test_$name.log")
+  fi
+}
+
+# Of ctest's output: one live line on a terminal; otherwise a line each time 25 tests are done. The
+# output of failed tests, and what was skipped, always.
+show_tests() {
+  awk -v live="$LIVE" -v clear="$CLEAR" '
+    /^ *[0-9]+\/[0-9]+ Test +#/ {
+      count++
+      bad = ($0 ~ /\*\*\*/ && $0 !~ /\*\*\*Skipped/)
+      if (bad) { print clear "  " $0; showing = 1 }
+      else {
+        showing = 0
+        if ($0 ~ /\*\*\*Skipped/) print clear "  " $0
+        if (live) printf "%s  %s", clear, substr($0, 1, 76)
+        else if (count % 25 == 0) print "  " $0
+      }
+      fflush(); next
+    }
+    /^ *Start +[0-9]+:/ { next }
+    /tests passed,/ { if (live) printf "%s", clear; print "  " $0; showing = 0; next }
+    showing { print "  | " $0 }'
+}
+
+command_test() {
+  local mode=default pattern='' begin=$SECONDS line
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --quick) mode=quick ;;
+      --full) mode=full ;;
+      -R)
+        pattern=${2:?-R needs a regular expression}
+        shift
+        ;;
+      *) fail "test: unknown option $1" ;;
+    esac
+    shift
+  done
+  need build
+  if [[ -n $pattern ]]; then
+    run_stage release release -R "$pattern"
+  elif [[ $mode == quick ]]; then
+    run_stage release release -LE 'programs|packaging'
+  else
+    want programs
+    want aarch64
+    [[ $mode == full ]] && export CORBEL_TEST_FULL=1
+    run_stage release release
+    run_stage dev dev -L 'unit|api|misuse|stress|proxy|life'
+    run_stage asan-ubsan asan-ubsan
+    run_stage tsan tsan
+    if command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-g++ >/dev/null ||
+      command -v aarch64-linux-gnu-g++-12 >/dev/null; then
+      run_stage aarch64 aarch64
+    else
+      TABLE+=("aarch64                      left out: no cross compiler or qemu-user here")
+      SKIPPED=$((SKIPPED + 1))
+    fi
+  fi
+  heading "Summary ($((SECONDS - begin)) s)"
+  printf '%-28s %7s %7s %8s %10s\n' stage passed failed skipped time
+  printf '%s\n' "${TABLE[@]}"
+  for line in "${BAD[@]}"; do
+    say "failed: $line"
+  done
+  say
+  say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+  [[ $FAILED -eq 0 && $PASSED -gt 0 ]]
+}

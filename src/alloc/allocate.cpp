@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// malloc, calloc and aligned_alloc below the inline path.
+#include <errno.h>
+#include <string.h>
+
+#include "alloc/fast_path.hpp"
+#include "alloc/large.hpp"
+#include "alloc/reclaim.hpp"
+#include "alloc/slab.hpp"
+#include "alloc/thread.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// What the caller may conclude about the content of a new block.
+enum class Content { kUnknown, kZeroButFirstWord, kZero };
+
+void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* allocate_from_bin(unsigned size_class, Content* content) {
+  *content = Content::kUnknown;
+  Heap* heap = attach_heap();
+  if (heap == nullptr) return nullptr;
+  Bin* bin = &heap->bins[size_class];
+  if (Block* block = bin->list) {
+    bin->list = block->next;
+    return block;
+  }
+  bool zeroed = false;
+  Block* block = refill(heap, bin, &zeroed);
+  if (block == nullptr && reclaim(heap)) block = refill(heap, bin, &zeroed);
+  if (zeroed) *content = bin->list == nullptr ? Content::kZero : Content::kZeroButFirstWord;
+  return block;
+}
+
+void* allocate_span(std::size_t size, std::size_t alignment, Content* content) {
+  bool zeroed = false;
+  void* block = allocate_large(size, alignment, &zeroed);
+  if (block == nullptr && size <= PTRDIFF_MAX && reclaim(attach_heap())) {
+    block = allocate_large(size, alignment, &zeroed);
+  }
+  *content = zeroed ? Content::kZero : Content::kUnknown;
+  return block;
+}
+
+void* allocate_any(std::size_t size, Content* content) {
+  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), content)
+                                   : allocate_span(size, 1, content);
+  return block != nullptr ? block : out_of_memory();
+}
+
+}  // namespace
+
+void* allocate_slow(std::size_t size) noexcept {
+  Content content;
+  return allocate_any(size, &content);
+}
+
+void* allocate(std::size_t size) noexcept { return allocate_fast(size); }
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) return out_of_memory();
+  if (bytes <= kSmallMax) {
+    void* block = allocate_fast(bytes);
+    return block != nullptr ? memset(block, 0, bytes) : nullptr;
+  }
+  Content content;
+  void* block = allocate_any(bytes, &content);
+  if (block == nullptr) return nullptr;
+  if (content == Content::kUnknown) return memset(block, 0, bytes);
+  if (content == Content::kZeroButFirstWord) static_cast<Block*>(block)->next = nullptr;
+  return block;
+}
+
+void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept {
+  if (alignment <= kMinAlignment) {
+    // The class of eight bytes has only that alignment.
+    return allocate_fast(size < alignment ? alignment : size);
+  }
+  const unsigned size_class = aligned_class_of(size, alignment);
+  Content content;
+  void* block = size_class < kClasses ? allocate_from_bin(size_class, &content)
+                                      : allocate_span(size, alignment, &content);
+  return block != nullptr ? block : out_of_memory();
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions of <corbel/malloc.h>, which documents them.
+#include <corbel/malloc.h>
+#include <errno.h>
+
+#include "alloc/fast_path.hpp"
+#include "alloc/options.hpp"
+#include "alloc/orphans.hpp"
+#include "alloc/reclaim.hpp"
+#include "alloc/span_heap.hpp"
+#include "base/config.hpp"
+
+using namespace corbel;
+
+extern "C" {
+
+const char* corbel_version(void) noexcept { return config::kVersion; }
+
+void* scalable_malloc(size_t size) noexcept { return alloc::allocate_fast(size); }
+
+void scalable_free(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
+
+void* scalable_realloc(void* ptr, size_t size) noexcept { return alloc::reallocate(ptr, size); }
+
+void* scalable_calloc(size_t nobj, size_t size) noexcept {
+  return alloc::allocate_zeroed(nobj, size);
+}
+
+int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
+  if (!is_power_of_two(alignment) || alignment < sizeof(void*)) return EINVAL;
+  // POSIX reports by the result alone.
+  const int saved = errno;
+  void* block = alloc::allocate_aligned(size, alignment);
+  errno = saved;
+  if (block == nullptr) return ENOMEM;
+  *memptr = block;
+  return 0;
+}
+
+void* scalable_aligned_malloc(size_t size, size_t alignment) noexcept {
+  if (!is_power_of_two(alignment) || size == 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return alloc::allocate_aligned(size, alignment);
+}
+
+void* scalable_aligned_realloc(void* ptr, size_t size, size_t alignment) noexcept {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return alloc::reallocate_aligned(ptr, size, alignment);
+}
+
+void scalable_aligned_free(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
+
+size_t scalable_msize(void* ptr) noexcept {
+  const size_t size = alloc::owns(ptr) ? alloc::usable_size(ptr) : 0;
+  if (size == 0) errno = EINVAL;
+  return size;
+}
+
+int scalable_allocation_mode(int param, intptr_t value) noexcept {
+  switch (param) {
+    case TBBMALLOC_USE_HUGE_PAGES:
+      if (value != 0 && value != 1) return TBBMALLOC_INVALID_PARAM;
+      alloc::set_huge_pages(value == 1);
+      return TBBMALLOC_OK;
+    case TBBMALLOC_SET_SOFT_HEAP_LIMIT:
+      // relaxed: see options.hpp
+      alloc::options.soft_limit.store(size_t(value), std::memory_order_relaxed);
+      alloc::span_heap.purge_due();
+      return TBBMALLOC_OK;
+    case TBBMALLOC_SET_HUGE_SIZE_THRESHOLD:
+      alloc::set_huge_threshold(size_t(value));
+      return TBBMALLOC_OK;
+    default:
+      return TBBMALLOC_INVALID_PARAM;
+  }
+}
+
+int scalable_allocation_command(int cmd, void* param) noexcept {
+  if (param != nullptr) return TBBMALLOC_INVALID_PARAM;
+  bool found;
+  switch (cmd) {
+    case TBBMALLOC_CLEAN_ALL_BUFFERS:
+      found = alloc::flush_thread(alloc::this_heap);
+      found = alloc::trim(0) != 0 || found;
+      break;
+    case TBBMALLOC_CLEAN_THREAD_BUFFERS:
+      found = alloc::flush_thread(alloc::this_heap);
+      break;
+    default:
+      return TBBMALLOC_INVALID_PARAM;
+  }
+  return found ? TBBMALLOC_OK : TBBMALLOC_NO_EFFECT;
+}
+
+}  // extern "C"

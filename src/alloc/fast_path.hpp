@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inline paths of malloc and free. Everything a program does most of the time is here; the
+// call tree below it:
+//
+//   allocate_fast    pop from the bin's list
+//   └ allocate_slow       allocate.cpp  no heap yet: make one (thread.cpp)
+//     ├ refill            slab.cpp      take over a slab's freed blocks, or carve new ones
+//     │ ├ receive         remote.cpp    blocks that other threads have freed
+//     │ ├ adopt_slab      orphans.cpp   a slab of a thread that has ended
+//     │ └ SpanHeap::allocate            a new slab
+//     └ allocate_large    large.cpp     a span of its own
+//
+//   deallocate_fast  push onto the slab's list
+//   ├ slab_emptied        slab.cpp      keep the slab or give it to the span heap
+//   └ deallocate_slow     deallocate.cpp
+//     ├ free_owned        slab.cpp      the slab was full, or the block lies in its later units
+//     ├ send_later        remote.cpp    the block belongs to another thread
+//     ├ free_large        large.cpp
+//     └ the foreign handler
+#pragma once
+
+#include <cstddef>
+
+#include "alloc/heap.hpp"
+#include "alloc/page_map.hpp"
+
+namespace corbel::alloc {
+
+CORBEL_PRIVATE_API void* allocate_slow(std::size_t size) noexcept;
+CORBEL_PRIVATE_API void deallocate_slow(void* block) noexcept;
+CORBEL_PRIVATE_API void slab_emptied(Heap* heap, Span* slab) noexcept;
+
+inline void* allocate_fast(std::size_t size) {
+  if (size <= kSmallMax) [[likely]] {
+    Bin* bin = this_heap->direct[(size + 7) / 8];
+    Block* block = bin->list;
+    if (block != nullptr) [[likely]] {
+      bin->list = block->next;
+      return block;
+    }
+  }
+  return allocate_slow(size);
+}
+
+inline void deallocate_fast(void* p) {
+  Span* slab = find_span(p);
+  Heap* heap = this_heap;
+  if (slab != nullptr && slab->tag() == heap->tag()) [[likely]] {
+    Block* block = static_cast<Block*>(p);
+    block->next = slab->blocks.freed;
+    slab->blocks.freed = block;
+    if (slab->blocks.used.decrement() == 0) [[unlikely]] slab_emptied(heap, slab);
+    return;
+  }
+  deallocate_slow(p);
+}
+
+// The size is a promise that the look-up does not need; it is kept for what it may save later.
+inline void deallocate_sized_fast(void* p, std::size_t) { deallocate_fast(p); }
+
+}  // namespace corbel::alloc

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/large.hpp"
+
+#include "alloc/allocator.hpp"
+#include "alloc/options.hpp"
+#include "alloc/span_heap.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// Below this, copying costs less than changing the page tables.
+constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
+
+std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
+
+}  // namespace
+
+void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed) {
+  if (size > PTRDIFF_MAX) return nullptr;
+  const std::size_t align_units = alignment > kUnit ? alignment / kUnit : 1;
+  Span* span = span_heap.allocate(units_for(size), align_units);
+  if (span == nullptr) return nullptr;
+  *zeroed = span->zeroed;
+  span->set_tag(span_tag::kLarge);
+  return span->start();
+}
+
+void free_large(Span* span, void* block) {
+  if (block != span->start()) die("free", "the pointer is not the start of a block", block);
+  span->set_tag(span_tag::kInterior);
+  span->zeroed = false;
+  // relaxed: see options.hpp
+  if (large_size(span) >= options.huge_threshold.load(std::memory_order_relaxed)) {
+    span_heap.free_and_unmap(span);
+  } else if (span_heap.free(span)) {
+    span_heap.purge_due();
+  }
+}
+
+bool resize_large(Span* span, std::size_t size) {
+  const std::size_t units = units_for(size);
+  if (units == span->units) return true;
+  if (units > span->units) return span_heap.grow(span, units);
+  if (span_heap.shrink(span, units)) span_heap.purge_due();
+  return true;
+}
+
+bool move_large(Span* from, void* to, std::size_t size) {
+  if (size < kMoveThreshold) return false;
+  const std::size_t whole_pages = align_up(size, os::page_size());
+  return os::move_pages(from->start(), to, whole_pages);
+}
+
+std::size_t large_size(const Span* span) { return std::size_t(span->units) * kUnit; }
+
+}  // namespace corbel::alloc

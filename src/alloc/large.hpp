@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large blocks: more than kMediumMax bytes, or aligned to more than a slab can promise. Each has a
+// span of its own.
+#pragma once
+
+#include <cstddef>
+
+#include "alloc/span.hpp"
+
+namespace corbel::alloc {
+
+// `alignment` is a power of two. `zeroed` is set if all of the block reads as zeros. nullptr when
+// the system has no more.
+void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed);
+
+// Ends the process if `block` is not the start of the block in `span`.
+void free_large(Span* span, void* block);
+
+// Makes the block larger or smaller in place; false if it cannot.
+bool resize_large(Span* span, std::size_t size);
+
+// Moves the pages of one large block into another of at least that size, instead of copying them.
+// False if that cannot be done or is not worth it; the old block reads as before then. Otherwise
+// it is still to be freed.
+bool move_large(Span* from, void* to, std::size_t size);
+
+std::size_t large_size(const Span* span);
+
+}  // namespace corbel::alloc

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for the allocator's own long-lived objects.
+#pragma once
+
+#include <cstddef>
+
+#include "sync/lock.hpp"
+
+namespace corbel::alloc {
+
+// Zeroed memory aligned to a cache line, never given back; nullptr when the system refuses.
+void* allocate_metadata(std::size_t size);
+
+// The bytes taken from the system so far.
+std::size_t metadata_bytes();
+
+extern sync::Lock metadata_lock;
+
+}  // namespace corbel::alloc

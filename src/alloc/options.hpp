@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the environment and scalable_allocation_mode() ask of the allocator.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace corbel::alloc {
+
+// All of them are read on slow paths only and may change while the program runs. relaxed
+// everywhere: each stands for itself.
+struct Options {
+  // Free spans are purged this long after they became free, in milliseconds.
+  std::atomic<std::uint32_t> purge_delay{1000};
+
+  // Free memory is given back at once while more than this many bytes are resident; 0: no limit.
+  std::atomic<std::size_t> soft_limit{0};
+
+  // Blocks of at least this many bytes go back to the system as soon as they are freed.
+  std::atomic<std::size_t> huge_threshold{std::size_t(64) << 20};
+
+  // Ask for huge pages in new chunks.
+  std::atomic<bool> huge_pages{false};
+
+  // Print a report when the process ends.
+  std::atomic<bool> report_at_exit{false};
+};
+
+extern Options options;
+
+// Reads the environment; wrong values are named on stderr and ignored. Called once, before the
+// first heap is made.
+void read_options();
+
+// What the program sets by a call overrides the environment, even before that was read.
+void set_huge_pages(bool on);
+void set_huge_threshold(std::size_t bytes);
+
+}  // namespace corbel::alloc

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/page_map.hpp"
+
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+constinit std::atomic<Span*> page_map_root[kRootEntries]{};
+
+namespace {
+
+constinit std::atomic<std::size_t> leaf_bytes{0};
+
+// The part of a leaf that was ever covered, so that a visit need not read all of it. `last` counts
+// from one: 0 means nothing.
+struct Covered {
+  std::atomic<std::uint32_t> before_first;  // kLeafEntries - index of the first unit
+  std::atomic<std::uint32_t> end;           // index after the last unit
+};
+constinit Covered covered[kRootEntries]{};
+
+bool add_leaf(std::size_t index) {
+  constexpr std::size_t kSize = kLeafEntries * sizeof(Span);
+  // acquire: as (1) in page_map.hpp; another thread may have added it
+  if (page_map_root[index].load(std::memory_order_acquire) != nullptr) return true;
+  void* memory = os::map(kSize, kUnit, nullptr);
+  if (memory == nullptr) return false;
+  // One page of descriptors covers 4 MiB of heap: a huge page of them would cover 2 GiB.
+  os::advise(memory, kSize, os::HugePages::kSparse);
+  Span* expected = nullptr;
+  // (2) release: publishes the zeroed leaf to (1) in page_map.hpp; relaxed on failure: the
+  // winner's leaf is not used here
+  if (!page_map_root[index].compare_exchange_strong(expected, static_cast<Span*>(memory),
+                                                    std::memory_order_release,
+                                                    std::memory_order_relaxed)) {
+    os::unmap(memory, kSize);
+    return true;
+  }
+  leaf_bytes.fetch_add(kSize, std::memory_order_relaxed);  // relaxed: a statistic
+  return true;
+}
+
+void raise_to(std::atomic<std::uint32_t>& bound, std::uint32_t value) {
+  // relaxed throughout: a visit may miss what is being mapped at that moment
+  std::uint32_t old = bound.load(std::memory_order_relaxed);
+  while (old < value &&
+         !bound.compare_exchange_weak(old, value, std::memory_order_relaxed,
+                                      std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+bool cover_with_spans(const void* address, std::size_t size) {
+  const std::uintptr_t first = address_of(address) >> kUnitBits;
+  const std::uintptr_t last = (address_of(address) + size - 1) >> kUnitBits;
+  if (last / kLeafEntries >= kRootEntries) return false;
+  for (std::size_t i = first / kLeafEntries; i <= last / kLeafEntries; ++i) {
+    if (!add_leaf(i)) return false;
+    const std::size_t low = i == first / kLeafEntries ? first % kLeafEntries : 0;
+    const std::size_t high = i == last / kLeafEntries ? last % kLeafEntries : kLeafEntries - 1;
+    raise_to(covered[i].before_first, std::uint32_t(kLeafEntries - low));
+    raise_to(covered[i].end, std::uint32_t(high + 1));
+  }
+  return true;
+}
+
+void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context) {
+  for (std::size_t i = 0; i < kRootEntries; ++i) {
+    const Span* leaf = page_map_root[i].load(std::memory_order_acquire);  // as (1)
+    if (leaf == nullptr) continue;
+    // relaxed: see raise_to
+    const std::size_t end = covered[i].end.load(std::memory_order_relaxed);
+    std::size_t j = kLeafEntries - covered[i].before_first.load(std::memory_order_relaxed);
+    for (; j < end; ++j) {
+      visit(context, leaf[j], pointer_to((std::uintptr_t(i) << kLeafBits) | (j << kUnitBits)));
+    }
+  }
+}
+
+std::size_t page_map_bytes() { return leaf_bytes.load(std::memory_order_relaxed); }  // statistic
+
+}  // namespace corbel::alloc

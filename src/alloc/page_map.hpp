@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page map: from any address to the descriptor of the unit it lies in.
+//
+// A root with an entry for each 4 GiB of address space, and leaves with a descriptor for each unit.
+// The root is zero pages until it is written; a leaf is mapped when the first chunk falls into its
+// 4 GiB, and stays. Reading needs no lock: entries go from null to a leaf once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "alloc/span.hpp"
+#include "arch/arch.hpp"
+
+namespace corbel::alloc {
+
+inline constexpr unsigned kLeafBits = 32;
+inline constexpr std::size_t kRootEntries = std::size_t(1) << (arch::kAddressBits - kLeafBits);
+inline constexpr std::size_t kLeafEntries = std::size_t(1) << (kLeafBits - kUnitBits);
+
+extern CORBEL_PRIVATE_API std::atomic<Span*> page_map_root[kRootEntries];
+
+// The descriptor of the unit that `address` lies in; nullptr if no leaf covers it. Any value may
+// be asked about: bits above the address space are ignored, and its tag tells the rest.
+inline Span* find_span(const void* address) {
+  const std::uintptr_t a = address_of(address);
+  // (1) acquire: sees the leaf mapped by (2) in page_map.cpp
+  Span* leaf = page_map_root[(a >> kLeafBits) % kRootEntries].load(std::memory_order_acquire);
+  if (leaf == nullptr) return nullptr;
+  return leaf + (std::uint32_t(a) >> kUnitBits);
+}
+
+// Makes sure that the range has descriptors; false when there is no memory for them, or when the
+// range lies above the address space that the map covers.
+bool cover_with_spans(const void* address, std::size_t size);
+
+// Calls `visit(context, span, address)` for the descriptor of every unit ever covered.
+void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context);
+
+// The bytes taken for leaves so far.
+std::size_t page_map_bytes();
+
+}  // namespace corbel::alloc

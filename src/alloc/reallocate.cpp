@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// realloc: in place where the block has room or can grow, by moving pages where it is large, else
+// by copying.
+#include <errno.h>
+#include <string.h>
+
+#include "alloc/fast_path.hpp"
+#include "alloc/foreign.hpp"
+#include "alloc/large.hpp"
+#include "alloc/slab.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// The slab or large block that `block` is the start of; nullptr if it is foreign.
+Span* find_block(const char* function, const void* block) {
+  Span* span = find_span(block);
+  if (span == nullptr) return nullptr;
+  span = slab_head(span);
+  const std::uintptr_t t = span->tag();
+  if (t == span_tag::kForeign) return nullptr;
+  if (t == span_tag::kLarge) {
+    if (block != span->start()) die(function, "the pointer is not the start of a block", block);
+    return span;
+  }
+  if (t < span_tag::kFirstHeap) die(function, "no block is allocated there", block);
+  check_block(function, span, block);
+  return span;
+}
+
+bool is_large(const Span* span) {
+  return span->tag() == span_tag::kLarge;
+}
+
+std::size_t size_of(const Span* span) {
+  return is_large(span) ? large_size(span) : span->layout().block_size;
+}
+
+// A block that would stay more than half empty is given back for a smaller one.
+bool keeps_place(const Span* span, std::size_t size) {
+  const std::size_t room = size_of(span);
+  if (!is_large(span)) return size <= room && size >= room / 2;
+  return size > kMediumMax;
+}
+
+void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
+  void* fresh = alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
+  if (fresh == nullptr) return nullptr;
+  const std::size_t old_size = size_of(span);
+  const std::size_t kept = old_size < size ? old_size : size;
+  const Span* target = find_span(fresh);
+  const bool both_large = is_large(span) && is_large(target);
+  if (!both_large || !move_large(span, fresh, kept)) memcpy(fresh, block, kept);
+  deallocate_fast(block);
+  return fresh;
+}
+
+}  // namespace
+
+void* reallocate(void* block, std::size_t size) noexcept {
+  return reallocate_aligned(block, size, 1);
+}
+
+void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) noexcept {
+  if (block == nullptr) {
+    return alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
+  }
+  Span* span = find_block("realloc", block);
+  if (span == nullptr) return reallocate_foreign(block, size);
+  if (size == 0) {
+    deallocate_fast(block);
+    return nullptr;
+  }
+  if (size > PTRDIFF_MAX) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (address_of(block) % alignment == 0 && keeps_place(span, size)) {
+    if (!is_large(span) || resize_large(span, size)) return block;
+  }
+  return move_block(span, block, size, alignment);
+}
+
+std::size_t usable_size(const void* block) noexcept {
+  if (block == nullptr) return 0;
+  const Span* span = find_block("malloc_usable_size", block);
+  return span != nullptr ? size_of(span) : foreign_size(block);
+}
+
+bool owns(const void* block) noexcept {
+  const Span* span = find_span(block);
+  return span != nullptr && span->tag() != span_tag::kForeign;
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Size classes: which block sizes exist, and how a slab of each is laid out.
+//
+//   class 0          8 bytes
+//   classes 1..8     16 to 128 in steps of 16
+//   classes 9..32    eight to a doubling up to 1 KiB: at most 1/8 of a block is waste
+//   classes 33..60   four to a doubling up to 128 KiB: at most 1/4 is, and whole pages of it are
+//                    never touched
+//
+// Larger blocks get a span of their own (large.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.hpp"
+
+namespace corbel::alloc {
+
+// A slab begins at a multiple of this and takes a whole number of units; the page map has one
+// entry for each.
+inline constexpr std::size_t kUnit = 64 * 1024;
+inline constexpr unsigned kUnitBits = 16;
+
+inline constexpr std::size_t kSmallMax = 1024;        // served by the inline path of malloc
+inline constexpr std::size_t kMediumMax = 128 * 1024;  // served from slabs
+inline constexpr unsigned kClasses = 61;
+
+constexpr unsigned class_of(std::size_t size) {
+  if (size <= 8) return 0;
+  if (size <= 128) return unsigned((size + 15) / 16);
+  const std::size_t last = size - 1;
+  const unsigned order = log2_floor(last);
+  if (size <= kSmallMax) return 9 + (order - 7) * 8 + unsigned(last >> (order - 3)) - 8;
+  return 33 + (order - 10) * 4 + unsigned(last >> (order - 2)) - 4;
+}
+
+struct SizeClass {
+  std::uint32_t block_size;
+  std::uint32_t units;     // of a slab
+  std::uint32_t capacity;  // blocks in a slab: units * kUnit / block_size
+  std::uint32_t carve;     // blocks that are made ready at once: a page's worth, at least one
+};
+
+namespace detail {
+
+constexpr std::size_t block_size_of(unsigned index) {
+  if (index == 0) return 8;
+  if (index <= 8) return index * 16;
+  if (index <= 32) return std::size_t((index - 9) % 8 + 9) << ((index - 9) / 8 + 4);
+  return std::size_t((index - 33) % 4 + 5) << ((index - 33) / 4 + 8);
+}
+
+// At least eight blocks a slab, so that at most 1/16 of it is left over at its end.
+constexpr std::size_t units_of(std::size_t block_size) {
+  std::size_t units = 1;
+  while (units * kUnit < block_size * 8) units *= 2;
+  return units;
+}
+
+constexpr std::array<SizeClass, kClasses> make_classes() {
+  std::array<SizeClass, kClasses> classes{};
+  for (unsigned i = 0; i < kClasses; ++i) {
+    const std::size_t size = block_size_of(i);
+    const std::size_t units = units_of(size);
+    const std::size_t carve = size >= 4096 ? 1 : 4096 / size;
+    classes[i] = {std::uint32_t(size), std::uint32_t(units), std::uint32_t(units * kUnit / size),
+                  std::uint32_t(carve)};
+  }
+  return classes;
+}
+
+}  // namespace detail
+
+inline constexpr std::array<SizeClass, kClasses> kSizeClasses = detail::make_classes();
+
+static_assert(kSizeClasses[class_of(kSmallMax)].block_size == kSmallMax);
+static_assert(class_of(kMediumMax) == kClasses - 1);
+static_assert(kSizeClasses[kClasses - 1].block_size == kMediumMax);
+
+// The smallest class whose blocks hold `size` bytes and, because slabs start at multiples of
+// kUnit, lie at multiples of `alignment`; kClasses if no class does.
+constexpr unsigned aligned_class_of(std::size_t size, std::size_t alignment) {
+  if (size > kMediumMax || alignment > kUnit) return kClasses;
+  unsigned index = class_of(size);
+  while (index < kClasses && kSizeClasses[index].block_size % alignment != 0) ++index;
+  return index;
+}
+
+}  // namespace corbel::alloc

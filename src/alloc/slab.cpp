@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/slab.hpp"
+
+#include "alloc/fast_path.hpp"
+#include "alloc/orphans.hpp"
+#include "alloc/remote.hpp"
+#include "alloc/span_heap.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// Empty slabs a heap keeps, so that a loop over one block does not fetch and return a slab each
+// time: 512 KiB.
+constexpr std::uint32_t kKeptUnits = 8;
+
+Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]; }
+
+// Hands all blocks on the slab's list to the bin.
+Block* take_freed(Bin* bin, Span* slab) {
+  Block* block = slab->blocks.freed;
+  slab->blocks.freed = nullptr;
+  slab->blocks.used.set(slab->blocks.carved);
+  bin->list = block->next;
+  return block;
+}
+
+// Makes a page's worth of new blocks. They are linked in the order of their addresses; a block of
+// a page or more comes alone, so that nothing of it is touched.
+Block* carve(Bin* bin, Span* slab) {
+  const SizeClass& layout = slab->layout();
+  SlabBlocks& blocks = slab->blocks;
+  const std::uint32_t left = layout.capacity - blocks.carved;
+  const std::uint32_t count = left < layout.carve ? left : layout.carve;
+  char* first = slab->start() + std::size_t(blocks.carved) * layout.block_size;
+  blocks.carved += count;
+  blocks.used.add(count);
+  char* last = first + std::size_t(count - 1) * layout.block_size;
+  for (char* p = first; p != last; p += layout.block_size) {
+    reinterpret_cast<Block*>(p)->next = reinterpret_cast<Block*>(p + layout.block_size);
+  }
+  if (count > 1) {
+    reinterpret_cast<Block*>(last)->next = nullptr;
+    bin->list = reinterpret_cast<Block*>(first)->next;
+  }
+  return reinterpret_cast<Block*>(first);
+}
+
+Span* new_slab(Heap* heap, unsigned size_class) {
+  const SizeClass& layout = kSizeClasses[size_class];
+  Span* slab = span_heap.allocate(layout.units, 1);
+  if (slab == nullptr) return nullptr;
+  slab->blocks = {};
+  slab->size_class = std::uint8_t(size_class);
+  for (std::uint32_t i = 1; i < layout.units; ++i) {
+    Span* unit = find_span(slab->start() + i * kUnit);
+    unit->head_distance = i;
+    unit->set_tag(span_tag::kFollower);
+  }
+  slab->set_tag(heap->tag());
+  return slab;
+}
+
+// True if purge_due() should be called when no lock is held.
+bool release_slab(Span* slab) {
+  for (std::uint32_t i = 0; i < slab->units; ++i) {
+    find_span(slab->start() + i * kUnit)->set_tag(span_tag::kInterior);
+  }
+  slab->zeroed = slab->zeroed && slab->blocks.carved == 0;
+  return span_heap.free(slab);
+}
+
+}  // namespace
+
+void SlabList::push_back(Span* slab) {
+  slab->prev = last;
+  slab->next = nullptr;
+  (last != nullptr ? last->next : first) = slab;
+  last = slab;
+}
+
+void SlabList::remove(Span* slab) {
+  (slab->prev != nullptr ? slab->prev->next : first) = slab->next;
+  (slab->next != nullptr ? slab->next->prev : last) = slab->prev;
+}
+
+Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
+  // relaxed: receive() synchronises; a message missed now is found next time
+  if (heap->inbox.load(std::memory_order_relaxed) != 0) receive(heap);
+  const unsigned size_class = heap->class_of_bin(*bin);
+  *zeroed = false;
+  for (;;) {
+    Span* slab = bin->current;
+    if (slab != nullptr) {
+      if (slab->blocks.freed != nullptr) return take_freed(bin, slab);
+      if (slab->blocks.carved < slab->layout().capacity) {
+        *zeroed = slab->zeroed;
+        return carve(bin, slab);
+      }
+      slab->set_tag(heap->tag() | span_tag::kFull);
+      bin->full.push_back(slab);
+    }
+    slab = bin->available.first;
+    if (slab != nullptr) {
+      bin->available.remove(slab);
+      if (slab->blocks.used.get() == 0) heap->empty_units -= slab->units;
+    } else {
+      slab = adopt_slab(heap, size_class);
+      if (slab == nullptr) slab = new_slab(heap, size_class);
+    }
+    bin->current = slab;
+    if (slab == nullptr) return nullptr;
+  }
+}
+
+void slab_emptied(Heap* heap, Span* slab) noexcept {
+  Bin* bin = bin_of(heap, slab);
+  if (slab == bin->current) return;
+  if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
+    heap->empty_units += slab->units;
+    return;
+  }
+  bin->available.remove(slab);
+  // The orphan heap is worked on under its lock, and the system is called under none.
+  if (release_slab(slab) && heap != &orphan_heap) span_heap.purge_due();
+}
+
+void free_owned(Heap* heap, Span* slab, void* p) {
+  if (slab->is_full()) {
+    Bin* bin = bin_of(heap, slab);
+    bin->full.remove(slab);
+    bin->available.push_back(slab);
+    slab->set_tag(heap->tag());
+  }
+  Block* block = static_cast<Block*>(p);
+  block->next = slab->blocks.freed;
+  slab->blocks.freed = block;
+  if (slab->blocks.used.decrement() == 0) slab_emptied(heap, slab);
+}
+
+void return_current(Heap* heap, Bin* bin) {
+  Span* slab = bin->current;
+  if (slab == nullptr) return;
+  while (Block* block = bin->list) {
+    bin->list = block->next;
+    block->next = slab->blocks.freed;
+    slab->blocks.freed = block;
+    slab->blocks.used.decrement();
+  }
+  bin->current = nullptr;
+  if (slab->blocks.used.get() == 0) {
+    release_slab(slab);
+  } else {
+    adopt(heap, slab);
+  }
+}
+
+bool release_empty_slabs(Heap* heap) {
+  if (heap->empty_units == 0) return false;
+  for (Bin& bin : heap->bins) {
+    Span* next;
+    for (Span* slab = bin.available.first; slab != nullptr; slab = next) {
+      next = slab->next;
+      if (slab->blocks.used.get() != 0) continue;
+      bin.available.remove(slab);
+      release_slab(slab);
+    }
+  }
+  heap->empty_units = 0;
+  return true;
+}
+
+void adopt(Heap* heap, Span* slab) {
+  Bin* bin = bin_of(heap, slab);
+  const bool gives =
+      slab->blocks.freed != nullptr || slab->blocks.carved < slab->layout().capacity;
+  slab->set_tag(gives ? heap->tag() : heap->tag() | span_tag::kFull);
+  (gives ? bin->available : bin->full).push_back(slab);
+}
+
+Span* slab_head(Span* span) {
+  if (span->tag() != span_tag::kFollower) return span;
+  return find_span(span->start() - std::size_t(span->head_distance) * kUnit);
+}
+
+void check_block(const char* function, const Span* slab, const void* block) {
+  const std::size_t offset = std::size_t(static_cast<const char*>(block) - slab->start());
+  const std::uint32_t size = slab->layout().block_size;
+  if (offset % size != 0) die(function, "the pointer is not the start of a block", block);
+  if (offset / size >= slab->blocks.carved) die(function, "the block was never allocated", block);
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slabs: spans cut into blocks of one size class, and their way through the lists of a bin.
+//
+//            new, adopted                        refill finds nothing left
+//   span heap ──────────► current ─────────────────────────────► full
+//       ▲                    ▲                                     │ first free of a block
+//       │ used == 0          │ next in turn                        ▼
+//       └──────────────── available ◄───────────────────────────────
+//
+// All of it is done by the thread that owns the heap; for the orphan heap by whoever holds its
+// lock.
+#pragma once
+
+#include "alloc/heap.hpp"
+
+namespace corbel::alloc {
+
+// A block for `bin`, whose list is empty, and more on its list; nullptr when memory is exhausted.
+// `zeroed` is set when the block reads as zeros but for its first word.
+Block* refill(Heap* heap, Bin* bin, bool* zeroed);
+
+// Frees a block of a slab that `heap` owns, in whatever list it is.
+void free_owned(Heap* heap, Span* slab, void* block);
+
+// Puts the blocks on the bin's list back and gives up its current slab.
+void return_current(Heap* heap, Bin* bin);
+
+// Gives every empty slab of `heap` back to the span heap. True if there was one.
+bool release_empty_slabs(Heap* heap);
+
+// Makes `slab`, which is in no list, part of `heap` and puts it in the list that suits it.
+void adopt(Heap* heap, Span* slab);
+
+// The first unit of the slab that `span` is any unit of.
+Span* slab_head(Span* span);
+
+// Ends the process if `block` is not the beginning of a carved block of `slab`.
+void check_block(const char* function, const Span* slab, const void* block);
+
+}  // namespace corbel::alloc

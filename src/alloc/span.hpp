@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The descriptor of a run of units: a slab, a large block, or a free span.
+//
+// Descriptors lie in tables of their own, never beside the blocks: memory that the program does
+// not touch is not touched by the allocator either, and headers do not all fall into the same
+// cache set.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/size_class.hpp"
+#include "sync/owner_counter.hpp"
+
+namespace corbel::alloc {
+
+// A free block holds the link to the next one.
+struct Block {
+  Block* next;
+};
+
+// What `Span::tag()` says. Values from kFirstHeap on are the address of the owning heap, plus kFull.
+// A free compares the tag with the thread's own heap and nothing else; every other case differs.
+namespace span_tag {
+inline constexpr std::uintptr_t kForeign = 0;   // not our memory
+inline constexpr std::uintptr_t kInterior = 2;  // ours, but no block begins or is looked up here
+inline constexpr std::uintptr_t kFollower = 4;  // a later unit of a slab
+inline constexpr std::uintptr_t kLarge = 6;     // first unit of a large block
+inline constexpr std::uintptr_t kFree = 8;      // first or last unit of a free span
+inline constexpr std::uintptr_t kFirstHeap = 64;
+inline constexpr std::uintptr_t kFull = 1;  // the slab has nothing to give: a free must requeue it
+}  // namespace span_tag
+
+// The blocks of a slab. Each is either uncarved, or on `freed`, or used; a used one is with the
+// program, in some thread's outbox, or on the list of its bin if this is the bin's current slab:
+//   used + length(freed) == carved <= capacity
+struct SlabBlocks {
+  Block* freed;
+  sync::OwnerCounter used;
+  std::uint32_t carved;
+};
+
+// The neighbours of a free span in the order in which spans were freed.
+struct PurgeOrder {
+  struct Span* older;
+  struct Span* newer;
+};
+
+// One per unit of address space. All of it is valid in the first unit of a slab, of a large block
+// and of a free span; in a slab's later units `tag` and `head_distance` are, in the last unit of a
+// free span `tag` and `units`.
+struct alignas(kCacheLine) Span {
+  std::atomic<std::uintptr_t> tag_word;
+  union {
+    SlabBlocks blocks;      // a slab
+    PurgeOrder purge_order;  // a free span
+  };
+  Span* next;  // a slab: in a list of its bin; a free span: in its bucket
+  Span* prev;
+  std::uint32_t unit;   // its own address / kUnit; set in every unit that is ours
+  std::uint32_t units;
+  std::uint32_t head_distance;  // in units, back to the first unit of the slab
+  std::uint32_t dirty_units;    // a free span: estimate of those that are resident, 0 if zeroed
+  std::uint32_t freed_at;       // a free span: os::now_ms(), cut to 32 bits
+  std::uint8_t size_class;      // a slab
+  bool zeroed;  // a free span: all of it reads as zeros; a slab: all uncarved blocks do
+
+  char* start() const { return static_cast<char*>(pointer_to(std::uintptr_t(unit) * kUnit)); }
+  // relaxed both: a block's address reaches another thread only through the program, whose own
+  // synchronisation then orders the tag before the look-up; a change of owner is noticed late and
+  // handled (remote.hpp); and free spans are read and written under the span heap's lock.
+  std::uintptr_t tag() const { return tag_word.load(std::memory_order_relaxed); }
+  void set_tag(std::uintptr_t value) { tag_word.store(value, std::memory_order_relaxed); }
+
+  bool is_full() const { return (tag() & span_tag::kFull) != 0; }
+
+  const SizeClass& layout() const { return kSizeClasses[size_class]; }
+};
+static_assert(sizeof(Span) == kCacheLine);
+
+}  // namespace corbel::alloc

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/span_heap.hpp"
+
+#include <algorithm>
+
+#include "alloc/options.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+constinit SpanHeap span_heap;
+
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t(2) << 20;
+constexpr std::size_t kFirstChunkUnits = 64;      // 4 MiB
+constexpr std::size_t kLargestChunkUnits = 1024;  // 64 MiB, for programs of half a GiB and more
+constexpr std::size_t kUnmapUnits = kHugePage / kUnit;  // smaller pieces would only split mappings
+constexpr std::size_t kMaxUnits = std::size_t(1) << (arch::kAddressBits - kUnitBits);
+
+Span* unit_at(const Span* span, std::ptrdiff_t distance) {
+  return find_span(span->start() + distance * std::ptrdiff_t(kUnit));
+}
+
+Span* last_unit(const Span* span) { return unit_at(span, std::ptrdiff_t(span->units) - 1); }
+
+void mark(Span* span, std::uintptr_t value) {
+  Span* last = last_unit(span);
+  span->set_tag(value);
+  last->set_tag(value);
+  last->units = span->units;
+}
+
+// A cut-off end keeps its share of the estimate, and at least one unit where it may be resident.
+std::uint32_t dirty_share(const Span& whole, std::size_t units, std::size_t elsewhere) {
+  if (whole.zeroed) return 0;
+  const std::size_t rest = whole.dirty_units - std::min<std::size_t>(whole.dirty_units, elsewhere);
+  return std::uint32_t(std::max<std::size_t>(1, std::min(units, rest)));
+}
+
+}  // namespace
+
+std::size_t SpanHeap::bucket_of(std::size_t units) {
+  if (units < kExactBuckets) return units;
+  const unsigned order = log2_floor(units);
+  return kExactBuckets + (order - 6) * 8 + ((units >> (order - 3)) - 8);
+}
+
+// ---- lists ------------------------------------------------------------------------------------
+
+void SpanHeap::link(Span* span) {
+  mark(span, span_tag::kFree);
+  const std::size_t bucket = bucket_of(span->units);
+  span->prev = nullptr;
+  span->next = buckets_[bucket];
+  if (span->next != nullptr) span->next->prev = span;
+  buckets_[bucket] = span;
+  non_empty_[bucket / 64] |= std::uint64_t(1) << (bucket % 64);
+  figures_.free_units += span->units;
+  if (span->zeroed) return;
+  figures_.dirty_units += span->dirty_units;
+  // Nearly always the span is the newest, or what is left of the oldest. In between the order need
+  // only be roughly right, so the search for the place is bounded.
+  const auto is_newer = [span](const Span* other) {
+    return std::int32_t(other->freed_at - span->freed_at) > 0;
+  };
+  Span* older = newest_;
+  if (oldest_ != nullptr && is_newer(oldest_)) older = nullptr;
+  for (int i = 0; i < 16 && older != nullptr && is_newer(older); ++i) {
+    older = older->purge_order.older;
+  }
+  Span* newer = older != nullptr ? older->purge_order.newer : oldest_;
+  span->purge_order = {older, newer};
+  (older != nullptr ? older->purge_order.newer : oldest_) = span;
+  (newer != nullptr ? newer->purge_order.older : newest_) = span;
+}
+
+void SpanHeap::unlink(Span* span) {
+  mark(span, span_tag::kInterior);
+  const std::size_t bucket = bucket_of(span->units);
+  (span->prev != nullptr ? span->prev->next : buckets_[bucket]) = span->next;
+  if (span->next != nullptr) span->next->prev = span->prev;
+  if (buckets_[bucket] == nullptr) non_empty_[bucket / 64] &= ~(std::uint64_t(1) << (bucket % 64));
+  figures_.free_units -= span->units;
+  if (span->zeroed) return;
+  figures_.dirty_units -= span->dirty_units;
+  Span* const older = span->purge_order.older;
+  Span* const newer = span->purge_order.newer;
+  (older != nullptr ? older->purge_order.newer : oldest_) = newer;
+  (newer != nullptr ? newer->purge_order.older : newest_) = older;
+}
+
+void SpanHeap::insert(Span* span) {
+  const auto absorb = [](Span* whole, const Span* part) {
+    // The whole is as old as its larger part: neither does a trickle of small pieces keep a big
+    // one from being purged, nor does one old piece take a warm one along.
+    if (part->dirty_units > whole->dirty_units) whole->freed_at = part->freed_at;
+    whole->dirty_units += part->dirty_units;
+    whole->units += part->units;
+    whole->zeroed = whole->zeroed && part->zeroed;
+  };
+  Span* before = unit_at(span, -1);
+  if (before != nullptr && before->tag() == span_tag::kFree) {
+    before = unit_at(span, -std::ptrdiff_t(before->units));
+    unlink(before);
+    absorb(before, span);
+    span = before;
+  }
+  Span* behind = unit_at(span, std::ptrdiff_t(span->units));
+  if (behind != nullptr && behind->tag() == span_tag::kFree) {
+    unlink(behind);
+    absorb(span, behind);
+  }
+  link(span);
+}
+
+// ---- taking -----------------------------------------------------------------------------------
+
+Span* SpanHeap::search_bucket(std::size_t bucket, std::size_t units, std::size_t align_units) {
+  // A bucket above 64 units holds sizes within 1/8 of each other: some may be too small, and a
+  // long search for the one that fits costs more than taking a larger one.
+  constexpr int kTries = 8;
+  Span* span = buckets_[bucket];
+  for (int i = 0; i < kTries && span != nullptr; ++i, span = span->next) {
+    const std::size_t lead = align_up(span->unit, align_units) - span->unit;
+    if (span->units >= lead + units) return span;
+  }
+  return nullptr;
+}
+
+Span* SpanHeap::take_fit(std::size_t units, std::size_t align_units) {
+  std::size_t bucket = bucket_of(units);
+  std::size_t word = bucket / 64;
+  std::uint64_t candidates = non_empty_[word] & (~std::uint64_t(0) << (bucket % 64));
+  for (;;) {
+    while (candidates == 0) {
+      if (++word == std::size(non_empty_)) return nullptr;
+      candidates = non_empty_[word];
+    }
+    bucket = word * 64 + unsigned(std::countr_zero(candidates));
+    candidates &= candidates - 1;
+    if (Span* span = search_bucket(bucket, units, align_units)) return cut(span, units, align_units);
+  }
+}
+
+Span* SpanHeap::cut(Span* span, std::size_t units, std::size_t align_units) {
+  unlink(span);
+  const std::size_t lead = align_up(span->unit, align_units) - span->unit;
+  const std::size_t tail = span->units - lead - units;
+  Span* result = unit_at(span, std::ptrdiff_t(lead));
+  const bool zeroed = span->zeroed;
+  const std::uint32_t freed_at = span->freed_at;
+  const std::uint32_t lead_dirty = dirty_share(*span, lead, units);
+  const std::uint32_t tail_dirty = dirty_share(*span, tail, units + lead);
+  if (tail != 0) {
+    Span* rest = unit_at(result, std::ptrdiff_t(units));
+    rest->units = std::uint32_t(tail);
+    rest->zeroed = zeroed;
+    rest->freed_at = freed_at;
+    rest->dirty_units = tail_dirty;
+    link(rest);
+  }
+  if (lead != 0) {
+    span->units = std::uint32_t(lead);
+    span->dirty_units = lead_dirty;
+    link(span);
+  }
+  result->units = std::uint32_t(units);
+  result->zeroed = zeroed;
+  return result;
+}
+
+Span* SpanHeap::allocate(std::size_t units, std::size_t align_units) {
+  if (units > kMaxUnits || align_units > kMaxUnits) return nullptr;
+  for (;;) {
+    {
+      sync::LockGuard guard(lock_);
+      if (Span* span = take_fit(units, align_units)) return span;
+    }
+    // Another thread may take the new chunk first; then there is progress all the same.
+    if (!add_chunk(units, align_units)) return nullptr;
+  }
+}
+
+bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
+  std::size_t chunk;
+  std::uintptr_t ceiling;
+  {
+    sync::LockGuard guard(lock_);
+    // Chunks grow with the heap, so that their number stays small and so does what is unused.
+    chunk = std::clamp(align_down(figures_.mapped_units / 8, kUnmapUnits), kFirstChunkUnits,
+                       kLargestChunkUnits);
+    ceiling = lowest_chunk_;
+  }
+  const std::size_t alignment = std::max(align_units * kUnit, kUnit);
+  void* memory = nullptr;
+  const auto try_to_map = [&](std::size_t wanted) {
+    const std::size_t size = wanted * kUnit;
+    const std::size_t best = std::max(alignment, size >= kHugePage ? kHugePage : kUnit);
+    void* hint = ceiling > size ? pointer_to(align_down(ceiling - size, best)) : nullptr;
+    memory = os::map(size, best, hint);
+    if (memory == nullptr && best != alignment) memory = os::map(size, alignment, hint);
+    chunk = wanted;
+    return memory != nullptr;
+  };
+  const std::size_t roomy = std::max(chunk, align_up(units, kUnmapUnits));
+  if (!try_to_map(roomy) && !try_to_map(units)) {
+    unmap_all();
+    if (!try_to_map(units)) return false;
+  }
+  if (!cover_with_spans(memory, chunk * kUnit)) {
+    os::unmap(memory, chunk * kUnit);
+    return false;
+  }
+  // relaxed: see options.hpp
+  if (options.huge_pages.load(std::memory_order_relaxed)) {
+    os::advise(memory, chunk * kUnit, os::HugePages::kDense);
+  } else if (ceiling == 0) {
+    // A small program should stay small even where the system backs everything by huge pages.
+    os::advise(memory, chunk * kUnit, os::HugePages::kSparse);
+  }
+  Span* first = find_span(memory);
+  const std::uint32_t unit = std::uint32_t(address_of(memory) / kUnit);
+  for (std::size_t i = 0; i < chunk; ++i) {
+    Span* span = find_span(static_cast<char*>(memory) + i * kUnit);
+    span->unit = unit + std::uint32_t(i);
+    span->set_tag(span_tag::kInterior);
+  }
+  first->units = std::uint32_t(chunk);
+  first->zeroed = true;
+  first->dirty_units = 0;
+  first->freed_at = 0;
+  sync::LockGuard guard(lock_);
+  figures_.mapped_units += chunk;
+  ++figures_.map_calls;
+  if (lowest_chunk_ == 0 || address_of(memory) < lowest_chunk_) lowest_chunk_ = address_of(memory);
+  insert(first);
+  return true;
+}
+
+bool SpanHeap::grow(Span* span, std::size_t units) {
+  sync::LockGuard guard(lock_);
+  Span* behind = unit_at(span, std::ptrdiff_t(span->units));
+  if (behind == nullptr || behind->tag() != span_tag::kFree) return false;
+  // The unit behind ours is free, so it is the first of its span.
+  if (span->units + behind->units < units) return false;
+  cut(behind, units - span->units, 1);
+  span->units = std::uint32_t(units);
+  return true;
+}
+
+// ---- giving -----------------------------------------------------------------------------------
+
+bool SpanHeap::is_due(const Span* span) const {
+  // relaxed: see options.hpp
+  const std::size_t limit = options.soft_limit.load(std::memory_order_relaxed);
+  const std::size_t resident =
+      figures_.mapped_units - figures_.free_units + figures_.dirty_units;
+  if (limit != 0 && resident * kUnit > limit) return true;
+  const std::uint32_t age = std::uint32_t(os::now_ms()) - span->freed_at;
+  return age >= options.purge_delay.load(std::memory_order_relaxed);
+}
+
+bool SpanHeap::free(Span* span) {
+  span->dirty_units = span->zeroed ? 0 : span->units;
+  span->freed_at = std::uint32_t(os::now_ms());
+  sync::LockGuard guard(lock_);
+  insert(span);
+  return oldest_ != nullptr && is_due(oldest_);
+}
+
+bool SpanHeap::shrink(Span* span, std::size_t units) {
+  Span* rest = unit_at(span, std::ptrdiff_t(units));
+  rest->units = span->units - std::uint32_t(units);
+  rest->zeroed = false;
+  span->units = std::uint32_t(units);
+  return free(rest);
+}
+
+void SpanHeap::free_and_unmap(Span* span) {
+  span->dirty_units = span->zeroed ? 0 : span->units;
+  span->freed_at = std::uint32_t(os::now_ms());
+  sync::LockGuard guard(lock_);
+  link(span);
+  give_back(span, GiveBack::kAddresses);
+}
+
+std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
+  unlink(span);
+  const std::size_t units = span->units;
+  const std::size_t resident = std::size_t(span->dirty_units) * kUnit;
+  char* start = span->start();
+  ++figures_.purge_calls;
+  if (how == GiveBack::kAddresses) {
+    // Forgotten before it is gone: the next moment another thread may map the same addresses.
+    figures_.mapped_units -= units;
+    for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
+  }
+  lock_.unlock();
+  bool gone = false;
+  bool zeroed = false;
+  if (how == GiveBack::kAddresses) {
+    gone = os::unmap(start, units * kUnit);
+    // The system refuses where a mapping would have to be split once too often.
+    if (!gone) {
+      for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kInterior);
+    }
+  }
+  if (!gone) zeroed = os::purge(start, units * kUnit);
+  lock_.lock();
+  if (gone) return resident;
+  if (how == GiveBack::kAddresses) figures_.mapped_units += units;
+  span->zeroed = zeroed || span->zeroed;
+  // What could not be purged counts as freed now, so that the attempt is not repeated at once.
+  if (!span->zeroed) span->freed_at = std::uint32_t(os::now_ms());
+  if (span->zeroed) span->dirty_units = 0;
+  insert(span);
+  return zeroed ? resident : 0;
+}
+
+void SpanHeap::purge_due() {
+  sync::LockGuard guard(lock_);
+  while (oldest_ != nullptr && is_due(oldest_)) {
+    const GiveBack how = oldest_->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
+    if (give_back(oldest_, how) == 0) return;
+  }
+}
+
+std::size_t SpanHeap::purge_all(std::size_t keep) {
+  sync::LockGuard guard(lock_);
+  std::size_t given = 0;
+  while (oldest_ != nullptr && figures_.dirty_units * kUnit > keep) {
+    const GiveBack how = oldest_->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
+    const std::size_t step = give_back(oldest_, how);
+    if (step == 0) break;
+    given += step;
+  }
+  return given;
+}
+
+void SpanHeap::unmap_all() {
+  sync::LockGuard guard(lock_);
+  // Every span is tried once: one that the system refuses to unmap goes back to its bucket.
+  std::size_t left = figures_.free_units;
+  for (std::size_t bucket = kBuckets; bucket-- > 1 && left > 0;) {
+    while (buckets_[bucket] != nullptr && left > 0) {
+      left -= std::min<std::size_t>(left, buckets_[bucket]->units);
+      give_back(buckets_[bucket], GiveBack::kAddresses);
+    }
+  }
+}
+
+SpanFigures SpanHeap::figures() {
+  sync::LockGuard guard(lock_);
+  return figures_;
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heaps and threads: a heap is made or taken from the pool with a thread's first malloc, and goes
+// back to the pool, without its slabs, when the thread ends.
+#pragma once
+
+#include <cstddef>
+
+#include "alloc/heap.hpp"
+
+namespace corbel::alloc {
+
+// The calling thread's heap, made if it has none yet; nullptr when there is no memory for it.
+Heap* attach_heap();
+
+// The calling thread's heap if it has one or is still going to run the program's code; nullptr in
+// the last moments of a thread, when a new heap might never be given back.
+Heap* heap_for_free();
+
+// Threads that have a heap.
+std::size_t live_heaps();
+
+}  // namespace corbel::alloc

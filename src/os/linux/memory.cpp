@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory from the Linux kernel: anonymous private mappings.
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bits.hpp"
+#include "os/linux/errno_guard.hpp"
+#include "os/os.hpp"
+
+// Since Linux 5.7; the C library's headers may be older.
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace corbel::os {
+namespace {
+
+void* map_anywhere(std::size_t size, void* hint) {
+  void* p = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p == MAP_FAILED ? nullptr : p;
+}
+
+}  // namespace
+
+std::size_t page_size() {
+  static std::atomic<std::size_t> known{0};
+  // relaxed: every thread that finds 0 asks the system and gets the same answer
+  std::size_t size = known.load(std::memory_order_relaxed);
+  if (size == 0) {
+    size = std::size_t(sysconf(_SC_PAGESIZE));
+    known.store(size, std::memory_order_relaxed);  // relaxed: as above
+  }
+  return size;
+}
+
+void* map(std::size_t size, std::size_t alignment, void* hint) {
+  ErrnoGuard guard;
+  void* p = map_anywhere(size, hint);
+  if (p == nullptr || address_of(p) % alignment == 0) return p;
+  munmap(p, size);
+  if (size + alignment < size) return nullptr;
+  // Mapping more and cutting off both ends always works, but shows in the peak of the address
+  // space; the caller's hint makes it rare.
+  const std::size_t padded = size + alignment - page_size();
+  p = map_anywhere(padded, nullptr);
+  if (p == nullptr) return nullptr;
+  const std::uintptr_t start = address_of(p);
+  const std::uintptr_t aligned = align_up(start, alignment);
+  if (aligned != start) munmap(p, aligned - start);
+  const std::uintptr_t end = aligned + size;
+  if (end != start + padded) munmap(pointer_to(end), start + padded - end);
+  return pointer_to(aligned);
+}
+
+bool unmap(void* address, std::size_t size) {
+  ErrnoGuard guard;
+  return munmap(address, size) == 0;
+}
+
+bool purge(void* address, std::size_t size) {
+  ErrnoGuard guard;
+  return madvise(address, size, MADV_DONTNEED) == 0;
+}
+
+bool move_pages(void* from, void* to, std::size_t size) {
+  ErrnoGuard guard;
+  return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+}
+
+void advise(void* address, std::size_t size, HugePages wish) {
+  ErrnoGuard guard;
+  madvise(address, size, wish == HugePages::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+}  // namespace corbel::os

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole contract with the operating system. A port writes these functions and nothing else;
+// no other folder includes a system header for memory, threads or processes.
+//
+// None of them calls malloc, throws, or changes errno. All may be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace corbel::os {
+
+// ---- memory ----------------------------------------------------------------------------------
+
+// The unit in which memory can be given back. At most 64 KiB, a power of two.
+std::size_t page_size();
+
+// `size` bytes of zeroed, readable and writable memory at any address that is a multiple of
+// `alignment`; both are multiples of 64 KiB. The bytes count towards the footprint only when they
+// are touched. With a `hint` the memory lies there if that range is free, else anywhere.
+// nullptr when the system refuses.
+void* map(std::size_t size, std::size_t alignment, void* hint);
+
+// Gives the range back, addresses and all. Part of a mapping, or several that lie side by side,
+// will do. False when the system refuses (splitting a mapping can exhaust its table): then the
+// range is still mapped and its content unspecified.
+bool unmap(void* address, std::size_t size);
+
+// Gives the memory back and keeps the addresses: the next read finds zeros. False when the system
+// refuses; then the content is unchanged.
+bool purge(void* address, std::size_t size);
+
+// Moves the content of one mapped range to another of the same size without copying; the old
+// range stays mapped and reads as zeros. False when the system cannot: nothing has changed then.
+bool move_pages(void* from, void* to, std::size_t size);
+
+// Wishes, not promises. `dense` asks for huge pages in the range, `sparse` asks for none.
+enum class HugePages { kSparse, kDense };
+void advise(void* address, std::size_t size, HugePages wish);
+
+// ---- threads and time -------------------------------------------------------------------------
+
+// Sleeps while `word` holds `expected`; may return early.
+void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
+void wake_one(std::atomic<std::uint32_t>& word);
+
+// Lets another thread run.
+void yield();
+
+// Milliseconds of a clock that never goes back, cheap and as coarse as a scheduler tick.
+std::uint64_t now_ms();
+
+// Calls `on_exit(argument)` in this thread when it ends, after the destructors of thread-local
+// objects. May be called again for the same thread, from `on_exit` too. May call malloc. False
+// when the system has no room for it.
+bool at_thread_exit(void (*on_exit)(void*), void* argument);
+
+// Registers the three for every later fork, once a process. May call malloc.
+void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
+
+// ---- process ----------------------------------------------------------------------------------
+
+// nullptr when the variable is not set. Safe before the C library has been initialised.
+const char* environment(const char* name);
+
+// Writes to standard error, all or as much as goes.
+void write_error(const char* text, std::size_t size);
+
+// Ends the process at once, abnormally (a core dump where the system makes one).
+[[noreturn]] void abort();
+
+// The peak resident memory of the process, in bytes; 0 where it cannot be had.
+std::size_t peak_resident();
+
+}  // namespace corbel::os

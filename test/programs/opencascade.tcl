@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The script that test_opencascade.py gives to Open CASCADE's DRAW: build shapes, then write and read
+# STEP again and again in this one process. Everything that can be compared goes to standard output in
+# lines "result ..."; processor time, which cannot, in lines "time ...".
+#
+# Environment: CONVERSIONS, how many; FOLDER, where the STEP files go.
+
+pload MODELING XDE
+
+# Nanoseconds of processor time of this process, or of wall time where the system does not count.
+proc processor_time {} {
+  if {[catch {open /proc/self/schedstat} file]} { return [expr {[clock microseconds] * 1000}] }
+  set nanoseconds [lindex [read $file] 0]
+  close $file
+  return $nanoseconds
+}
+
+proc volume {shape} {
+  regexp {Mass :\s+(\S+)} [vprops $shape 1e-6] all mass
+  return $mass
+}
+
+proc counts {shape} {
+  return [regexp -all -inline {\d+} [regsub {.*?\n} [nbshapes $shape] ""]]
+}
+
+# A plate with holes and studs, its edges rounded: a few hundred faces of several kinds of surface.
+proc build {} {
+  box plate 0 0 0 120 80 10
+  for {set i 0} {$i < 8} {incr i} {
+    for {set j 0} {$j < 5} {incr j} {
+      set x [expr {10 + 14 * $i}]
+      set y [expr {10 + 15 * $j}]
+      if {($i + $j) % 2} {
+        pcylinder tool 3 20
+        ttranslate tool $x $y -5
+        bcut plate plate tool
+      } else {
+        pcone tool 4 2 8
+        ttranslate tool $x $y 8
+        bfuse plate plate tool
+      }
+    }
+  }
+  box block 0 0 0 30 20 15
+  explode block e
+  blend round block 2 block_1 2 block_3 1 block_5
+  psphere ball 9
+  ttranslate ball 15 10 15
+  bcut part round ball
+  ptorus ring 20 4
+  ttranslate ring 60 40 30
+  compound plate part ring model
+}
+
+proc convert {number} {
+  global env
+  set file $env(FOLDER)/model$number.stp
+  stepwrite a model $file
+  stepread $file back *
+  compound back_1 joined
+  if {$number % 5 == 0} {
+    puts "result $number [counts back_1] volume [volume back_1] [file size $file]"
+  }
+  # The next one builds and reads anew, so that this one's blocks are all given back.
+  unset back_1 joined
+  if {$number > 1} { file delete $file }
+}
+
+if {[catch {
+  build
+  puts "result model [counts model] volume [volume model]"
+  for {set n 1} {$n <= $env(CONVERSIONS)} {incr n} {
+    set start [processor_time]
+    convert $n
+    puts "time $n [expr {[processor_time] - $start}]"
+  }
+  set file [open /proc/self/maps]
+  set maps [open $env(FOLDER)/maps w]
+  puts $maps [read $file]
+  close $maps
+  close $file
+  puts "result end"
+} message]} {
+  puts stderr "error: $message"
+}
+exit

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator new and delete of C++20 (ISO C++ [new.delete]): plain, array, nothrow, sized,
+// aligned, and their combinations.
+//
+// The standard defines the nothrow and sized forms in terms of eight basic ones (new, delete, new[]
+// and delete[], plain and aligned), and of those the array forms in terms of the others. A program
+// may replace any of the eight, and then the rest must lead to the program's own. As long as nobody
+// has, the rest takes the short way.
+#include <cstddef>
+#include <new>
+
+#include "alloc/allocator.hpp"
+#include "alloc/fast_path.hpp"
+#include "proxy/cxx_runtime.hpp"
+#include "proxy/proxy.hpp"
+
+namespace proxy = corbel::proxy;
+namespace alloc = corbel::alloc;
+using std::align_val_t;
+using std::nothrow_t;
+using std::size_t;
+
+namespace corbel::proxy {
+namespace {
+
+// Whether the eight basic forms of the process are ours. False until it is known, which is slower
+// and as right. Written once, before the constructors of the program run.
+bool basic_forms_are_ours = false;
+
+inline bool ours() { return __builtin_expect(basic_forms_are_ours, 1); }
+
+// The definitions that the process sees. Read through volatile, because a compiler that has the
+// definitions below before its eyes takes them for the only ones.
+const volatile BasicForms visible = {
+    ::operator new,    ::operator new[],    ::operator new,    ::operator new[],
+    ::operator delete, ::operator delete[], ::operator delete, ::operator delete[],
+};
+
+// alignment 0 means: that of the plain forms. Blocks of up to eight bytes are aligned to eight.
+inline void* try_allocate(size_t size, size_t alignment) {
+  if (alignment <= sizeof(void*) || (alignment <= alloc::kMinAlignment && size > sizeof(void*))) {
+    return alloc::allocate_fast(size);
+  }
+  return alloc::allocate_aligned(size, alignment);
+}
+
+constexpr bool is_valid(size_t alignment) { return (alignment & (alignment - 1)) == 0; }
+
+// [new.delete.single]: the handler is called, and the request repeated, until there is no handler.
+__attribute__((noinline, cold)) void* allocate_or_throw(size_t size, size_t alignment) {
+  if (!is_valid(alignment)) throw_bad_alloc();
+  for (;;) {
+    const NewHandler handler = current_new_handler();
+    if (handler == nullptr) throw_bad_alloc();
+    handler();
+    void* block = try_allocate(size, alignment);
+    if (block != nullptr) return block;
+  }
+}
+
+__attribute__((noinline, cold)) void* nothrow_slow(size_t size, size_t alignment,
+                                                   bool array) noexcept {
+  if (!is_valid(alignment)) return nullptr;
+  if (ours() && current_new_handler() == nullptr) return nullptr;
+  const BasicForms forms = {visible.new_one,        visible.new_array,
+                            visible.new_aligned,    visible.new_aligned_array,
+                            visible.delete_one,     visible.delete_array,
+                            visible.delete_aligned, visible.delete_aligned_array};
+  return new_or_null(forms, size, alignment, array);
+}
+
+inline void* new_plain(size_t size) {
+  void* block = alloc::allocate_fast(size);
+  if (__builtin_expect(block == nullptr, 0)) return allocate_or_throw(size, 0);
+  return block;
+}
+
+inline void* new_aligned(size_t size, size_t alignment) {
+  if (__builtin_expect(is_valid(alignment), 1)) {
+    void* block = try_allocate(size, alignment);
+    if (__builtin_expect(block != nullptr, 1)) return block;
+  }
+  return allocate_or_throw(size, alignment);
+}
+
+inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
+  if (ours() && is_valid(alignment)) {
+    void* block = try_allocate(size, alignment);
+    if (__builtin_expect(block != nullptr, 1)) return block;
+  }
+  return nothrow_slow(size, alignment, array);
+}
+
+}  // namespace
+}  // namespace corbel::proxy
+
+// ---- the basic forms --------------------------------------------------------------------------
+
+CORBEL_PROXY_CXX_API void* operator new(size_t size) { return proxy::new_plain(size); }
+
+CORBEL_PROXY_CXX_API void* operator new(size_t size, align_val_t alignment) {
+  return proxy::new_aligned(size, static_cast<size_t>(alignment));
+}
+
+CORBEL_PROXY_CXX_API void* operator new[](size_t size) {
+  return proxy::ours() ? proxy::new_plain(size) : proxy::visible.new_one(size);
+}
+
+CORBEL_PROXY_CXX_API void* operator new[](size_t size, align_val_t alignment) {
+  return proxy::ours() ? proxy::new_aligned(size, static_cast<size_t>(alignment))
+                       : proxy::visible.new_aligned(size, alignment);
+}
+
+CORBEL_PROXY_CXX_API void operator delete(void* block) noexcept { alloc::deallocate_fast(block); }
+
+CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t) noexcept {
+  alloc::deallocate_fast(block);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+}
+
+// ---- nothrow ----------------------------------------------------------------------------------
+
+CORBEL_PROXY_CXX_API void* operator new(size_t size, const nothrow_t&) noexcept {
+  return proxy::new_nothrow(size, 0, false);
+}
+
+CORBEL_PROXY_CXX_API void* operator new[](size_t size, const nothrow_t&) noexcept {
+  return proxy::new_nothrow(size, 0, true);
+}
+
+CORBEL_PROXY_CXX_API void* operator new(size_t size, align_val_t alignment,
+                                        const nothrow_t&) noexcept {
+  return proxy::new_nothrow(size, static_cast<size_t>(alignment), false);
+}
+
+CORBEL_PROXY_CXX_API void* operator new[](size_t size, align_val_t alignment,
+                                          const nothrow_t&) noexcept {
+  return proxy::new_nothrow(size, static_cast<size_t>(alignment), true);
+}
+
+CORBEL_PROXY_CXX_API void operator delete(void* block, const nothrow_t&) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block, const nothrow_t&) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_array(block);
+}
+
+CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t alignment,
+                                          const nothrow_t&) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment,
+                                            const nothrow_t&) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block)
+                : proxy::visible.delete_aligned_array(block, alignment);
+}
+
+// ---- sized ------------------------------------------------------------------------------------
+
+CORBEL_PROXY_CXX_API void operator delete(void* block, size_t size) noexcept {
+  proxy::ours() ? alloc::deallocate_sized_fast(block, size) : proxy::visible.delete_one(block);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size) noexcept {
+  proxy::ours() ? alloc::deallocate_sized_fast(block, size) : proxy::visible.delete_array(block);
+}
+
+// An aligned block lies in the size class of its alignment: the size alone does not tell which.
+CORBEL_PROXY_CXX_API void operator delete(void* block, size_t, align_val_t alignment) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+}
+
+CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t, align_val_t alignment) noexcept {
+  proxy::ours() ? alloc::deallocate_fast(block)
+                : proxy::visible.delete_aligned_array(block, alignment);
+}
+
+// ---- where our own definitions lie ------------------------------------------------------------
+
+#define CORBEL_PROXY_OPERATORS(each)                                                              \
+  each(_Znwm, "operator new(size_t)") each(_Znam, "operator new[](size_t)")                       \
+      each(_ZnwmSt11align_val_t, "operator new(size_t, align_val_t)") each(                       \
+          _ZnamSt11align_val_t, "operator new[](size_t, align_val_t)")                            \
+          each(_ZdlPv, "operator delete(void*)") each(_ZdaPv, "operator delete[](void*)") each(   \
+              _ZdlPvSt11align_val_t, "operator delete(void*, align_val_t)")                       \
+              each(_ZdaPvSt11align_val_t, "operator delete[](void*, align_val_t)") each(          \
+                  _ZnwmRKSt9nothrow_t, "operator new(size_t, nothrow_t)")                         \
+                  each(_ZnamRKSt9nothrow_t, "operator new[](size_t, nothrow_t)") each(            \
+                      _ZnwmSt11align_val_tRKSt9nothrow_t,                                         \
+                      "operator new(size_t, align_val_t, nothrow_t)")                             \
+                      each(_ZnamSt11align_val_tRKSt9nothrow_t,                                    \
+                           "operator new[](size_t, align_val_t, nothrow_t)")                      \
+                          each(_ZdlPvRKSt9nothrow_t, "operator delete(void*, nothrow_t)") each(   \
+                              _ZdaPvRKSt9nothrow_t, "operator delete[](void*, nothrow_t)")        \
+                              each(_ZdlPvSt11align_val_tRKSt9nothrow_t,                           \
+                                   "operator delete(void*, align_val_t, nothrow_t)")              \
+                                  each(_ZdaPvSt11align_val_tRKSt9nothrow_t,                       \
+                                       "operator delete[](void*, align_val_t, nothrow_t)")        \
+                                      each(_ZdlPvm, "operator delete(void*, size_t)")             \
+                                          each(_ZdaPvm, "operator delete[](void*, size_t)") each( \
+                                              _ZdlPvmSt11align_val_t,                             \
+                                              "operator delete(void*, size_t, align_val_t)")      \
+                                              each(                                               \
+                                                  _ZdaPvmSt11align_val_t,                         \
+                                                  "operator delete[](void*, size_t, align_val_t)")
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wattribute-alias"
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#define CORBEL_PROXY_DECLARE(symbol, label) CORBEL_PROXY_DECLARE_SELF(symbol)
+extern "C" {
+CORBEL_PROXY_OPERATORS(CORBEL_PROXY_DECLARE)
+}
+#pragma GCC diagnostic pop
+
+namespace corbel::proxy {
+
+#define CORBEL_PROXY_TABLE_ENTRY(symbol, label) \
+  {#symbol, label, reinterpret_cast<const void*>(&CORBEL_PROXY_SELF(symbol))},
+const Symbol kOperators[] = {
+    CORBEL_PROXY_OPERATORS(CORBEL_PROXY_TABLE_ENTRY){nullptr, nullptr, nullptr}};
+
+namespace {
+
+// In the static library this makes a program that takes operator new take malloc and free too.
+__attribute__((used)) const Symbol* const kCPart = kFunctions;
+
+template <typename Function>
+const void* address_of(Function* function) {
+  return reinterpret_cast<const void*>(function);
+}
+
+// After the relocations, before the constructors of the program. An executable that is not
+// position-independent may have addresses of its own for our functions: then the long way is taken.
+__attribute__((constructor(101))) void find_basic_forms() {
+  basic_forms_are_ours = address_of(visible.new_one) == kOperators[0].self &&
+                         address_of(visible.new_array) == kOperators[1].self &&
+                         address_of(visible.new_aligned) == kOperators[2].self &&
+                         address_of(visible.new_aligned_array) == kOperators[3].self &&
+                         address_of(visible.delete_one) == kOperators[4].self &&
+                         address_of(visible.delete_array) == kOperators[5].self &&
+                         address_of(visible.delete_aligned) == kOperators[6].self &&
+                         address_of(visible.delete_aligned_array) == kOperators[7].self;
+}
+
+}  // namespace
+}  // namespace corbel::proxy

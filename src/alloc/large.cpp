@@ -47,10 +47,8 @@ bool resize_large(Span* span, std::size_t size) {
   return true;
 }
 
-bool move_large(Span* from, void* to, std::size_t size) {
-  if (size < kMoveThreshold) return false;
-  const std::size_t whole_pages = align_up(size, os::page_size());
-  return os::move_pages(from->start(), to, whole_pages);
+bool move_large(Span* from, Span** to, std::size_t size) {
+  return size >= kMoveThreshold && span_heap.move_pages(from, to, size);
 }
 
 std::size_t large_size(const Span* span) { return std::size_t(span->units) * kUnit; }

@@ -44,14 +44,23 @@ bool keeps_place(const Span* span, std::size_t size) {
   return size > kMediumMax;
 }
 
+void* allocate_like(std::size_t size, std::size_t alignment) {
+  return alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
+}
+
 void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
-  void* fresh = alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
+  void* fresh = allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
   const std::size_t old_size = size_of(span);
   const std::size_t kept = old_size < size ? old_size : size;
-  const Span* target = find_span(fresh);
-  const bool both_large = is_large(span) && is_large(target);
-  if (!both_large || !move_large(span, fresh, kept)) memcpy(fresh, block, kept);
+  bool moved = false;
+  Span* target = find_span(fresh);
+  if (is_large(span) && is_large(target)) {
+    moved = move_large(span, &target, kept);
+    if (target == nullptr) fresh = allocate_like(size, alignment);
+    if (fresh == nullptr) return nullptr;
+  }
+  if (!moved) memcpy(fresh, block, kept);
   deallocate_fast(block);
   return fresh;
 }
@@ -63,9 +72,7 @@ void* reallocate(void* block, std::size_t size) noexcept {
 }
 
 void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) noexcept {
-  if (block == nullptr) {
-    return alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
-  }
+  if (block == nullptr) return allocate_like(size, alignment);
   Span* span = find_block("realloc", block);
   if (span == nullptr) return reallocate_foreign(block, size);
   if (size == 0) {

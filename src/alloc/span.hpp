@@ -64,6 +64,7 @@ struct alignas(kCacheLine) Span {
   std::uint32_t dirty_units;    // a free span: estimate of those that are resident, 0 if zeroed
   std::uint32_t freed_at;       // a free span: os::now_ms(), cut to 32 bits
   std::uint8_t size_class;      // a slab
+  bool begins_mapping;          // the system may not treat this unit and the one before as one
   bool zeroed;  // a free span: all of it reads as zeros; a slab: all uncarved blocks do
 
   char* start() const { return static_cast<char*>(pointer_to(std::uintptr_t(unit) * kUnit)); }

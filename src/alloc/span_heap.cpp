@@ -230,6 +230,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
   first->zeroed = true;
   first->dirty_units = 0;
   first->freed_at = 0;
+  mark_mapping(first, chunk);
   sync::LockGuard guard(lock_);
   figures_.mapped_units += chunk;
   ++figures_.map_calls;
@@ -247,6 +248,34 @@ bool SpanHeap::grow(Span* span, std::size_t units) {
   cut(behind, units - span->units, 1);
   span->units = std::uint32_t(units);
   return true;
+}
+
+void SpanHeap::mark_mapping(Span* first, std::size_t units) {
+  first->begins_mapping = true;
+  Span* behind = unit_at(first, std::ptrdiff_t(units));
+  if (behind != nullptr) behind->begins_mapping = true;
+}
+
+bool SpanHeap::move_pages(Span* from, Span** to, std::size_t size) {
+  const std::size_t units = divide_up(size, kUnit);
+  for (std::size_t i = 1; i < units; ++i) {
+    if (unit_at(from, std::ptrdiff_t(i))->begins_mapping) return false;
+  }
+  switch (os::move_pages(from->start(), (*to)->start(), units * kUnit)) {
+    case os::Moved::kYes:
+      mark_mapping(*to, units);
+      return true;
+    case os::Moved::kUnchanged:
+      return false;
+    case os::Moved::kTargetLost:
+      break;
+  }
+  Span* lost = *to;
+  *to = nullptr;
+  for (std::size_t i = lost->units; i-- > 0;) unit_at(lost, std::ptrdiff_t(i))->set_tag(span_tag::kForeign);
+  sync::LockGuard guard(lock_);
+  figures_.mapped_units -= lost->units;
+  return false;
 }
 
 // ---- giving -----------------------------------------------------------------------------------

@@ -52,6 +52,11 @@ class SpanHeap {
   // Gives the units behind the first `units` back. As free() otherwise.
   bool shrink(Span* span, std::size_t units);
 
+  // Moves the pages of the first `size` bytes of one span to another, which must be as large. False
+  // if that cannot be done; nothing has changed then, except that `to` may be gone for good, which
+  // sets it to nullptr.
+  bool move_pages(Span* from, Span** to, std::size_t size);
+
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
 
@@ -76,6 +81,9 @@ class SpanHeap {
   Span* search_bucket(std::size_t bucket, std::size_t units, std::size_t align_units);
   Span* cut(Span* span, std::size_t units, std::size_t align_units);
   bool add_chunk(std::size_t units, std::size_t align_units);
+
+  // Notes that the system has made a mapping of its own of these units.
+  static void mark_mapping(Span* first, std::size_t units);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);

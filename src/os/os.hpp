@@ -31,9 +31,11 @@ bool unmap(void* address, std::size_t size);
 // refuses; then the content is unchanged.
 bool purge(void* address, std::size_t size);
 
-// Moves the content of one mapped range to another of the same size without copying; the old
-// range stays mapped and reads as zeros. False when the system cannot: nothing has changed then.
-bool move_pages(void* from, void* to, std::size_t size);
+// Moves the content of one mapped range to another of the same size without copying; the old range
+// stays mapped and reads as zeros. kUnchanged when the system cannot; kTargetLost when it could not
+// and the target range belongs to somebody else now.
+enum class Moved { kYes, kUnchanged, kTargetLost };
+Moved move_pages(void* from, void* to, std::size_t size);
 
 // Wishes, not promises. `dense` asks for huge pages in the range, `sparse` asks for none.
 enum class HugePages { kSparse, kDense };

@@ -216,7 +216,7 @@ bool purge(void* address, std::size_t size) {
   return !drawn(state.refusals.purges_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
 }
 
-bool move_pages(void* from, void* to, std::size_t size) {
+Moved move_pages(void* from, void* to, std::size_t size) {
   StateGuard guard;
   ++state.figures.move_calls;
   const std::uintptr_t source = address_of(from);
@@ -228,10 +228,13 @@ bool move_pages(void* from, void* to, std::size_t size) {
                       "move of memory that is not mapped") ||
       !keeps_contract(source + size <= target || target + size <= source,
                       "move of memory onto itself")) {
-    return false;
+    return Moved::kUnchanged;
   }
-  if (drawn(state.refusals.moves_in_1000)) return false;
-  return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+  if (drawn(state.refusals.moves_in_1000)) return Moved::kUnchanged;
+  const bool moved =
+      mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+  if (!moved && errno != EINVAL) ranges.remove(target, target + size);
+  return moved ? Moved::kYes : errno == EINVAL ? Moved::kUnchanged : Moved::kTargetLost;
 }
 
 void advise(void* address, std::size_t size, HugePages) {

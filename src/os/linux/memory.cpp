@@ -63,9 +63,19 @@ bool purge(void* address, std::size_t size) {
   return madvise(address, size, MADV_DONTNEED) == 0;
 }
 
-bool move_pages(void* from, void* to, std::size_t size) {
+Moved move_pages(void* from, void* to, std::size_t size) {
   ErrnoGuard guard;
-  return mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+  if (mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to) {
+    return Moved::kYes;
+  }
+  // A kernel that does not know the flags says so before it touches anything. After any other
+  // error the target may be unmapped, and another thread's mapping may have come to lie there.
+  if (errno == EINVAL) return Moved::kUnchanged;
+  void* p = mmap(to, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p == to) return Moved::kUnchanged;
+  if (p != MAP_FAILED) munmap(p, size);
+  return Moved::kTargetLost;
 }
 
 void advise(void* address, std::size_t size, HugePages wish) {

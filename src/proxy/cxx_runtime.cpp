@@ -97,6 +97,9 @@ Runtime loaded_runtime() {
   return found;
 }
 
+// Passed by reference and never looked at; std::nothrow itself lies in the run-time library.
+constexpr std::nothrow_t kNothrow{};
+
 // The nothrow form of the loaded library calls the visible operator new, and can catch what that
 // throws.
 void* late_new_or_null(std::size_t size, std::size_t alignment, bool array) noexcept {
@@ -105,13 +108,13 @@ void* late_new_or_null(std::size_t size, std::size_t alignment, bool array) noex
   if (alignment == 0) {
     void* (*plain)(std::size_t, const std::nothrow_t&);
     look_up_in(library, array ? "_ZnamRKSt9nothrow_t" : "_ZnwmRKSt9nothrow_t", plain);
-    return plain != nullptr ? plain(size, std::nothrow) : nullptr;
+    return plain != nullptr ? plain(size, kNothrow) : nullptr;
   }
   void* (*aligned)(std::size_t, std::align_val_t, const std::nothrow_t&);
   look_up_in(library,
              array ? "_ZnamSt11align_val_tRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t",
              aligned);
-  return aligned != nullptr ? aligned(size, std::align_val_t{alignment}, std::nothrow) : nullptr;
+  return aligned != nullptr ? aligned(size, std::align_val_t{alignment}, kNothrow) : nullptr;
 }
 
 void throw_from(const Runtime& runtime) {

@@ -15,6 +15,7 @@
 // Weak: a static executable has no dynamic linker to ask.
 #pragma weak dlsym
 #pragma weak dlopen
+#pragma weak dlclose
 #pragma weak dladdr
 #pragma weak dladdr1
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/large.hpp"
 
+#include <string.h>
+
 #include "alloc/allocator.hpp"
 #include "alloc/options.hpp"
 #include "alloc/span_heap.hpp"
@@ -47,8 +49,11 @@ bool resize_large(Span* span, std::size_t size) {
   return true;
 }
 
-bool move_large(Span* from, Span** to, std::size_t size) {
-  return size >= kMoveThreshold && span_heap.move_pages(from, to, size);
+bool move_large(Span* from, Span* to) {
+  const std::size_t units = from->units < to->units ? from->units : to->units;
+  if (units * kUnit >= kMoveThreshold) return span_heap.move_content(from, to, units);
+  memcpy(to->start(), from->start(), units * kUnit);
+  return true;
 }
 
 std::size_t large_size(const Span* span) { return std::size_t(span->units) * kUnit; }

@@ -19,10 +19,9 @@ void free_large(Span* span, void* block);
 // Makes the block larger or smaller in place; false if it cannot.
 bool resize_large(Span* span, std::size_t size);
 
-// Moves the pages of one large block to another of at least `size` bytes, instead of copying them.
-// False if that cannot be done or is not worth it; the old block reads as before then, and `*to`
-// has become nullptr if the new block was lost. In either case the old block is still to be freed.
-bool move_large(Span* from, Span** to, std::size_t size);
+// Moves the content of one large block to another. False if the new block was lost over it; the old
+// one reads as before then. In either case the old one is still to be freed.
+bool move_large(Span* from, Span* to);
 
 std::size_t large_size(const Span* span);
 

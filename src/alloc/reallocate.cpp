@@ -51,16 +51,13 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
 void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
   void* fresh = allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
-  const std::size_t old_size = size_of(span);
-  const std::size_t kept = old_size < size ? old_size : size;
-  bool moved = false;
   Span* target = find_span(fresh);
-  if (is_large(span) && is_large(target)) {
-    moved = move_large(span, &target, kept);
-    if (target == nullptr) fresh = allocate_like(size, alignment);
-    if (fresh == nullptr) return nullptr;
+  if (!is_large(span) || !is_large(target)) {
+    const std::size_t old_size = size_of(span);
+    memcpy(fresh, block, old_size < size ? old_size : size);
+  } else if (!move_large(span, target)) {
+    return move_block(span, block, size, alignment);
   }
-  if (!moved) memcpy(fresh, block, kept);
   deallocate_fast(block);
   return fresh;
 }

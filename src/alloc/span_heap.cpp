@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/span_heap.hpp"
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "alloc/options.hpp"
@@ -256,26 +258,37 @@ void SpanHeap::mark_mapping(Span* first, std::size_t units) {
   if (behind != nullptr) behind->begins_mapping = true;
 }
 
-bool SpanHeap::move_pages(Span* from, Span** to, std::size_t size) {
-  const std::size_t units = divide_up(size, kUnit);
-  for (std::size_t i = 1; i < units; ++i) {
-    if (unit_at(from, std::ptrdiff_t(i))->begins_mapping) return false;
+bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
+  std::size_t end = 0;
+  for (std::size_t begin = 0; begin < units; begin = end) {
+    // The system moves no more than one mapping at a time.
+    for (end = begin + 1; end < units; ++end) {
+      if (unit_at(from, std::ptrdiff_t(end))->begins_mapping) break;
+    }
+    char* source = from->start() + begin * kUnit;
+    char* target = to->start() + begin * kUnit;
+    switch (os::move_pages(source, target, (end - begin) * kUnit)) {
+      case os::Moved::kYes:
+        mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
+        break;
+      case os::Moved::kUnchanged:
+        memcpy(target, source, (end - begin) * kUnit);
+        break;
+      case os::Moved::kTargetLost:
+        memcpy(from->start(), to->start(), begin * kUnit);
+        forget(to);
+        return false;
+    }
   }
-  switch (os::move_pages(from->start(), (*to)->start(), units * kUnit)) {
-    case os::Moved::kYes:
-      mark_mapping(*to, units);
-      return true;
-    case os::Moved::kUnchanged:
-      return false;
-    case os::Moved::kTargetLost:
-      break;
-  }
-  Span* lost = *to;
-  *to = nullptr;
-  for (std::size_t i = lost->units; i-- > 0;) unit_at(lost, std::ptrdiff_t(i))->set_tag(span_tag::kForeign);
+  return true;
+}
+
+void SpanHeap::forget(Span* span) {
+  const std::size_t units = span->units;
+  char* start = span->start();
+  for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
   sync::LockGuard guard(lock_);
-  figures_.mapped_units -= lost->units;
-  return false;
+  figures_.mapped_units -= units;
 }
 
 // ---- giving -----------------------------------------------------------------------------------

@@ -52,10 +52,10 @@ class SpanHeap {
   // Gives the units behind the first `units` back. As free() otherwise.
   bool shrink(Span* span, std::size_t units);
 
-  // Moves the pages of the first `size` bytes of one span to another, which must be as large. False
-  // if that cannot be done; nothing has changed then, except that `to` may be gone for good, which
-  // sets it to nullptr.
-  bool move_pages(Span* from, Span** to, std::size_t size);
+  // Moves the content of the first `units` units of one span to another, by its pages where the
+  // system can and by copying where not. False if the system has lost `to` over it: then `from`
+  // reads as before and `to` is no span any more.
+  bool move_content(Span* from, Span* to, std::size_t units);
 
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
@@ -84,6 +84,9 @@ class SpanHeap {
 
   // Notes that the system has made a mapping of its own of these units.
   static void mark_mapping(Span* first, std::size_t units);
+
+  // Drops a span whose addresses are no longer ours.
+  void forget(Span* span);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// `corbel compare`: the rounds. In each round every side runs once, in an order drawn anew, so
+// that a slow drift of the machine falls on all sides alike.
+#include "compare.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <set>
+
+#include "check.hpp"
+#include "library.hpp"
+#include "program.hpp"
+#include "progress.hpp"
+#include "terminal.hpp"
+
+extern char** environ;
+
+namespace corbel::cli {
+namespace {
+
+// A file in memory that takes one run's output.
+class Capture {
+ public:
+  explicit Capture(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}
+  ~Capture() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  int fd() const { return fd_; }
+
+  void reset() {
+    if (ftruncate(fd_, 0) == 0) lseek(fd_, 0, SEEK_SET);
+  }
+  std::uint64_t size() const {
+    struct stat info {};
+    return fstat(fd_, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  }
+  // FNV-1a over the whole content: outputs are compared without keeping them all.
+  std::uint64_t digest() const {
+    std::uint64_t hash = 14695981039346656037u;
+    char buffer[65536];
+    off_t at = 0;
+    for (ssize_t got; (got = pread(fd_, buffer, sizeof(buffer), at)) > 0; at += got) {
+      for (ssize_t i = 0; i < got; ++i) {
+        hash = (hash ^ static_cast<unsigned char>(buffer[i])) * 1099511628211u;
+      }
+    }
+    return hash;
+  }
+  // The last non-empty line.
+  std::string last_line() const {
+    char buffer[1024];
+    const auto length = static_cast<off_t>(size());
+    const off_t from = std::max<off_t>(0, length - static_cast<off_t>(sizeof(buffer)));
+    const ssize_t got = pread(fd_, buffer, sizeof(buffer), from);
+    std::string text(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+    const std::size_t line = text.rfind('\n');
+    return line == std::string::npos ? text : text.substr(line + 1);
+  }
+
+ private:
+  int fd_;
+};
+
+std::vector<std::string> environment_with(const std::string& preload) {
+  std::vector<std::string> list;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (std::string_view(*each).rfind("LD_PRELOAD=", 0) != 0) list.emplace_back(*each);
+  }
+  if (!preload.empty()) list.push_back("LD_PRELOAD=" + preload);
+  return list;
+}
+
+// The sides to run; an error line in `error` when they cannot be set up.
+std::vector<Side> make_sides(const CompareOptions& options, const std::string& library,
+                             std::string& error) {
+  const char* inherited = std::getenv(kPreloadVariable);
+  const std::string base = without_corbel(inherited != nullptr ? inherited : "");
+  std::vector<Side> sides;
+  const auto add = [&](const std::string& name, const std::string& path) {
+    Side side;
+    side.name = name;
+    side.library = path;
+    side.environment = environment_with(path.empty() ? base : prepend_preload(path, base));
+    sides.push_back(std::move(side));
+  };
+  add("system", "");
+  add("corbel", library);
+  for (const std::string& text : options.with) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::string path = text.substr(equals + 1);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) {
+      error = fmt::format("--with {}: there is no file {}", name, path);
+      return {};
+    }
+    const std::string full = std::filesystem::absolute(path, ignored).string();
+    error = preload_path_problem(full);
+    if (!error.empty()) return {};
+    if (std::any_of(sides.begin(), sides.end(),
+                    [&](const Side& side) { return side.name == name; })) {
+      error = fmt::format("--with {}: there is a side of this name already", name);
+      return {};
+    }
+    add(name, full);
+  }
+  return sides;
+}
+
+class Rounds {
+ public:
+  Rounds(const CompareOptions& options, std::string path, Comparison& comparison)
+      : options_(options), path_(std::move(path)), comparison_(comparison) {}
+
+  // False when the command could not even be started.
+  bool go() {
+    const std::size_t sides = comparison_.sides.size();
+    const auto rounds = static_cast<std::size_t>(options_.runs + options_.warmup);
+    Progress progress(sides * rounds, options_.quiet || options_.show_output);
+    std::mt19937_64 random(options_.seed);
+    std::vector<std::size_t> order(sides);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < sides; ++i) order[i] = i;
+      // Drawn by hand: std::shuffle may draw differently in another standard library.
+      for (std::size_t i = sides; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+      for (const std::size_t index : order) {
+        const bool counts = round >= static_cast<std::size_t>(options_.warmup);
+        progress.start(comparison_.sides[index].name + (counts ? "" : " (warm-up)"));
+        const auto result = one_run(comparison_.sides[index]);
+        if (!result) return false;
+        progress.done(result->wall);
+        if (!counts) continue;
+        comparison_.sides[index].results.push_back(*result);
+        comparison_.order.push_back(index);
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::optional<RunResult> one_run(const Side& side) {
+    RunRequest request;
+    request.command = options_.command;
+    request.path = path_;
+    request.environment = side.environment;
+    output_.reset();
+    errors_.reset();
+    if (!options_.show_output) {
+      request.output = options_.check_output ? output_.fd() : null_;
+      request.errors = errors_.fd();
+    }
+    const RunResult result = measure(request);
+    if (!result.started) {
+      complain(fmt::format("cannot execute {}: {}", path_, result.error));
+      return std::nullopt;
+    }
+    compare_with_first(side, result);
+    return result;
+  }
+
+  void compare_with_first(const Side& side, const RunResult& result) {
+    const std::uint64_t digest = options_.check_output ? output_.digest() : 0;
+    const std::uint64_t size = options_.check_output ? output_.size() : 0;
+    if (!first_) {
+      first_ = First{side.name, result.exit_code, digest, size};
+      if (result.exit_code != 0) {
+        const std::string said = errors_.last_line();
+        comparison_.warnings.push_back(
+            fmt::format("the command ends with exit code {}{}", result.exit_code,
+                        said.empty() ? "" : fmt::format(" ({})", said)));
+      }
+      return;
+    }
+    if (result.exit_code != first_->exit_code) {
+      const std::string said = errors_.last_line();
+      report(side.name + " exit",
+             fmt::format("exit codes differ: {} on {}, {} on {}{}", first_->exit_code,
+                         first_->side, result.exit_code, side.name,
+                         said.empty() ? "" : fmt::format(" ({})", said)));
+    }
+    if (digest != first_->digest || size != first_->size) {
+      report(side.name + " output",
+             fmt::format("the output differs: {} bytes on {}, {} bytes on {}, not the same",
+                         first_->size, first_->side, size, side.name));
+    }
+  }
+
+  void report(const std::string& key, const std::string& problem) {
+    if (reported_.insert(key).second) comparison_.problems.push_back(problem);
+  }
+
+  struct First {
+    std::string side;
+    int exit_code;
+    std::uint64_t digest, size;
+  };
+
+  const CompareOptions& options_;
+  std::string path_;
+  Comparison& comparison_;
+  Capture output_{"corbel-output"};
+  Capture errors_{"corbel-errors"};
+  int null_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  std::optional<First> first_;
+  std::set<std::string> reported_;
+};
+
+}  // namespace
+
+int compare(const CompareOptions& options) {
+  const LibrarySearch library = find_library();
+  if (!library.error.empty()) {
+    complain(library.error);
+    return kExitOwnFailure;
+  }
+  const Program program = examine_program(options.command.front(), library.path);
+  if (program.error_code != 0) {
+    complain(program.error);
+    return program.error_code;
+  }
+  std::string problem = preload_path_problem(library.path);
+  Comparison comparison;
+  if (problem.empty()) comparison.sides = make_sides(options, library.path, problem);
+  if (!problem.empty()) {
+    complain(problem);
+    return kExitUsage;
+  }
+  for (const Obstacle& obstacle : program.obstacles) {
+    if (!options.force) {
+      complain(fmt::format("{}: {} (--force compares all the same)", program.path, obstacle.text));
+      return kExitCannotExecute;
+    }
+    comparison.warnings.push_back(obstacle.text);
+  }
+  if (program.obstacles.empty()) {
+    // A comparison of the system's malloc with itself would be a lie, so look first.
+    const CheckReport report = check_command(options.command, false);
+    if (report.error_code == 0 && !report.active && report.mode == "run") {
+      for (const Obstacle& reason : report.reasons) comparison.warnings.push_back(reason.text);
+    }
+    if (report.mode == "as-is" && report.how.find("linked") != std::string::npos) {
+      comparison.warnings.push_back(
+          "the program is linked with a replacement already, so no side runs on the system's "
+          "malloc");
+    }
+  }
+  const std::string& start = program.scripts.empty() ? program.path : program.scripts.front();
+  if (!Rounds(options, start, comparison).go()) return kExitCannotExecute;
+  if (options.json_file != "-") print_comparison(options, comparison);
+  for (const std::string& each : comparison.problems) complain(each);
+  if (!options.json_file.empty() && !write_comparison(options, comparison)) return kExitNo;
+  return comparison.problems.empty() ? kExitOk : kExitNo;
+}
+
+}  // namespace corbel::cli

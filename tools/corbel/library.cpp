@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the replacement library, and putting it into LD_PRELOAD.
+#include "library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "elf_image.hpp"
+
+namespace corbel::cli {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+std::string absolute_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path result = fs::absolute(path, error).lexically_normal();
+  return error ? path.string() : result.string();
+}
+
+// Asks the system's loader in a child, so that the library never becomes part of this process.
+std::string ask_the_loader() {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    void* handle = dlopen(kProxyName, RTLD_LAZY | RTLD_LOCAL);
+    const link_map* map = nullptr;
+    if (handle != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
+      const std::string_view name = map->l_name;
+      if (write(ends[1], name.data(), name.size()) < 0) _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string path;
+  char buffer[4096];
+  for (ssize_t got; child > 0 && (got = read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    path.append(buffer, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return is_file(path) ? path : std::string();
+}
+
+}  // namespace
+
+LibrarySearch find_library() {
+  if (const char* given = std::getenv(kLibraryVariable); given != nullptr && *given != '\0') {
+    if (is_file(given)) return {absolute_path(given), {}};
+    return {{}, fmt::format("{} names '{}', which is not a file", kLibraryVariable, given)};
+  }
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path();
+  std::vector<fs::path> places;
+#ifdef CORBEL_LIBDIR_FROM_BINDIR
+  places.push_back(folder / CORBEL_LIBDIR_FROM_BINDIR / kProxyName);
+#endif
+  places.push_back(folder / "../lib" / kProxyName);
+  places.push_back(folder / "../lib64" / kProxyName);
+  places.push_back(folder / kProxyName);
+  for (const fs::path& place : places) {
+    if (!error && is_file(place)) return {absolute_path(place), {}};
+  }
+  if (const std::string path = ask_the_loader(); !path.empty()) return {absolute_path(path), {}};
+  return {{},
+          fmt::format("cannot find {}: it is neither in {} nor where the system's loader looks "
+                      "(set {}=/path/to/{})",
+                      kProxyName, absolute_path(folder / "../lib"), kLibraryVariable, kProxyName)};
+}
+
+std::vector<std::string> preload_entries(std::string_view value) {
+  std::vector<std::string> entries;
+  while (!value.empty()) {
+    const std::size_t end = value.find_first_of(" :");
+    if (end != 0) entries.emplace_back(value.substr(0, end));
+    if (end == std::string_view::npos) break;
+    value.remove_prefix(end + 1);
+  }
+  return entries;
+}
+
+std::string prepend_preload(std::string_view library, std::string_view value) {
+  std::string result(library);
+  for (const std::string& entry : preload_entries(value)) {
+    if (entry != library) result += ":" + entry;
+  }
+  return result;
+}
+
+std::string without_corbel(std::string_view value) {
+  std::string result;
+  for (const std::string& entry : preload_entries(value)) {
+    if (is_corbel_library(entry)) continue;
+    if (!result.empty()) result += ':';
+    result += entry;
+  }
+  return result;
+}
+
+std::string preload_path_problem(const std::string& path) {
+  for (const char c : {' ', ':', '$'}) {
+    if (path.find(c) != std::string::npos) {
+      return fmt::format("the path of the library has a '{}' in it, which LD_PRELOAD cannot "
+                         "express: {}",
+                         c, path);
+    }
+  }
+  return {};
+}
+
+bool is_corbel_library(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  if (name.rfind("libcorbelmalloc", 0) == 0) return true;
+  // Intel's library has the same name as the drop-in one; only the content tells them apart.
+  return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_contains(path, "corbel");
+}
+
+}  // namespace corbel::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the replacement library, and putting it into LD_PRELOAD.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace corbel::cli {
+
+inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
+inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
+inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
+
+struct LibrarySearch {
+  std::string path;    // absolute; empty when nothing was found
+  std::string error;   // why not, in one line
+};
+
+// Where the replacement library is: CORBEL_LIBRARY, else beside this program (../lib), else
+// wherever the system's loader finds it.
+LibrarySearch find_library();
+
+// The entries of an LD_PRELOAD value: the loader takes both spaces and colons as separators.
+std::vector<std::string> preload_entries(std::string_view value);
+
+// `library` in front of `value`; an entry equal to `library` further back is dropped.
+std::string prepend_preload(std::string_view library, std::string_view value);
+
+// `value` without the entries that name one of Corbel's replacement libraries.
+std::string without_corbel(std::string_view value);
+
+// Why `path` cannot be written into LD_PRELOAD; empty when it can.
+std::string preload_path_problem(const std::string& path);
+
+// Whether the file at `path` is one of Corbel's replacement libraries, by its name and content.
+bool is_corbel_library(const std::string& path);
+
+}  // namespace corbel::cli

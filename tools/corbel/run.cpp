@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// `corbel run`: executes a command with Corbel as its malloc.
+#include "run.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "library.hpp"
+#include "program.hpp"
+#include "terminal.hpp"
+
+namespace corbel::cli {
+
+int execute(const std::vector<std::string>& command, const std::string& path) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::fflush(nullptr);
+  // execvp and not execve: it hands a script without a "#!" line to the shell.
+  execvp(path.c_str(), arguments.data());
+  const int error = errno;
+  complain(fmt::format("cannot execute {}: {}", path, std::strerror(error)));
+  return error == ENOENT ? kExitNotFound : kExitCannotExecute;
+}
+
+int run(const RunOptions& options) {
+  const LibrarySearch library = find_library();
+  if (!library.error.empty()) {
+    complain(library.error);
+    return kExitOwnFailure;
+  }
+  if (const std::string problem = preload_path_problem(library.path); !problem.empty()) {
+    complain(problem);
+    return kExitOwnFailure;
+  }
+  const Program program = examine_program(options.command.front(), library.path);
+  if (program.error_code != 0) {
+    complain(program.error);
+    return program.error_code;
+  }
+  for (const Obstacle& obstacle : program.obstacles) {
+    complain(fmt::format("{}: {}{}", program.path, obstacle.text,
+                         options.force ? "; it runs on its own malloc"
+                                       : " (--force starts it all the same)"));
+    if (!options.force) return kExitCannotExecute;
+  }
+
+  const char* inherited = std::getenv(kPreloadVariable);
+  const std::string preload = prepend_preload(library.path, inherited != nullptr ? inherited : "");
+  setenv(kPreloadVariable, preload.c_str(), 1);
+  if (options.stats) setenv("CORBEL_STATS", "1", 1);
+  if (!options.huge_pages.empty()) {
+    setenv("TBB_MALLOC_USE_HUGE_PAGES", options.huge_pages == "on" ? "1" : "0", 1);
+  }
+  const std::string& start = program.scripts.empty() ? program.path : program.scripts.front();
+  if (options.verbose) {
+    fmt::print(stderr, "corbel: {}={}\n", kPreloadVariable, preload);
+    for (const char* name : {"CORBEL_STATS", "TBB_MALLOC_USE_HUGE_PAGES"}) {
+      if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
+    }
+    for (const std::string& script : program.scripts) {
+      fmt::print(stderr, "corbel: {} is a script\n", script);
+    }
+    fmt::print(stderr, "corbel: starting {}\n", start);
+  }
+  return execute(options.command, start);
+}
+
+}  // namespace corbel::cli

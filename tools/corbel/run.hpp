@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// `corbel run`: executes a command with Corbel as its malloc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace corbel::cli {
+
+struct RunOptions {
+  std::vector<std::string> command;
+  std::string huge_pages;  // "on", "off" or empty: as the environment says
+  bool stats = false;
+  bool verbose = false;
+  bool force = false;
+};
+
+// Replaces this process by the command, so exit code, signals, standard input and the terminal
+// are the command's own. Returns only on failure, with the exit code.
+int run(const RunOptions& options);
+
+// Replaces this process by `command` without any other change; returns the exit code on failure.
+int execute(const std::vector<std::string>& command, const std::string& path);
+
+}  // namespace corbel::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures that `corbel compare` draws from repeated runs. Medians, because a disturbed run is
+// then one odd value and not a shift of everything.
+#include "statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace corbel::cli {
+namespace {
+
+constexpr double kDeviationsPerMad = 1.4826;
+constexpr double kSmallestDifference = 0.005;
+
+double median_of(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+Summary summarise(std::vector<double> values) {
+  Summary summary;
+  summary.count = values.size();
+  if (values.empty()) return summary;
+  summary.median = median_of(values);
+  summary.min = values.front();
+  summary.max = values.back();
+  for (double& value : values) value = std::fabs(value - summary.median);
+  summary.mad = median_of(values);
+  return summary;
+}
+
+Verdict compare_summaries(const Summary& base, const Summary& side) {
+  if (base.count < 3 || side.count < 3) return Verdict::kTooFewRuns;
+  const double difference = side.median - base.median;
+  const double spread = kDeviationsPerMad * (base.mad + side.mad);
+  const double least = kSmallestDifference * std::max(base.median, side.median);
+  if (std::fabs(difference) <= std::max(spread, least)) return Verdict::kSame;
+  return difference < 0 ? Verdict::kLower : Verdict::kHigher;
+}
+
+}  // namespace corbel::cli

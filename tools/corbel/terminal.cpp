@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Terminal output helpers.
+#include "terminal.hpp"
+
+#include <fmt/color.h>
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace corbel::cli {
+
+bool wants_colour(int fd) {
+  const char* no = std::getenv("NO_COLOR");
+  if (no != nullptr && *no != '\0') return false;
+  const char* term = std::getenv("TERM");
+  return isatty(fd) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+std::string paint(std::string_view text, Colour colour, int fd) {
+  if (!wants_colour(fd)) return std::string(text);
+  fmt::text_style style;
+  switch (colour) {
+    case Colour::kGood: style = fmt::fg(fmt::terminal_color::green) | fmt::emphasis::bold; break;
+    case Colour::kBad: style = fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold; break;
+    case Colour::kWarn: style = fmt::fg(fmt::terminal_color::yellow); break;
+    case Colour::kDim: style = fmt::fg(fmt::terminal_color::bright_black); break;
+    case Colour::kBold: style = fmt::emphasis::bold; break;
+  }
+  return fmt::format(style, "{}", text);
+}
+
+int terminal_width(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+void complain(std::string_view text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{} {}\n", paint("corbel:", Colour::kBad, 2), text);
+}
+
+}  // namespace corbel::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes to the terminal: colour only where it is wanted, one form of error line everywhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace corbel::cli {
+
+enum class Colour { kGood, kBad, kDim, kBold, kWarn };
+
+// Whether `fd` is a terminal that shows colour (NO_COLOR and TERM=dumb say no).
+bool wants_colour(int fd);
+// `text` in `colour` if `fd` shows colour, else `text`.
+std::string paint(std::string_view text, Colour colour, int fd = 1);
+// Columns of the terminal at `fd`, 80 when it is none.
+int terminal_width(int fd);
+// Prints "corbel: <text>" to stderr.
+void complain(std::string_view text);
+
+// Exit codes of this program itself. `run` gives the command's own.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitNo = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitOwnFailure = 125;
+inline constexpr int kExitCannotExecute = 126;
+inline constexpr int kExitNotFound = 127;
+
+}  // namespace corbel::cli

@@ -7,13 +7,13 @@
 // slab (refill() in slab.cpp).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
 #include "alloc/span.hpp"
 #include "base/bits.hpp"
+#include "sync/inbox.hpp"
 
 namespace corbel::alloc {
 
@@ -50,13 +50,6 @@ struct Outbox {
 };
 
 struct alignas(kCacheLine) Heap {
-  enum State : std::uint32_t {
-    kIdle,    // in the pool, no thread, no slabs
-    kLive,    // a thread's
-    kOrphan,  // the one heap that holds the slabs of threads that have ended (orphans.hpp)
-    kLost,    // its thread did not survive a fork; nothing of it is touched again
-  };
-
   // The bin for a request of (8 * i - 7) to 8 * i bytes.
   static constexpr std::size_t kDirect = kSmallMax / 8 + 1;
   Bin* direct[kDirect]{};
@@ -66,9 +59,8 @@ struct alignas(kCacheLine) Heap {
   Heap* next_idle = nullptr;
   Heap* next = nullptr;  // every heap ever made; written once
 
-  // Written by other threads: on a line of its own. Address of the first carrier (remote.hpp).
-  alignas(kCacheLine) std::atomic<std::uintptr_t> inbox{0};
-  std::atomic<std::uint32_t> state{kIdle};
+  // Written by other threads: on a line of its own (remote.hpp).
+  alignas(kCacheLine) sync::Inbox inbox{};
 
   alignas(kCacheLine) Outbox outbox{};
 

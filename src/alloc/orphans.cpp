@@ -8,7 +8,7 @@
 
 namespace corbel::alloc {
 
-constinit Heap orphan_heap{.state = Heap::kOrphan};
+constinit Heap orphan_heap{.inbox = sync::Inbox(sync::Inbox::kShared)};
 constinit sync::Lock orphans_lock{lock_rank::kOrphans};
 
 namespace {

@@ -11,7 +11,7 @@ namespace corbel::alloc {
 bool flush_thread(Heap* heap) {
   if (heap == nullptr || heap == &unset_heap) return false;
   bool found = send_all(heap);
-  if (heap->inbox.load(std::memory_order_relaxed) != 0) {  // relaxed: receive() synchronises
+  if (heap->inbox.has_any()) {
     found = true;
     receive(heap);
   }

@@ -10,7 +10,7 @@ namespace corbel::alloc {
 
 namespace {
 
-constexpr std::uintptr_t kCountMask = 7;
+constexpr std::uintptr_t kCountMask = ~sync::Inbox::kAddressMask;
 constexpr std::size_t kMaxCarried = 7;
 
 struct Carrier {
@@ -41,24 +41,13 @@ struct Chain {
   }
 };
 
-// True if the owner turned out to be idle: then somebody must empty its inbox.
+// True if somebody must empty the owner's inbox in his place.
 bool push(const Chain& chain) {
-  Heap* owner = chain.owner;
-  const std::uintptr_t count = chain.last->link & kCountMask;
-  std::uintptr_t head = owner->inbox.load(std::memory_order_relaxed);  // relaxed: the swap checks
-  do {
-    chain.last->link = head | count;
-    // (1) seq_cst: (d) above; also releases the chain to (2). relaxed on failure: retried
-  } while (!owner->inbox.compare_exchange_weak(
-      head, reinterpret_cast<std::uintptr_t>(chain.first), std::memory_order_seq_cst,
-      std::memory_order_relaxed));
-  return owner->state.load(std::memory_order_seq_cst) != Heap::kLive;  // (e) above
+  return chain.owner->inbox.push(reinterpret_cast<std::uintptr_t>(chain.first), &chain.last->link);
 }
 
 void send(const Chain& chain) {
   if (!push(chain)) return;
-  // relaxed: lost is for ever and was set before any thread of this process could send
-  if (chain.owner->state.load(std::memory_order_relaxed) == Heap::kLost) return;
   {
     sync::LockGuard guard(orphans_lock);
     receive_for_idle(chain.owner);
@@ -119,8 +108,7 @@ void accept(Heap* heap, void* block) {
 }
 
 void receive_into(Heap* from, Heap* to) {
-  // (2) seq_cst: (c) above; also acquires the chains released by (1)
-  std::uintptr_t link = from->inbox.exchange(0, std::memory_order_seq_cst);
+  std::uintptr_t link = from->inbox.take_all();
   while ((link & ~kCountMask) != 0) {
     Carrier* carrier = reinterpret_cast<Carrier*>(link & ~kCountMask);
     link = carrier->link;

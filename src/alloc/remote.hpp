@@ -12,14 +12,10 @@
 //   word 0: address of the next carrier | number of addresses that follow (blocks are aligned to 8)
 //   word 1 to 7: addresses of blocks
 //
-// The inbox is a stack that is pushed to by anybody and emptied as a whole by the owner (Treiber,
-// 1986, without his ABA problem, which only popping single elements has).
-//
-// Who empties it when the owner's thread has ended? Ending, a thread (a) moves its slabs to the
-// orphan heap, (b) sets its state to idle, (c) empties its inbox once more. A sender (d) pushes,
-// (e) reads the state. (b) to (e) are sequentially consistent: either (c) comes after (d) and finds
-// the chain, or (d) comes after (c), hence (e) after (b): the sender sees idle and empties the
-// inbox itself, under the lock of the orphans.
+// sync/inbox.hpp says how a chain is received, also when the owner's thread ends meanwhile: having
+// moved its slabs to the orphan heap, it marks its inbox idle and empties it once more; from then on
+// senders empty it themselves, under the lock of the orphans. A block may reach a heap that has lost
+// its slab to another one in between: whoever receives it sends it on.
 #pragma once
 
 #include "alloc/heap.hpp"

@@ -85,8 +85,7 @@ void SlabList::remove(Span* slab) {
 }
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
-  // relaxed: receive() synchronises; a message missed now is found next time
-  if (heap->inbox.load(std::memory_order_relaxed) != 0) receive(heap);
+  if (heap->inbox.has_any()) receive(heap);
   const unsigned size_class = heap->class_of_bin(*bin);
   *zeroed = false;
   for (;;) {

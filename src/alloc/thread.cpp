@@ -60,10 +60,10 @@ void detach_heap(void* argument) {
   this_heap = &unset_heap;
   thread_is_ending = true;
   abandon_slabs(heap);
-  heap->state.store(Heap::kIdle, std::memory_order_seq_cst);  // (b) in remote.hpp
+  heap->inbox.set_state(sync::Inbox::kIdle);
   {
     sync::LockGuard guard(orphans_lock);
-    receive_for_idle(heap);  // (c) in remote.hpp
+    receive_for_idle(heap);
   }
   {
     sync::LockGuard guard(registry_lock);
@@ -101,9 +101,8 @@ void after_fork_in_child() {
   registry_lock.reset();
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
-    // relaxed throughout: there is no other thread
-    if (heap == this_heap || heap->state.load(std::memory_order_relaxed) != Heap::kLive) continue;
-    heap->state.store(Heap::kLost, std::memory_order_relaxed);
+    if (heap == this_heap || heap->inbox.state() != sync::Inbox::kLive) continue;
+    heap->inbox.set_state(sync::Inbox::kLost);
   }
 }
 
@@ -121,7 +120,7 @@ Heap* attach_heap() {
   Heap* heap = take_idle_heap();
   if (heap == nullptr) heap = make_heap();
   if (heap == nullptr) return nullptr;
-  heap->state.store(Heap::kLive, std::memory_order_seq_cst);  // as (b) in remote.hpp
+  heap->inbox.set_state(sync::Inbox::kLive);
   {
     sync::LockGuard guard(registry_lock);
     ++live_count;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where other threads leave what belongs to one: a stack of chains that anybody pushes to and the
+// owner empties as a whole (Treiber, 1986, without his ABA problem, which only popping single
+// elements has), together with the word that says whether there is an owner.
+//
+// Who empties it when the owner is gone? An owner that leaves (a) stores kIdle, (b) empties the
+// inbox once more. A sender (c) pushes, (d) reads the state. All four are sequentially consistent,
+// so either (b) comes after (c) in their total order and finds the chain, or (c) comes after (b),
+// hence (d) after (a): the sender sees that nobody is there, and sees to the inbox itself.
+//
+// The atomics are a parameter so that a model checker can run this very source
+// (test/model/inbox_model.cpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace corbel::sync {
+
+template <template <typename> class Atomic>
+class BasicInbox {
+ public:
+  enum State : std::uint32_t {
+    kIdle,    // no owner
+    kLive,    // owned by a thread
+    kShared,  // owned by whoever holds a lock
+    kLost,    // the owner did not survive a fork; what is pushed is never seen again
+  };
+
+  explicit constexpr BasicInbox(State state = kIdle) : state_(state) {}
+
+  // Pushes a chain. `link` is the word in its last element that leads to the next one: its address,
+  // in the bits of kAddressMask; the other bits are kept. True if somebody has to empty the inbox
+  // in the owner's place.
+  bool push(std::uintptr_t first, std::uintptr_t* link) {
+    const std::uintptr_t kept = *link & ~kAddressMask;
+    std::uintptr_t head = chains_.load(std::memory_order_relaxed);  // relaxed: the swap checks it
+    do {
+      *link = head | kept;
+      // (1) seq_cst: (c) above; also publishes the chain to (2). relaxed on failure: tried again
+    } while (!chains_.compare_exchange_weak(head, first, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed));
+    // (3) seq_cst: (d) above, with (4)
+    const std::uint32_t state = state_.load(std::memory_order_seq_cst);
+    return state == kIdle || state == kShared;
+  }
+
+  // Whether emptying is worth while; relaxed: take_all() synchronises, what is missed now is found
+  // next time
+  bool has_any() const { return chains_.load(std::memory_order_relaxed) != 0; }
+
+  // All chains, the last pushed first, linked to one; 0 if there are none.
+  std::uintptr_t take_all() {
+    // (2) seq_cst: (b) above; also sees the chains published by (1)
+    return chains_.exchange(0, std::memory_order_seq_cst);
+  }
+
+  // An owner that leaves must call take_all() afterwards.
+  void set_state(State state) {
+    state_.store(state, std::memory_order_seq_cst);  // (4) (a) above, with (3)
+  }
+
+  // relaxed: for the owner itself, and where no other thread exists
+  State state() const { return State(state_.load(std::memory_order_relaxed)); }
+
+  static constexpr std::uintptr_t kAddressMask = ~std::uintptr_t(7);
+
+ private:
+  Atomic<std::uintptr_t> chains_{0};
+  Atomic<std::uint32_t> state_;
+};
+
+using Inbox = BasicInbox<std::atomic>;
+
+}  // namespace corbel::sync

@@ -31,8 +31,6 @@ asm(".weak __gxx_personality_v0\n"
 #pragma weak _ZTISt9bad_alloc
 #pragma weak _ZNSt9bad_allocC1Ev
 #pragma weak _ZNSt9bad_allocD1Ev
-#pragma weak dlsym
-#pragma weak dlopen
 
 extern "C" {
 corbel::proxy::NewHandler _ZSt15get_new_handlerv();
@@ -72,7 +70,6 @@ void look_up_in(void* library, const char* name, Function& function) {
 
 // A library loaded since, and kept from now on.
 void* loaded_library() {
-  if (dlopen == nullptr || dlsym == nullptr) return nullptr;
   const int saved = errno;
   void* library = nullptr;
   for (const char* name : {"libstdc++.so.6", "libc++.so.1"}) {

@@ -15,7 +15,6 @@
 // Weak: a static executable has neither a dynamic linker nor a second allocator.
 #pragma weak dlsym
 #pragma weak dladdr
-#pragma weak dlopen
 
 namespace corbel::proxy {
 namespace {
@@ -48,10 +47,12 @@ Owner find_owner() {
   if (dlsym == nullptr) return owner;
   const int saved = errno;
   void* from = RTLD_NEXT;
-  if (forwarding > 0 && dlopen != nullptr) {
+#if !defined(CORBEL_STATIC)  // where the heap is nobody else's, and the linker warns of dlopen
+  if (forwarding > 0) {
     void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (libc != nullptr) from = libc;
   }
+#endif
   look_up(from, "free", owner.free);
   look_up(from, "malloc_usable_size", owner.usable_size);
   errno = saved;

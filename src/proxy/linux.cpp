@@ -179,6 +179,14 @@ CORBEL_PROXY_API void corbel_malloc_proxy() noexcept {}
 CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_DECLARE_SELF)
 #pragma GCC diagnostic pop
 
+// Defined in linux_report.cpp. To mention them here makes a program that takes malloc from the
+// static library take these too, and not the C library's, whose file brings its malloc along.
+#define CORBEL_PROXY_REPORTS(each)                                                  \
+  each(malloc_trim) each(mallopt) each(mallinfo) each(mallinfo2) each(malloc_stats) \
+      each(malloc_info)
+#define CORBEL_PROXY_DECLARE_REPORT(name) CORBEL_PROXY_HIDDEN void CORBEL_PROXY_SELF(name)();
+CORBEL_PROXY_REPORTS(CORBEL_PROXY_DECLARE_REPORT)
+
 }  // extern "C"
 
 namespace corbel::proxy {
@@ -186,6 +194,7 @@ namespace corbel::proxy {
 #define CORBEL_PROXY_ENTRY(name) \
   {#name, #name, reinterpret_cast<const void*>(&CORBEL_PROXY_SELF(name))},
 
-const Symbol kFunctions[] = {CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_ENTRY){nullptr, nullptr, nullptr}};
+const Symbol kFunctions[] = {CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_ENTRY) CORBEL_PROXY_REPORTS(
+    CORBEL_PROXY_ENTRY){nullptr, nullptr, nullptr}};
 
 }  // namespace corbel::proxy

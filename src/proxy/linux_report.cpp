@@ -156,7 +156,27 @@ CORBEL_PROXY_API int malloc_info(int options, FILE* stream) noexcept {
   return n < 0 ? -1 : 0;
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wattribute-alias"
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
 CORBEL_PROXY_API __attribute__((alias("mallopt"))) int __libc_mallopt(int, int) noexcept;
 CORBEL_PROXY_API __attribute__((alias("mallinfo"))) struct mallinfo __libc_mallinfo() noexcept;
 
+CORBEL_PROXY_DECLARE_SELF(malloc_trim)
+CORBEL_PROXY_DECLARE_SELF(mallopt)
+CORBEL_PROXY_DECLARE_SELF(mallinfo)
+CORBEL_PROXY_DECLARE_SELF(mallinfo2)
+CORBEL_PROXY_DECLARE_SELF(malloc_stats)
+CORBEL_PROXY_DECLARE_SELF(malloc_info)
+#pragma GCC diagnostic pop
+
 }  // extern "C"
+
+namespace corbel::proxy {
+
+// In the static library: who takes a report takes malloc too.
+__attribute__((used)) const Symbol* const kReportedFunctions = kFunctions;
+
+}  // namespace corbel::proxy

@@ -14,10 +14,7 @@
 
 // Weak: a static executable has no dynamic linker to ask.
 #pragma weak dlsym
-#pragma weak dlopen
-#pragma weak dlclose
 #pragma weak dladdr
-#pragma weak dladdr1
 
 namespace corbel::proxy {
 namespace {
@@ -32,14 +29,24 @@ int verdict = -1;
 // 0: not asked yet; 1: a thread is at it; 2: the lines and the verdict are there.
 std::atomic<int> progress{0};
 
+#if defined(CORBEL_STATIC)
+
+// We are part of the program, so its own references lead here. Those of its libraries do if the
+// dynamic linker finds our definition too, or has no other.
+const void* definition(const Symbol& symbol) {
+  const void* seen = dlsym != nullptr ? dlsym(RTLD_DEFAULT, symbol.name) : nullptr;
+  return seen != nullptr ? seen : symbol.self;
+}
+
+#else
+
 // An executable that is not position-independent has entries of its own that jump to a library's
 // function, and then the dynamic linker calls those the function. Returns the definition behind
 // one: that of the first library in the order of the process.
 const void* behind_entry(void* program, const char* name, const void* address) {
   Dl_info info;
   const ElfW(Sym)* symbol = nullptr;
-  if (dladdr1 == nullptr ||
-      dladdr1(address, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)),
+  if (dladdr1(address, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)),
               RTLD_DL_SYMENT) == 0 ||
       symbol == nullptr || symbol->st_shndx != SHN_UNDEF) {
     return address;
@@ -59,7 +66,6 @@ const void* behind_entry(void* program, const char* name, const void* address) {
 
 // Where the program's references lead; nullptr when nothing it has in sight defines the name.
 const void* definition(const Symbol& symbol) {
-  if (dlsym == nullptr || dlopen == nullptr) return symbol.self;  // static: there is no other
   void* program = dlopen(nullptr, RTLD_LAZY);
   if (program == nullptr) return nullptr;
   const void* address = dlsym(program, symbol.name);
@@ -69,6 +75,8 @@ const void* definition(const Symbol& symbol) {
   dlclose(program);
   return address;
 }
+
+#endif
 
 const char* file_of(const void* address) {
   Dl_info info;

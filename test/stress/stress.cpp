@@ -224,6 +224,7 @@ int run_variant(const Variant& variant) {
   if (functions.live_bytes != nullptr) {
     Block leak;
     leak.requested = live_before;
+    if (functions.trim != nullptr) functions.trim();  // takes in what others sent to this thread
     leak.usable = functions.live_bytes();
     if (leak.usable != live_before) fail("live bytes not back (asked: before, usable: now)", leak);
   }

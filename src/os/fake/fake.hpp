@@ -19,8 +19,9 @@ struct Refusals {
   std::uint64_t unmaps_in_1000 = 0;  // a refused unmap leaves rubbish in the range
   std::uint64_t purges_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
-  std::uint64_t seed = 1;               // of the random ones
-  std::size_t mapped_limit = SIZE_MAX;  // bytes that may be mapped at one time
+  std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target
+  std::uint64_t seed = 1;                  // of the random ones
+  std::size_t mapped_limit = SIZE_MAX;     // bytes that may be mapped at one time
 };
 void refuse(const Refusals& refusals);
 

@@ -231,10 +231,20 @@ Moved move_pages(void* from, void* to, std::size_t size) {
     return Moved::kUnchanged;
   }
   if (drawn(state.refusals.moves_in_1000)) return Moved::kUnchanged;
-  const bool moved =
-      mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
-  if (!moved && errno != EINVAL) ranges.remove(target, target + size);
-  return moved ? Moved::kYes : errno == EINVAL ? Moved::kUnchanged : Moved::kTargetLost;
+  if (drawn(state.refusals.lost_targets_in_1000)) {
+    keeps_contract(ranges.remove(target, target + size), "too many ranges");
+    state.figures.mapped_bytes -= size;
+    // Somebody else's now: touching it is a fault.
+    mmap(to, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return Moved::kTargetLost;
+  }
+  const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+  if (mremap(from, size, size, flags, to) == to) return Moved::kYes;
+  // The kernel cannot, and may have unmapped the target: do as if it could.
+  mmap(to, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  memcpy(to, from, size);
+  memset(from, 0, size);
+  return Moved::kYes;
 }
 
 void advise(void* address, std::size_t size, HugePages) {

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The span heap on the fake operating system: cutting, coalescing, alignment, growing in place,
+// purging, and what it does when the system refuses.
+#include "alloc/span_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "os/fake/fake.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+std::uintptr_t tag_of(const void* address) { return find_span(address)->tag(); }
+
+bool reads_zero(const Span* span) {
+  const char* p = span->start();
+  const std::size_t size = span->units * kUnit;
+  return p[0] == 0 && std::memcmp(p, p + 1, size - 1) == 0;
+}
+
+class SpanHeapTest : public testing::Test {
+ protected:
+  // There is one span heap in a process, since neighbours find each other by the page map.
+  void TearDown() override {
+    os::fake::refuse({});
+    span_heap.unmap_all();
+    const SpanFigures figures = span_heap.figures();
+    EXPECT_EQ(figures.mapped_units, figures.free_units) << "a test kept a span";
+    EXPECT_EQ(figures.mapped_units, 0U) << "unmap_all() left something";
+    EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+
+  static Span* take(std::size_t units, std::size_t align_units = 1) {
+    Span* span = span_heap.allocate(units, align_units);
+    EXPECT_NE(span, nullptr);
+    if (span == nullptr) return nullptr;
+    EXPECT_EQ(span->units, units);
+    EXPECT_EQ(span->unit % align_units, 0U);
+    EXPECT_TRUE(os::fake::is_mapped(span->start(), units * kUnit));
+    for (std::size_t i = 0; i < units; ++i) {
+      EXPECT_EQ(tag_of(span->start() + i * kUnit), span_tag::kInterior);
+    }
+    return span;
+  }
+
+  static void give(Span* span) {
+    span->zeroed = false;
+    span_heap.free(span);
+  }
+};
+
+TEST_F(SpanHeapTest, FreshMemoryIsZeroed) {
+  Span* span = take(10);
+  EXPECT_TRUE(span->zeroed);
+  EXPECT_TRUE(reads_zero(span));
+  give(span);
+}
+
+TEST_F(SpanHeapTest, ThreeNeighboursCoalesceInAnyOrder) {
+  const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (const auto& order : orders) {
+    Span* whole = take(30);
+    char* start = whole->start();
+    span_heap.free(whole);
+    Span* parts[] = {take(10), take(10), take(10)};
+    for (int i : order) give(parts[i]);
+    Span* again = take(30);
+    // They were cut from the front of one span, so the whole is found where it was.
+    EXPECT_EQ(again->start(), start);
+    give(again);
+  }
+}
+
+TEST_F(SpanHeapTest, FreedMemoryIsUsedBeforeTheSystemIsAsked) {
+  give(take(64));
+  const std::uint64_t calls = os::fake::figures().map_calls;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<Span*> spans;
+    for (std::size_t units = 1; units <= 10; ++units) spans.push_back(take(units));
+    for (Span* span : spans) give(span);
+  }
+  EXPECT_EQ(os::fake::figures().map_calls, calls);
+}
+
+TEST_F(SpanHeapTest, AlignmentsUpToAGibibyte) {
+  for (std::size_t align = 1; align <= (std::size_t{1} << 30) / kUnit; align *= 2) {
+    Span* odd = take(1);  // so that free memory does not begin aligned by chance
+    Span* span = take(3, align);
+    std::memset(span->start(), 1, 3 * kUnit);
+    give(odd);
+    give(span);
+  }
+}
+
+TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanBehind) {
+  Span* whole = take(40);
+  span_heap.free(whole);
+  Span* span = take(10);
+  Span* wall = take(5);
+  EXPECT_FALSE(span_heap.grow(span, 11)) << "there is a span in the way";
+  char* start = span->start();
+  give(wall);
+  EXPECT_TRUE(span_heap.grow(span, 25));
+  EXPECT_EQ(span->start(), start);
+  EXPECT_EQ(span->units, 25U);
+  EXPECT_FALSE(span_heap.grow(span, std::size_t{1} << 30));
+  Span* other = take(5);
+  EXPECT_TRUE(other->start() >= start + 25 * kUnit || other->start() < start);
+  give(other);
+  give(span);
+}
+
+TEST_F(SpanHeapTest, ShrinkGivesTheEndBack) {
+  Span* span = take(20);
+  char* start = span->start();
+  span_heap.shrink(span, 8);
+  EXPECT_EQ(span->units, 8U);
+  EXPECT_TRUE(span_heap.grow(span, 20));
+  EXPECT_EQ(span->start(), start);
+  give(span);
+}
+
+TEST_F(SpanHeapTest, PurgedSpansReadAsZeros) {
+  Span* span = take(8);
+  std::memset(span->start(), 0xee, 8 * kUnit);
+  give(span);
+  EXPECT_EQ(span_heap.figures().dirty_units, 8U);
+  EXPECT_GE(span_heap.purge_all(0), 8 * kUnit);
+  EXPECT_EQ(span_heap.figures().dirty_units, 0U);
+  span = take(8);
+  EXPECT_TRUE(span->zeroed);
+  EXPECT_TRUE(reads_zero(span));
+  give(span);
+}
+
+TEST_F(SpanHeapTest, ARefusedPurgeClaimsNoZeros) {
+  Span* span = take(8);
+  std::memset(span->start(), 0xee, 8 * kUnit);
+  os::fake::refuse({.purges_in_1000 = 1000});
+  give(span);
+  span_heap.purge_all(0);
+  os::fake::refuse({});
+  span = take(8);
+  EXPECT_TRUE(!span->zeroed || reads_zero(span));
+  give(span);
+}
+
+TEST_F(SpanHeapTest, ARefusedUnmapKeepsTheMemory) {
+  Span* span = take(128);
+  std::memset(span->start(), 0xee, 128 * kUnit);
+  span->zeroed = false;
+  os::fake::refuse({.unmaps_in_1000 = 1000, .purges_in_1000 = 1000});
+  span_heap.free_and_unmap(span);
+  os::fake::refuse({});
+  span = take(128);
+  EXPECT_TRUE(!span->zeroed || reads_zero(span));
+  give(span);
+}
+
+// By the contract of os.hpp its content is unspecified then, even if it was zeros before.
+TEST_F(SpanHeapTest, ARefusedUnmapClaimsNoZeros) {
+  Span* span = take(128);
+  ASSERT_TRUE(span->zeroed);
+  os::fake::refuse({.unmaps_in_1000 = 1000, .purges_in_1000 = 1000});
+  span_heap.free_and_unmap(span);
+  os::fake::refuse({});
+  span = take(128);
+  EXPECT_TRUE(!span->zeroed || reads_zero(span));
+  give(span);
+}
+
+TEST_F(SpanHeapTest, UnmapGivesAddressesBack) {
+  Span* span = take(128);
+  char* start = span->start();
+  span->zeroed = false;
+  span_heap.free_and_unmap(span);
+  EXPECT_FALSE(os::fake::is_mapped(start, 128 * kUnit));
+  EXPECT_EQ(tag_of(start), span_tag::kForeign);
+  EXPECT_EQ(tag_of(start + 127 * kUnit), span_tag::kForeign);
+}
+
+TEST_F(SpanHeapTest, NullWhenTheSystemRefusesAndUsableAfterwards) {
+  os::fake::refuse({.first_map = 1, .maps = 100});
+  EXPECT_EQ(span_heap.allocate(std::size_t{1} << 14, 1), nullptr);
+  EXPECT_EQ(span_heap.allocate(std::size_t{1} << 45, 1), nullptr) << "more than there can be";
+  os::fake::refuse({});
+  give(take(std::size_t{1} << 10));
+}
+
+// At a limit, free memory of the wrong shape makes room for a mapping of the right one.
+TEST_F(SpanHeapTest, FreeSpansAreGivenUpForALargerMapping) {
+  Span* small = take(600);
+  Span* wall = take(1);
+  give(small);
+  os::fake::refuse({.mapped_limit = os::fake::figures().mapped_bytes + 300 * kUnit});
+  Span* large = take(800);
+  if (large != nullptr) give(large);
+  give(wall);
+}
+
+struct Held {
+  Span* span;
+  unsigned char mark;
+};
+
+void random_operations(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Held> held;
+  const auto release = [&](std::size_t i) {
+    Span* span = held[i].span;
+    for (std::size_t u = 0; u < span->units; ++u) {
+      const char* p = span->start() + u * kUnit;
+      ASSERT_EQ(static_cast<unsigned char>(p[0]), held[i].mark);
+      ASSERT_EQ(static_cast<unsigned char>(p[kUnit - 1]), held[i].mark);
+    }
+    span->zeroed = false;
+    if (random() % 16 == 0) {
+      span_heap.free_and_unmap(span);
+    } else if (span_heap.free(span)) {
+      span_heap.purge_due();
+    }
+    held[i] = held.back();
+    held.pop_back();
+  };
+  for (int step = 0; step < 8000; ++step) {
+    if (held.size() > 60 || (random() % 2 == 0 && !held.empty())) {
+      release(random() % held.size());
+      continue;
+    }
+    if (random() % 64 == 0) span_heap.purge_all(random() % (64 * kUnit));
+    if (random() % 256 == 0) span_heap.unmap_all();
+    const std::size_t units = random() % 8 == 0 ? 1 + random() % 300 : 1 + random() % 20;
+    Span* span = span_heap.allocate(units, std::size_t{1} << (random() % 6));
+    if (span == nullptr) continue;
+    ASSERT_EQ(span->units, units);
+    ASSERT_TRUE(!span->zeroed || reads_zero(span));
+    const auto mark = static_cast<unsigned char>(1 + random() % 255);
+    for (std::size_t u = 0; u < units; ++u) {
+      span->start()[u * kUnit] = static_cast<char>(mark);
+      span->start()[u * kUnit + kUnit - 1] = static_cast<char>(mark);
+    }
+    held.push_back({span, mark});
+  }
+  while (!held.empty()) release(held.size() - 1);
+}
+
+TEST_F(SpanHeapTest, RandomOperations) { random_operations(1); }
+
+TEST_F(SpanHeapTest, RandomOperationsOnASystemThatRefusesAtRandom) {
+  os::fake::refuse({.maps_in_1000 = 300,
+                    .unmaps_in_1000 = 300,
+                    .purges_in_1000 = 300,
+                    .moves_in_1000 = 300,
+                    .seed = 7});
+  random_operations(2);
+}
+
+}  // namespace
+}  // namespace corbel::alloc

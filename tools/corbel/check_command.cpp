@@ -157,7 +157,7 @@ bool links_corbel(const std::string& path) {
       })) {
     return true;
   }
-  return image->find("malloc").has_value() && file_contains(path, "corbel: ");
+  return image->find("malloc").has_value() && file_is_corbel(path);
 }
 
 void explain_complaints(const LoaderSays& says, CheckReport& report) {
@@ -220,6 +220,13 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
     if (const std::string problem = preload_path_problem(library.path); !problem.empty()) {
       report.reasons.push_back({"path", problem, "move the library, or link to it from elsewhere"});
     }
+  }
+  if (!program.obstacles.empty() && program.obstacles.front().id == "static" &&
+      file_is_corbel(program.path)) {
+    report.mode = "as-is";
+    report.how = "a static binary with the replacement inside, where nothing is left to resolve";
+    report.active = true;
+    return report;
   }
   for (const Obstacle& obstacle : program.obstacles) {
     // A linked library needs no preload, so only what stops the loader itself matters.

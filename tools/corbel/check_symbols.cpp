@@ -130,7 +130,7 @@ CheckReport new_report() {
 
 bool object_is_corbel(const LoadedObject& object) {
   if (object.image.soname().rfind("libcorbelmalloc", 0) == 0) return true;
-  return object.image.find("malloc").has_value() && file_contains(object.real_path, "corbel: ");
+  return object.image.find("malloc").has_value() && file_is_corbel(object.real_path);
 }
 
 void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {

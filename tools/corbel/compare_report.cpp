@@ -20,12 +20,18 @@ struct Metric {
   const char* name;
   double (*value)(const RunResult&);
   std::string (*show)(double);
-  bool detail = false;
+  double least = 0;     // differences up to here are no differences
+  bool detail = false;  // shown only where there is enough of it
 };
 
 // The kernel splits processor time into user and system by ticks of some milliseconds: below this
 // many seconds the split is chance.
 constexpr double kShortestSplit = 0.1;
+
+// A file of which more or fewer pages happen to lie in the page cache is mapped with more or fewer
+// of them: that much of the memory and that many faults come and go without any allocator.
+constexpr double kRssResolution = 128 * 1024;
+constexpr double kFaultResolution = 16;
 
 std::string show_seconds(double value) {
   if (value < 1e-3) return fmt::format("{:.0f} µs", value * 1e6);
@@ -48,13 +54,15 @@ std::string show_count(double value) {
 constexpr Metric kMetrics[] = {
     {"wall_seconds", "wall time", [](const RunResult& run) { return run.wall; }, show_seconds},
     {"cpu_seconds", "CPU time", [](const RunResult& run) { return run.cpu(); }, show_seconds},
-    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, true},
+    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0, true},
     {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds,
-     true},
+     0, true},
     {"peak_rss_bytes", "peak memory",
-     [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes},
+     [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes,
+     kRssResolution},
     {"minor_faults", "minor faults",
-     [](const RunResult& run) { return static_cast<double>(run.minor_faults); }, show_count},
+     [](const RunResult& run) { return static_cast<double>(run.minor_faults); }, show_count,
+     kFaultResolution},
     {"major_faults", "major faults",
      [](const RunResult& run) { return static_cast<double>(run.major_faults); }, show_count},
 };
@@ -86,8 +94,8 @@ const char* verdict_word(Verdict verdict) {
   return "";
 }
 
-std::string show_ratio(const Summary& base, const Summary& side) {
-  const Verdict verdict = compare_summaries(base, side);
+std::string show_ratio(const Summary& base, const Summary& side, double least) {
+  const Verdict verdict = compare_summaries(base, side, least);
   if (base.median <= 0) return paint(right("-", 7), Colour::kDim);
   const std::string ratio = right(fmt::format("{:.2f}×", side.median / base.median), 7);
   switch (verdict) {
@@ -116,6 +124,7 @@ nlohmann::json run_to_json(const Side& side, const RunResult& run, std::size_t s
           {"user_seconds", run.user},
           {"system_seconds", run.system},
           {"peak_rss_bytes", run.peak_rss},
+          {"peak_rss_exact", run.peak_exact},
           {"rss_floor_bytes", run.rss_floor},
           {"minor_faults", run.minor_faults},
           {"major_faults", run.major_faults},
@@ -148,7 +157,7 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     std::string line = fmt::format("{:<13}{}", metric.name, cell(first));
     for (std::size_t i = 1; i < comparison.sides.size(); ++i) {
       const Summary other = summary_of(comparison.sides[i], metric);
-      std::string ratio = show_ratio(first, other);
+      std::string ratio = show_ratio(first, other, metric.least);
       const std::size_t plain = 7 + 14;
       if (i + 1 < comparison.sides.size() && columns(ratio) < plain) {
         ratio += std::string(plain - columns(ratio), ' ');
@@ -204,7 +213,7 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
       if (&side != &base) {
         figures["ratio"] =
             first.median > 0 ? nlohmann::json(summary.median / first.median) : nlohmann::json();
-        figures["verdict"] = verdict_word(compare_summaries(first, summary));
+        figures["verdict"] = verdict_word(compare_summaries(first, summary, metric.least));
       }
       entry["summary"][metric.key] = std::move(figures);
     }

@@ -121,11 +121,17 @@ std::string preload_path_problem(const std::string& path) {
   return {};
 }
 
+bool file_is_corbel(const std::string& path) {
+  // The anchor of the replacement, and a text of the statically linked allocator, which stays
+  // when the symbols are stripped.
+  return file_contains(path, "corbel_malloc_proxy") || file_contains(path, "corbel: live ");
+}
+
 bool is_corbel_library(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.rfind("libcorbelmalloc", 0) == 0) return true;
   // Intel's library has the same name as the drop-in one; only the content tells them apart.
-  return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_contains(path, "corbel");
+  return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_is_corbel(path);
 }
 
 }  // namespace corbel::cli

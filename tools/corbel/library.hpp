@@ -33,6 +33,9 @@ std::string without_corbel(std::string_view value);
 // Why `path` cannot be written into LD_PRELOAD; empty when it can.
 std::string preload_path_problem(const std::string& path);
 
+// Whether the allocator of the file at `path` is Corbel's: linked in, or exported.
+bool file_is_corbel(const std::string& path);
+
 // Whether the file at `path` is one of Corbel's replacement libraries, by its name and content.
 bool is_corbel_library(const std::string& path);
 

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running a command once and measuring it.
 //
-// ru_maxrss needs care. The kernel folds the peak of the memory that a process had before exec
-// into its maximum, so a small program started by a big one shows the big one's peak; after vfork
-// (which posix_spawn uses) that is the parent's whole memory. So the child is made by fork, which
-// copies the anonymous pages only, drops whatever can be read again from
-// files, and resets the peak (/proc/self/clear_refs). What
-// is left is the floor, some hundred KiB, reported along with the result.
+// Peak memory needs care. ru_maxrss has two faults: the kernel folds into it the peak that a
+// process had before exec, so a small program started by a big one shows the big one's (after
+// vfork, which posix_spawn uses, the parent's whole memory); and since Linux 6.2 it comes from
+// counters that are off by up to some hundred KiB. Therefore
+// - the child is made by fork, drops what can be read again from files, and resets its peak
+//   (/proc/self/clear_refs) before exec: what is left is the floor, about half a MiB;
+// - the command is traced, for its exit alone: it stops there once, when VmHWM in
+//   /proc/PID/status, which is exact, can still be read. Where tracing is forbidden, and for the
+//   children of the command, ru_maxrss has to do.
 #include "measure.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -103,12 +108,15 @@ struct Prepared {
   const Dispensable* dispensable;
   std::uint64_t page_size;
   Start* start;
+  int go;  // read end of a pipe: closed by the parent once it traces the child
 };
 
 // The child of the fork, up to exec. Raw system calls alone: every other function of the C library
 // would bring its surroundings back into memory, 64 KiB at a time.
 [[noreturn]] void become(const Prepared& prepared) {
   Start* start = prepared.start;
+  char ignored;
+  syscall(SYS_read, prepared.go, &ignored, 1);
   if (prepared.request->output >= 0) syscall(SYS_dup3, prepared.request->output, 1, 0);
   if (prepared.request->errors >= 0) syscall(SYS_dup3, prepared.request->errors, 2, 0);
   for (std::size_t i = 0; i < prepared.dispensable->count; ++i) {
@@ -150,6 +158,40 @@ Start* shared_start() {
   return page;
 }
 
+// The exact peak of a process that has not gone yet; 0 when it cannot be read.
+std::uint64_t peak_of(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    unsigned long kib = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %lu", &kib) == 1) return std::uint64_t{kib} * 1024;
+  }
+  return 0;
+}
+
+// Waits until `child` has ended, and lets every signal and stop through as if nobody traced it.
+// Returns its exact peak, or 0.
+std::uint64_t wait_for(pid_t child, int& status, rusage& usage) {
+  std::uint64_t peak = 0;
+  for (;;) {
+    const pid_t got = wait4(child, &status, 0, &usage);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 || WIFEXITED(status) || WIFSIGNALED(status)) return peak;
+    const int signal = WSTOPSIG(status);
+    const int event = status >> 16;
+    const bool stops = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+                       signal == SIGTTOU;
+    if (event == PTRACE_EVENT_EXIT) {
+      peak = peak_of(child);
+      ptrace(PTRACE_CONT, child, nullptr, nullptr);
+    } else if (event == PTRACE_EVENT_STOP) {
+      // A stopped command stays stopped until somebody continues it.
+      ptrace(stops ? PTRACE_LISTEN : PTRACE_CONT, child, nullptr, nullptr);
+    } else {
+      ptrace(PTRACE_CONT, child, nullptr, static_cast<long>(signal));
+    }
+  }
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
   for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
@@ -170,21 +212,33 @@ RunResult measure(const RunRequest& request) {
   const std::vector<char*> arguments = pointers(request.command);
   const std::vector<char*> environment = pointers(request.environment);
   static const Dispensable dispensable = find_dispensable();
-  const Prepared prepared{&request,     arguments.data(),
-                          environment.data(), &dispensable,
-                          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), start};
+  int go[2];
+  if (pipe2(go, O_CLOEXEC) != 0) {
+    result.error = std::strerror(errno);
+    return result;
+  }
+  const auto page_size = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const Prepared prepared{&request,     arguments.data(), environment.data(),
+                          &dispensable, page_size,        start,
+                          go[0]};
   std::fflush(nullptr);
   const double busy_before = busy_seconds();
   const pid_t child = fork();
-  if (child == 0) become(prepared);
+  if (child == 0) {
+    syscall(SYS_close, go[1]);
+    become(prepared);
+  }
+  const int fork_error = errno;
+  if (child > 0) ptrace(PTRACE_SEIZE, child, nullptr, PTRACE_O_TRACEEXIT);
+  close(go[0]);
+  close(go[1]);
   if (child < 0) {
-    result.error = std::strerror(errno);
+    result.error = std::strerror(fork_error);
     return result;
   }
   int status = 0;
   rusage usage{};
-  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
+  const std::uint64_t exact_peak = wait_for(child, status, usage);
   timespec end{};
   clock_gettime(CLOCK_MONOTONIC, &end);
   const double busy = busy_seconds() - busy_before;
@@ -198,7 +252,10 @@ RunResult measure(const RunRequest& request) {
   result.wall = seconds(end) - seconds(start->when);
   result.user = seconds(usage.ru_utime) - seconds(start->usage.ru_utime);
   result.system = seconds(usage.ru_stime) - seconds(start->usage.ru_stime);
-  result.peak_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const std::uint64_t rough_peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const bool only_floor = exact_peak > 0 && rough_peak <= start->rss;
+  result.peak_rss = only_floor ? exact_peak : std::max(exact_peak, rough_peak);
+  result.peak_exact = exact_peak > 0 && result.peak_rss == exact_peak;
   result.rss_floor = start->rss;
   result.minor_faults = static_cast<std::uint64_t>(usage.ru_minflt - start->usage.ru_minflt);
   result.major_faults = static_cast<std::uint64_t>(usage.ru_majflt - start->usage.ru_majflt);

@@ -33,12 +33,12 @@ Summary summarise(std::vector<double> values) {
   return summary;
 }
 
-Verdict compare_summaries(const Summary& base, const Summary& side) {
+Verdict compare_summaries(const Summary& base, const Summary& side, double least) {
   if (base.count < 3 || side.count < 3) return Verdict::kTooFewRuns;
   const double difference = side.median - base.median;
   const double spread = kDeviationsPerMad * (base.mad + side.mad);
-  const double least = kSmallestDifference * std::max(base.median, side.median);
-  if (std::fabs(difference) <= std::max(spread, least)) return Verdict::kSame;
+  const double share = kSmallestDifference * std::max(base.median, side.median);
+  if (std::fabs(difference) <= std::max({spread, share, least})) return Verdict::kSame;
   return difference < 0 ? Verdict::kLower : Verdict::kHigher;
 }
 

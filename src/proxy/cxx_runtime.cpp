@@ -29,7 +29,7 @@ asm(".weak __gxx_personality_v0\n"
 #pragma weak __cxa_allocate_exception
 #pragma weak __cxa_throw
 #pragma weak _ZTISt9bad_alloc
-#pragma weak _ZNSt9bad_allocC1Ev
+#pragma weak _ZTVSt9bad_alloc
 #pragma weak _ZNSt9bad_allocD1Ev
 
 extern "C" {
@@ -38,7 +38,7 @@ void _ZSt17__throw_bad_allocv();
 void* __cxa_allocate_exception(std::size_t) noexcept;
 void __cxa_throw(void*, void*, void (*)(void*));
 extern char _ZTISt9bad_alloc[];
-void _ZNSt9bad_allocC1Ev(void*);
+extern char _ZTVSt9bad_alloc[];
 void _ZNSt9bad_allocD1Ev(void*);
 int corbel_catch_anchor() __asm__("__cxa_begin_catch") __attribute__((weak));
 }
@@ -53,14 +53,14 @@ struct Runtime {
   void* (*allocate_exception)(std::size_t);
   void (*throw_exception)(void*, void*, void (*)(void*));
   void* bad_alloc_type;
-  void (*bad_alloc_construct)(void*);
+  char* bad_alloc_table;
   void (*bad_alloc_destroy)(void*);
 };
 
 Runtime visible_runtime() {
   return {
       &_ZSt15get_new_handlerv, &_ZSt17__throw_bad_allocv, &__cxa_allocate_exception, &__cxa_throw,
-      _ZTISt9bad_alloc,        &_ZNSt9bad_allocC1Ev,      &_ZNSt9bad_allocD1Ev};
+      _ZTISt9bad_alloc,        _ZTVSt9bad_alloc,          &_ZNSt9bad_allocD1Ev};
 }
 
 template <typename Function>
@@ -88,7 +88,7 @@ Runtime loaded_runtime() {
     look_up_in(library, "__cxa_allocate_exception", found.allocate_exception);
     look_up_in(library, "__cxa_throw", found.throw_exception);
     look_up_in(library, "_ZTISt9bad_alloc", found.bad_alloc_type);
-    look_up_in(library, "_ZNSt9bad_allocC1Ev", found.bad_alloc_construct);
+    look_up_in(library, "_ZTVSt9bad_alloc", found.bad_alloc_table);
     look_up_in(library, "_ZNSt9bad_allocD1Ev", found.bad_alloc_destroy);
   }
   return found;
@@ -117,11 +117,14 @@ void* late_new_or_null(std::size_t size, std::size_t alignment, bool array) noex
 void throw_from(const Runtime& runtime) {
   if (runtime.throw_bad_alloc != nullptr) runtime.throw_bad_alloc();
   if (runtime.allocate_exception == nullptr || runtime.throw_exception == nullptr ||
-      runtime.bad_alloc_type == nullptr || runtime.bad_alloc_construct == nullptr) {
+      runtime.bad_alloc_type == nullptr || runtime.bad_alloc_table == nullptr) {
     return;
   }
   void* exception = runtime.allocate_exception(sizeof(std::bad_alloc));
-  runtime.bad_alloc_construct(exception);
+  // The object is a pointer into the table of its virtual functions, past the two words that the
+  // C++ ABI puts first. Its constructor is inline, and mostly nowhere to be found.
+  static_assert(sizeof(std::bad_alloc) == sizeof(void*));
+  *static_cast<char**>(exception) = runtime.bad_alloc_table + 2 * sizeof(void*);
   runtime.throw_exception(exception, runtime.bad_alloc_type, runtime.bad_alloc_destroy);
 }
 

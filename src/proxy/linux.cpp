@@ -139,9 +139,7 @@ CORBEL_PROXY_API void* pvalloc(size_t size) noexcept {
 CORBEL_PROXY_API void cfree(void* block) noexcept { alloc::deallocate_fast(block); }
 
 CORBEL_PROXY_API size_t malloc_usable_size(void* block) noexcept {
-  const size_t size = alloc::usable_size(block);
-  if (size != 0 || block == nullptr || alloc::owns(block)) return size;
-  return corbel::proxy::foreign_usable_size(block);
+  return alloc::usable_size(block);
 }
 
 // ---- second names -----------------------------------------------------------------------------

@@ -91,11 +91,10 @@ CORBEL_PROXY_API int mallopt(int parameter, int value) noexcept {
   switch (parameter) {
     case M_MXFAST:
       return value >= 0 && size_t(value) <= 80 * sizeof(size_t) / 4 ? 1 : 0;
-    case M_MMAP_THRESHOLD:
-      return value >= 0 && value <= 32 * 1024 * 1024 ? 1 : 0;
     case kArenaTest:
     case kArenaMax:
       return value > 0 ? 1 : 0;
+    case M_MMAP_THRESHOLD:
     case M_TRIM_THRESHOLD:
     case M_TOP_PAD:
     case M_MMAP_MAX:

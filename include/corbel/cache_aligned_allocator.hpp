@@ -39,7 +39,8 @@ class cache_aligned_allocator {
   // operator new; then throws std::bad_alloc.
   T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, detail::kCacheLine); }
 
-  // Frees what allocate of any cache_aligned_allocator gave; the count is not needed. nullptr is ignored.
+  // Frees what allocate of any cache_aligned_allocator gave; the count is not needed. nullptr is
+  // ignored.
   void deallocate(T* p, std::size_t) noexcept { scalable_free(p); }
 
   // The largest n that allocate does not refuse at once.
@@ -67,11 +68,13 @@ class cache_aligned_allocator<void> {
 
 // All of them are equal: what one allocates, any other frees.
 template <typename T, typename U>
-inline bool operator==(const cache_aligned_allocator<T>&, const cache_aligned_allocator<U>&) noexcept {
+inline bool operator==(const cache_aligned_allocator<T>&,
+                       const cache_aligned_allocator<U>&) noexcept {
   return true;
 }
 template <typename T, typename U>
-inline bool operator!=(const cache_aligned_allocator<T>&, const cache_aligned_allocator<U>&) noexcept {
+inline bool operator!=(const cache_aligned_allocator<T>&,
+                       const cache_aligned_allocator<U>&) noexcept {
   return false;
 }
 

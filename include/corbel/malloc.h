@@ -75,7 +75,8 @@ CORBEL_API void* scalable_aligned_realloc(void* ptr, size_t size, size_t alignme
 CORBEL_API void scalable_aligned_free(void* ptr) CORBEL_NOTHROW;
 
 /* As malloc_usable_size of glibc: the bytes the program may use in a block, at least the size it
- * asked for. 0 for NULL and for a pointer that is not a block of this allocator. */
+ * asked for. 0 with errno EINVAL for NULL and for a pointer that is not a block of this
+ * allocator. */
 CORBEL_API size_t scalable_msize(void* ptr) CORBEL_NOTHROW;
 
 /* Results of scalable_allocation_mode and scalable_allocation_command. */

@@ -205,13 +205,11 @@ class memory_pool_allocator<void, P> {
 };
 
 template <typename T, typename U, typename P>
-inline bool operator==(const memory_pool_allocator<T, P>& a,
-                       const memory_pool_allocator<U, P>& b) {
+inline bool operator==(const memory_pool_allocator<T, P>& a, const memory_pool_allocator<U, P>& b) {
   return a.my_pool == b.my_pool;
 }
 template <typename T, typename U, typename P>
-inline bool operator!=(const memory_pool_allocator<T, P>& a,
-                       const memory_pool_allocator<U, P>& b) {
+inline bool operator!=(const memory_pool_allocator<T, P>& a, const memory_pool_allocator<U, P>& b) {
   return !(a == b);
 }
 

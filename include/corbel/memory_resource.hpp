@@ -43,8 +43,8 @@ union ScalableResourceHolder {
 // object, usable from any thread, never destroyed.
 inline std::pmr::memory_resource* scalable_memory_resource() noexcept {
   static detail::ScalableResourceHolder holder;
-  static std::pmr::memory_resource* const resource = ::new (&holder.resource)
-      detail::ScalableResource;
+  static std::pmr::memory_resource* const resource =
+      ::new (&holder.resource) detail::ScalableResource;
   return resource;
 }
 

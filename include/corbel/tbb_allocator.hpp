@@ -42,7 +42,7 @@ class tbb_allocator {
   // Memory for n objects, not constructed, aligned for T even where alignof(T) > 16. n == 0 gives a
   // unique pointer. When memory is exhausted the new-handler is called as by operator new; then
   // throws std::bad_alloc.
-  T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, detail::kNaturalAlignment); }
+  T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, alignof(T)); }
 
   // Frees what allocate of any tbb_allocator gave; the count is not needed. nullptr is ignored.
   void deallocate(T* p, std::size_t) noexcept { scalable_free(p); }

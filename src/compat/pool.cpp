@@ -97,8 +97,8 @@ void* Pool::allocate_small(unsigned c) {
   bool any = list.head != nullptr;
   if (!any) {
     sync::LockGuard guard(lock_);
-    any = slabs_.take(c, pool_batch(c), list) ||
-          (add_slab(c) && slabs_.take(c, pool_batch(c), list));
+    any =
+        slabs_.take(c, pool_batch(c), list) || (add_slab(c) && slabs_.take(c, pool_batch(c), list));
   }
   void* block = any ? list.pop() : nullptr;
   mine.lock.unlock();

@@ -22,8 +22,7 @@ std::size_t natural_alignment(std::size_t size) { return size <= 8 ? 8 : kAnyAli
 
 }  // namespace
 
-MemPoolError pool_create_v1(std::intptr_t pool_id, const MemPoolPolicy* policy,
-                            MemoryPool** pool) {
+MemPoolError pool_create_v1(std::intptr_t pool_id, const MemPoolPolicy* policy, MemoryPool** pool) {
   if (pool == nullptr) return INVALID_POLICY;
   *pool = nullptr;
   if (policy == nullptr || policy->pAlloc == nullptr ||
@@ -78,8 +77,7 @@ void* pool_aligned_malloc(MemoryPool* mPool, std::size_t size, std::size_t align
   return to_pool(mPool)->allocate(size, alignment > natural ? alignment : natural);
 }
 
-void* pool_aligned_realloc(MemoryPool* mPool, void* ptr, std::size_t size,
-                           std::size_t alignment) {
+void* pool_aligned_realloc(MemoryPool* mPool, void* ptr, std::size_t size, std::size_t alignment) {
   if (mPool == nullptr || !corbel::is_power_of_two(alignment)) return nullptr;
   if (ptr == nullptr) return pool_aligned_malloc(mPool, size, alignment);
   if (size == 0) {

@@ -21,9 +21,7 @@ constinit sync::Lock fixed_pools_lock{pool_rank::kFixedPools};
 constinit Pool* fixed_pools = nullptr;
 constinit std::atomic<unsigned> fixed_pool_count{0};
 
-std::uintptr_t end_of(const Region& region) {
-  return address_of(region.raw) + region.raw_bytes;
-}
+std::uintptr_t end_of(const Region& region) { return address_of(region.raw) + region.raw_bytes; }
 
 }  // namespace
 
@@ -140,9 +138,8 @@ bool Pool::convert_untouched(const Need& need) {
 
 // Calls pAlloc, without a lock. Asks for more than is needed at first, to ask less often.
 Pool::Growth Pool::request(const Need& need) {
-  const std::size_t slack =
-      sizeof(Region) + kSpanHeader * 2 + kPoolClassSizes[1] +
-      (need.kind == kSmall ? geometry_.slab_bytes() : need.alignment);
+  const std::size_t slack = sizeof(Region) + kSpanHeader * 2 + kPoolClassSizes[1] +
+                            (need.kind == kSmall ? geometry_.slab_bytes() : need.alignment);
   const std::size_t least = rounded_request(need.bytes + slack);
   // Only the thread that grows the pool changes next_request.
   std::size_t& next_request = zone(need.kind).next_request;
@@ -185,8 +182,8 @@ Region* Pool::adopt(void* raw, std::size_t bytes, Kind kind) {
     zones_[kLarge].spans.set_page(geometry_.page);
     if (geometry_.page != Geometry().page) register_fixed();
   }
-  Region* region = ::new (pointer_to(place)) Region{raw, bytes, nullptr, nullptr, nullptr, 0, 0,
-                                                    false};
+  Region* region =
+      ::new (pointer_to(place)) Region{raw, bytes, nullptr, nullptr, nullptr, 0, 0, false};
   lay_out(region, kind);
   if (region->bytes == 0) return nullptr;
   add(region, zone(kind));

@@ -3,14 +3,13 @@
 // fifth of a block is lost; above, they are what divides a slab evenly.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace corbel::compat {
 
 inline constexpr std::size_t kPoolClassSizes[] = {
-    8,   16,  32,  48,  64,  80,  96,  112, 128,  160,  192,  224,  256,  320,
+    8,   16,  32,  48,  64,  80,  96,   112,  128,  160,  192,  224,  256,  320,
     384, 448, 512, 640, 768, 896, 1024, 1344, 1792, 2688, 3200, 4032, 5376, 8128};
 inline constexpr unsigned kPoolClasses = sizeof(kPoolClassSizes) / sizeof(kPoolClassSizes[0]);
 inline constexpr std::size_t kPoolMaxSmall = kPoolClassSizes[kPoolClasses - 1];
@@ -19,23 +18,26 @@ namespace pool_detail {
 
 inline constexpr std::size_t kTableLimit = 1024;
 
-constexpr std::array<std::uint8_t, kTableLimit / 8 + 1> class_table() {
-  std::array<std::uint8_t, kTableLimit / 8 + 1> table{};
-  unsigned c = 0;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    while (kPoolClassSizes[c] < i * 8) ++c;
-    table[i] = std::uint8_t(c);
+// Not a std::array: its checks, where they are on, need the C++ library.
+struct ClassTable {
+  std::uint8_t entries[kTableLimit / 8 + 1] = {};
+
+  constexpr ClassTable() {
+    unsigned c = 0;
+    for (std::size_t i = 0; i <= kTableLimit / 8; ++i) {
+      while (kPoolClassSizes[c] < i * 8) ++c;
+      entries[i] = std::uint8_t(c);
+    }
   }
-  return table;
-}
-inline constexpr auto kClassTable = class_table();
+};
+inline constexpr ClassTable kClassTable;
 
 }  // namespace pool_detail
 
 // The smallest class whose blocks hold `size` bytes; size <= kPoolMaxSmall.
 inline unsigned pool_class_of(std::size_t size) {
-  if (size <= pool_detail::kTableLimit) return pool_detail::kClassTable[(size + 7) / 8];
-  unsigned c = pool_detail::kClassTable[pool_detail::kTableLimit / 8];
+  if (size <= pool_detail::kTableLimit) return pool_detail::kClassTable.entries[(size + 7) / 8];
+  unsigned c = pool_detail::kClassTable.entries[pool_detail::kTableLimit / 8];
   while (kPoolClassSizes[c] < size) ++c;
   return c;
 }

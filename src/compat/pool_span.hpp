@@ -28,19 +28,23 @@ inline constexpr std::size_t kSpanHeader = 64;
 
 // One piece of raw memory. Lies at its start.
 struct Region {
-  void* raw;             // as pAlloc gave it
+  void* raw;  // as pAlloc gave it
   std::size_t raw_bytes;
-  Region* next;          // in the zone's list
+  Region* next;  // in the zone's list
   Region* previous;
   Span* first;
-  std::size_t bytes;     // all spans together, end mark not included
-  std::size_t used;      // spans that are not free
-  bool untouched;        // nothing was allocated since the last reset
+  std::size_t bytes;  // all spans together, end mark not included
+  std::size_t used;   // spans that are not free
+  bool untouched;     // nothing was allocated since the last reset
 };
 
 struct Span {
-  enum State : std::uint32_t { kFree = 0x46726565, kLarge = 0x4c617267, kSlab = 0x536c6162,
-                               kEnd = 0x456e6400 };
+  enum State : std::uint32_t {
+    kFree = 0x46726565,
+    kLarge = 0x4c617267,
+    kSlab = 0x536c6162,
+    kEnd = 0x456e6400
+  };
 
   Pool* pool;
   Region* region;

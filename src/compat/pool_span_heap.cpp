@@ -13,8 +13,7 @@ void PoolSpanHeap::clear() {
 void PoolSpanHeap::add_region(Pool* pool, Region* region) {
   Span* span = region->first;
   *span = Span{pool, region, region->bytes, 0, Span::kFree, 0, 0, nullptr, nullptr};
-  *span->following() =
-      Span{pool, region, 0, region->bytes, Span::kEnd, 0, 0, nullptr, nullptr};
+  *span->following() = Span{pool, region, 0, region->bytes, Span::kEnd, 0, 0, nullptr, nullptr};
   region->used = 0;
   insert(span);
 }
@@ -56,8 +55,7 @@ Span* PoolSpanHeap::split(Span* span, std::size_t bytes) {
   return rest;
 }
 
-Span* PoolSpanHeap::find(std::size_t bytes, std::size_t alignment,
-                         std::size_t* front) const {
+Span* PoolSpanHeap::find(std::size_t bytes, std::size_t alignment, std::size_t* front) const {
   const unsigned smallest = bin_of(bytes / page_);
   for (unsigned word = smallest / 64; word < kBins / 64; ++word) {
     std::uint64_t bits = filled_[word];

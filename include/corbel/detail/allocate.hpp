@@ -35,8 +35,8 @@ constexpr std::size_t kCacheLine = 128;
 constexpr std::size_t kCacheLine = 64;
 #endif
 
-// Blocks are aligned to this without asking.
-constexpr std::size_t kNaturalAlignment = 16;
+// What scalable_malloc aligns a block of `size` bytes to.
+constexpr std::size_t natural_alignment(std::size_t size) { return size <= 8 ? 8 : 16; }
 
 // Throws `error`; where exceptions are switched off, ends the program as a throw would.
 template <typename Error>
@@ -54,7 +54,7 @@ template <typename Error>
 // no handler, then throws bad_alloc. Whatever the handler throws passes through.
 inline void* allocate_or_throw(std::size_t size, std::size_t alignment) {
   for (;;) {
-    void* block = alignment <= kNaturalAlignment
+    void* block = alignment <= natural_alignment(size)
                       ? scalable_malloc(size)
                       : scalable_aligned_malloc(size == 0 ? 1 : size, alignment);
     if (block != nullptr) return block;

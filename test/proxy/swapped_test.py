@@ -88,11 +88,19 @@ class Original(ProxyTest):
         self.succeeds([both], env={"LD_LIBRARY_PATH": LIB})
 
     def test_our_proxy_above_the_originals(self):
-        both = self.program("-ltbbmalloc", "-ltbbmalloc_proxy")
-        one = self.program("-ltbbmalloc")
+        """Two heaps. Their blocks come back to the original by free, not ours by scalable_free,
+        which in the original trusts what it is given."""
         environment = {"LD_LIBRARY_PATH": ORIGINAL}
-        self.succeeds([one], preload=PROXY, env=environment)
+        self.succeeds([self.program("-ltbbmalloc")], preload=PROXY, env=environment)
+        both = build("original_to_free", "swapped.cpp", f"-L{ORIGINAL}", "-Wl,--no-as-needed",
+                     "-ltbbmalloc", "-ltbbmalloc_proxy", "-DONLY_TO_FREE")
         self.succeeds([both], preload=PROXY, env=environment)
+
+    def test_our_proxy_and_allocator_above_the_originals(self):
+        """One heap again: the public names lead to ours as well."""
+        both = self.program("-ltbbmalloc", "-ltbbmalloc_proxy")
+        self.succeeds([both], preload=PROXY + ":" + os.path.join(LIB, "libcorbelmalloc.so.1"),
+                      env={"LD_LIBRARY_PATH": ORIGINAL})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's only lock: one word, a short spin, then sleep in the kernel.
-//
-// Algorithm: "mutex2" of U. Drepper, "Futexes Are Tricky" (2011). Locks have ranks: a thread takes
-// them in ascending order only, which debug builds check, so that they can never deadlock.
+// The allocator's only lock: the mutex of mutex.hpp and a rank. A thread takes locks in ascending
+// order of rank only, which debug builds check, so that they can never deadlock.
 #pragma once
 
 #include <atomic>
@@ -11,8 +9,19 @@
 #include "arch/arch.hpp"
 #include "base/config.hpp"
 #include "os/os.hpp"
+#include "sync/mutex.hpp"
 
 namespace corbel::sync {
+
+// What the mutex needs of the processor and the kernel.
+struct MutexSystem {
+  static constexpr int kSpins = 64;
+  static void pause() { arch::pause(); }
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+    os::wait(word, expected);
+  }
+  static void wake_one(std::atomic<std::uint32_t>& word) { os::wake_one(word); }
+};
 
 class Lock {
  public:
@@ -22,10 +31,7 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 
   bool try_lock() {
-    std::uint32_t free = kFree;
-    // (1) acquire: sees what the last holder did before (2); relaxed on failure: nothing is read
-    const bool taken = word_.compare_exchange_strong(
-        free, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+    const bool taken = mutex_.try_lock();
     if (taken) note_taken();
     return taken;
   }
@@ -37,19 +43,16 @@ class Lock {
 
   void unlock() {
     note_released();
-    // (2) release: publishes the critical section to (1) and (3)
-    if (word_.exchange(kFree, std::memory_order_release) == kWaitedFor) os::wake_one(word_);
+    mutex_.unlock();
   }
 
   // For the child of a fork, in which no other thread exists.
   void reset() {
     note_released();
-    word_.store(kFree, std::memory_order_relaxed);  // relaxed: there is no other thread
+    mutex_.reset();
   }
 
  private:
-  enum : std::uint32_t { kFree, kHeld, kWaitedFor };
-
   void lock_contended();
   void check_rank() const;
   void note_taken() {
@@ -61,7 +64,7 @@ class Lock {
 
   static thread_local constinit std::uint32_t held_ranks_;
 
-  std::atomic<std::uint32_t> word_{kFree};
+  BasicMutex<std::atomic, MutexSystem> mutex_;
   const int rank_;
 };
 

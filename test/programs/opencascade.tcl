@@ -16,17 +16,19 @@ proc processor_time {} {
   return $nanoseconds
 }
 
+# A shape is a variable of the scope that made it, so these look one scope up.
 proc volume {shape} {
-  regexp {Mass :\s+(\S+)} [vprops $shape 1e-6] all mass
+  regexp {Mass :\s+(\S+)} [uplevel 1 vprops $shape 1e-6] all mass
   return $mass
 }
 
 proc counts {shape} {
-  return [regexp -all -inline {\d+} [regsub {.*?\n} [nbshapes $shape] ""]]
+  return [regexp -all -inline {\d+} [regsub {.*?\n} [uplevel 1 nbshapes $shape] ""]]
 }
 
+# Both scripts run at the top level: a shape made in a procedure would be local to it.
 # A plate with holes and studs, its edges rounded: a few hundred faces of several kinds of surface.
-proc build {} {
+set build {
   box plate 0 0 0 120 80 10
   for {set i 0} {$i < 8} {incr i} {
     for {set j 0} {$j < 5} {incr j} {
@@ -54,33 +56,33 @@ proc build {} {
   compound plate part ring model
 }
 
-proc convert {number} {
-  global env
-  set file $env(FOLDER)/model$number.stp
-  stepwrite a model $file
-  stepread $file back *
-  compound back_1 joined
-  if {$number % 5 == 0} {
-    puts "result $number [counts back_1] volume [volume back_1] [file size $file]"
+set convert {
+  set file $env(FOLDER)/model$n.stp
+  # These two start from nothing, where stepwrite and stepread would add to what the session holds.
+  testwritestep $file model
+  testreadstep $file back
+  if {$n % 10 == 1} {
+    puts "result $n [counts back] volume [volume back] [file size $file]"
   }
-  # The next one builds and reads anew, so that this one's blocks are all given back.
-  unset back_1 joined
-  if {$number > 1} { file delete $file }
+  unset back
+  if {$n > 1 && $n < $env(CONVERSIONS)} { file delete $file }
 }
 
 if {[catch {
-  build
+  eval $build
   puts "result model [counts model] volume [volume model]"
   for {set n 1} {$n <= $env(CONVERSIONS)} {incr n} {
     set start [processor_time]
-    convert $n
+    eval $convert
     puts "time $n [expr {[processor_time] - $start}]"
   }
-  set file [open /proc/self/maps]
-  set maps [open $env(FOLDER)/maps w]
-  puts $maps [read $file]
-  close $maps
-  close $file
+  foreach name {maps status} {
+    set from [open /proc/self/$name]
+    set to [open $env(FOLDER)/$name w]
+    puts $to [read $from]
+    close $to
+    close $from
+  }
   puts "result end"
 } message]} {
   puts stderr "error: $message"

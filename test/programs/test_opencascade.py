@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open CASCADE writing and reading STEP again and again in one process: preloaded, with its
+libtbbmalloc.so.2 swapped for ours, and both. The shapes and the files must be the same as on the
+system's malloc, and the n-th conversion must not take longer than the first ones."""
+
+import glob
+import os
+import re
+import statistics
+
+import common
+
+SCRIPT = os.path.join(common.HERE, "opencascade.tcl")
+CONVERSIONS = 45
+WARM_UP = 6
+GROWTH = 1.3
+TICKS = 10e6  # Nanoseconds: the kernel may account processor time in ticks of 4 or 10 ms.
+
+
+def resources():
+    for folder in ("/usr/share/opencascade/resources", "/usr/share/opencascade"):
+        if os.path.isdir(os.path.join(folder, "DrawResources")):
+            return folder
+    common.skip("Open CASCADE's resources are not installed (Debian package occt-misc)")
+
+
+def draw_environment(scratch):
+    """DRAW without a window: its resources, and plug-ins under the unversioned names it asks for."""
+    links = os.path.join(scratch, "plugins")
+    os.mkdir(links)
+    for path in glob.glob("/usr/lib/*/libTK*.so.*"):
+        name = re.match(r"(libTK\w+\.so)\.[\d.]+$", os.path.basename(path))
+        if name and not os.path.lexists(os.path.join(links, name.group(1))):
+            os.symlink(path, os.path.join(links, name.group(1)))
+    base = resources()
+    draw = os.path.join(base, "DrawResources")
+    return links, {
+        "CASROOT": "/usr", "CSF_OCCTResourcePath": base, "DRAWHOME": draw, "CSF_DrawPluginDefaults": draw,
+        "DRAWDEFAULT": os.path.join(draw, "DrawDefault"), "CSF_LANGUAGE": "us",
+        "CSF_STEPDefaults": os.path.join(base, "XSTEPResource"), "CSF_XSMessage": os.path.join(base, "XSMessage"),
+        "CSF_SHMessage": os.path.join(base, "SHMessage"), "CSF_PluginDefaults": os.path.join(base, "StdResource"),
+        "CSF_StandardDefaults": os.path.join(base, "StdResource"),
+        "CSF_XCAFDefaults": os.path.join(base, "StdResource"),
+    }
+
+
+def without_date(path):
+    with open(path, "rb") as data:
+        return re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'DATE'", data.read())
+
+
+def growth(name, times):
+    """How much longer the last conversions take than the first. The lower quartile: other programs on
+    the machine make single conversions slower, but a heap that gets worse makes all of them slower."""
+    times = times[WARM_UP:]
+    third = len(times) // 3
+    first, last = (statistics.quantiles(part, n=4)[0] for part in (times[:third], times[-third:]))
+    print("%s: conversions %d..%d take %.1f ms, the last %d %.1f ms (x%.2f)" % (
+        name, WARM_UP + 1, WARM_UP + third, first / 1e6, third, last / 1e6, last / first))
+    return last > GROWTH * first + TICKS
+
+
+def convert(name, draw, mode, scratch, env):
+    folder = os.path.join(scratch, name)
+    os.mkdir(folder)
+    done = common.run([draw, "-b", "-f", SCRIPT], mode, timeout=120, cwd=folder,
+                      env=dict(env, FOLDER=folder, CONVERSIONS=str(CONVERSIONS)))
+    lines = done.out.decode("utf8", "replace").splitlines()
+    results = [line for line in lines if line.startswith("result")]
+    common.check(results and results[-1] == "result end", "%s: %s\n%s" % (
+        name, "\n".join(lines[-10:]), done.err.decode("utf8", "replace")))
+    common.no_complaint(name, done.err)
+    done.results = "\n".join(results)
+    done.times = [int(line.split()[2]) for line in lines if line.startswith("time")]
+    common.check(len(done.times) == CONVERSIONS, "not all conversions were timed")
+    done.files = [without_date(os.path.join(folder, "model%d.stp" % n)) for n in (1, CONVERSIONS)]
+    with open(os.path.join(folder, "maps")) as maps:
+        done.maps = maps.read()
+    with open(os.path.join(folder, "status")) as status:
+        done.peak = int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1))
+    print("%s: %.1f s, peak %d MiB" % (name, done.seconds, done.peak // 1024))
+    done.grows = growth(name, done.times)
+    return done
+
+
+def convert_without_growth(name, draw, mode, scratch, env):
+    """Growth is a property of the heap: it must show every time, where noise does not."""
+    for attempt in range(3):
+        done = convert("%s-%d" % (name, attempt) if attempt else name, draw, mode, scratch, env)
+        if not done.grows:
+            return done
+    raise common.Failure("%s: the conversions take longer and longer: %r" % (name, done.times))
+
+
+def test(scratch):
+    draw = common.require("occt-draw", package="occt-draw")
+    links, env = draw_environment(scratch)
+    swapped = os.path.join(scratch, "swap")
+    os.mkdir(swapped)
+    os.symlink(common.library(common.DROPIN), os.path.join(swapped, common.DROPIN))
+
+    system = {"LD_LIBRARY_PATH": links}
+    proxy = dict(system, LD_PRELOAD=common.library(common.PROXY))
+    swap = {"LD_LIBRARY_PATH": swapped + ":" + links}
+    both = dict(swap, LD_PRELOAD=common.library(common.PROXY))
+    scalable = dict(env, MMGT_OPT="2")  # Open CASCADE's allocator calls scalable_malloc.
+
+    # Who serves whom, from the dynamic linker's own mouth.
+    probe = os.path.join(scratch, "probe.tcl")
+    with open(probe, "w") as out:
+        out.write("pload MODELING XDE\nbox b 1 2 3\nexit\n")
+    command = [draw, "-b", "-f", probe]
+    common.bound_to_corbel(common.bindings(command, proxy, scratch, env=env, cwd=scratch), objects=5)
+    for mode in (swap, both):
+        bound = {(os.path.basename(source).split(".")[0], symbol): target
+                 for log in common.bindings(command, mode, scratch, env=scalable, cwd=scratch)
+                 for source, target, symbol in log if symbol.startswith("scalable_")}
+        for symbol in ("scalable_malloc", "scalable_calloc", "scalable_realloc", "scalable_free"):
+            target = bound.get(("libTKernel", symbol), "nothing")
+            common.check(target.startswith(swapped) or common.lib_dir() in target,
+                         "%s of libTKernel is bound to %s" % (symbol, target))
+
+    expected = convert("system", draw, system, scratch, env)
+    dropin = os.path.realpath(common.library(common.DROPIN))
+    for name, mode, more in (
+            ("proxy", proxy, env), ("proxy-scalable", proxy, scalable), ("swapped", swap, env),
+            ("swapped-scalable", swap, scalable), ("swapped-proxy-scalable", both, scalable)):
+        done = convert_without_growth(name, draw, mode, scratch, more)
+        if "LD_PRELOAD" in mode:
+            common.check(common.PROXY in done.maps, name + ": the proxy is not in the process")
+        if mode in (swap, both):
+            common.check(dropin in done.maps, name + ": our " + common.DROPIN + " is not in the process")
+        common.same(name + ": shapes", expected.results, done.results)
+        for number, (mine, other) in enumerate(zip(expected.files, done.files)):
+            common.same("%s: STEP file %d" % (name, number + 1), mine, other)
+    print("%s\nSTEP files of %d bytes" % (expected.results.splitlines()[0], len(expected.files[0])))
+
+
+common.main(test)

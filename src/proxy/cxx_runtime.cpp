@@ -40,7 +40,6 @@ void __cxa_throw(void*, void*, void (*)(void*));
 extern char _ZTISt9bad_alloc[];
 extern char _ZTVSt9bad_alloc[];
 void _ZNSt9bad_allocD1Ev(void*);
-int corbel_catch_anchor() __asm__("__cxa_begin_catch") __attribute__((weak));
 }
 
 namespace corbel::proxy {
@@ -162,7 +161,8 @@ namespace corbel::proxy {
 void* new_or_null(const BasicForms& forms, std::size_t size, std::size_t alignment,
                   bool array) noexcept {
 #if !defined(CORBEL_STATIC)
-  if (&corbel_catch_anchor == nullptr) return late_new_or_null(size, alignment, array);
+  // Asked of a name that the try block does not use, which the compiler would take for granted.
+  if (&__cxa_throw == nullptr) return late_new_or_null(size, alignment, array);
 #endif
   try {
     if (alignment == 0) return array ? forms.new_array(size) : forms.new_one(size);

@@ -161,6 +161,7 @@ CORBEL_PROXY_ALSO(memalign) void* __libc_memalign(size_t, size_t) noexcept;
 CORBEL_PROXY_ALSO(valloc) void* __libc_valloc(size_t) noexcept;
 CORBEL_PROXY_ALSO(pvalloc) void* __libc_pvalloc(size_t) noexcept;
 CORBEL_PROXY_ALSO(posix_memalign) int __posix_memalign(void**, size_t, size_t) noexcept;
+#pragma GCC diagnostic pop
 
 // ---- anchors ----------------------------------------------------------------------------------
 
@@ -175,15 +176,14 @@ CORBEL_PROXY_API void corbel_malloc_proxy() noexcept {}
       each(aligned_alloc) each(posix_memalign) each(valloc) each(pvalloc) each(free_sized) \
           each(free_aligned_sized) each(cfree) each(malloc_usable_size)
 CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_DECLARE_SELF)
-#pragma GCC diagnostic pop
+CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_DEFINE_SELF)
 
 // Defined in linux_report.cpp. To mention them here makes a program that takes malloc from the
 // static library take these too, and not the C library's, whose file brings its malloc along.
 #define CORBEL_PROXY_REPORTS(each)                                                  \
   each(malloc_trim) each(mallopt) each(mallinfo) each(mallinfo2) each(malloc_stats) \
       each(malloc_info)
-#define CORBEL_PROXY_DECLARE_REPORT(name) CORBEL_PROXY_HIDDEN void CORBEL_PROXY_SELF(name)();
-CORBEL_PROXY_REPORTS(CORBEL_PROXY_DECLARE_REPORT)
+CORBEL_PROXY_REPORTS(CORBEL_PROXY_DECLARE_SELF)
 
 }  // extern "C"
 

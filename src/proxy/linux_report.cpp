@@ -163,12 +163,12 @@ CORBEL_PROXY_API int malloc_info(int options, FILE* stream) noexcept {
 CORBEL_PROXY_API __attribute__((alias("mallopt"))) int __libc_mallopt(int, int) noexcept;
 CORBEL_PROXY_API __attribute__((alias("mallinfo"))) struct mallinfo __libc_mallinfo() noexcept;
 
-CORBEL_PROXY_DECLARE_SELF(malloc_trim)
-CORBEL_PROXY_DECLARE_SELF(mallopt)
-CORBEL_PROXY_DECLARE_SELF(mallinfo)
-CORBEL_PROXY_DECLARE_SELF(mallinfo2)
-CORBEL_PROXY_DECLARE_SELF(malloc_stats)
-CORBEL_PROXY_DECLARE_SELF(malloc_info)
+CORBEL_PROXY_DEFINE_SELF(malloc_trim)
+CORBEL_PROXY_DEFINE_SELF(mallopt)
+CORBEL_PROXY_DEFINE_SELF(mallinfo)
+CORBEL_PROXY_DEFINE_SELF(mallinfo2)
+CORBEL_PROXY_DEFINE_SELF(malloc_stats)
+CORBEL_PROXY_DEFINE_SELF(malloc_info)
 #pragma GCC diagnostic pop
 
 }  // extern "C"

@@ -213,16 +213,12 @@ CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t, align_val_t ali
                                                   _ZdaPvmSt11align_val_t,                         \
                                                   "operator delete[](void*, size_t, align_val_t)")
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wattribute-alias"
-#pragma GCC diagnostic ignored "-Wmissing-attributes"
-#define CORBEL_PROXY_DECLARE(symbol, label) CORBEL_PROXY_DECLARE_SELF(symbol)
+#define CORBEL_PROXY_DECLARE_OPERATOR(symbol, label) CORBEL_PROXY_DECLARE_SELF(symbol)
+#define CORBEL_PROXY_DEFINE_OPERATOR(symbol, label) CORBEL_PROXY_DEFINE_SELF(symbol)
 extern "C" {
-CORBEL_PROXY_OPERATORS(CORBEL_PROXY_DECLARE)
+CORBEL_PROXY_OPERATORS(CORBEL_PROXY_DECLARE_OPERATOR)
 }
-#pragma GCC diagnostic pop
+CORBEL_PROXY_OPERATORS(CORBEL_PROXY_DEFINE_OPERATOR)
 
 namespace corbel::proxy {
 

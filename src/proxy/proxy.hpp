@@ -14,11 +14,17 @@
 #define CORBEL_PROXY_API __attribute__((visibility("default")))
 #define CORBEL_PROXY_HIDDEN __attribute__((visibility("hidden")))
 
-// A second, hidden name for a function defined here, because the address of the first is the one
-// that the dynamic linker has chosen, which may lie in another library.
+// A second, hidden name for a function of this file, because the address of the first is the one
+// that the dynamic linker has chosen, which may lie in another library. Told to the assembler
+// alone: a compiler that knows the two for one function may write either name.
 #define CORBEL_PROXY_SELF(name) corbel_self_##name
-#define CORBEL_PROXY_DECLARE_SELF(name) \
-  __attribute__((alias(#name), visibility("hidden"))) void CORBEL_PROXY_SELF(name)();
+#define CORBEL_PROXY_DECLARE_SELF(name) CORBEL_PROXY_HIDDEN void CORBEL_PROXY_SELF(name)();
+#define CORBEL_PROXY_DEFINE_SELF(name) \
+  asm(".globl corbel_self_" #name      \
+      "\n"                             \
+      ".hidden corbel_self_" #name     \
+      "\n"                             \
+      ".set corbel_self_" #name ", " #name "\n");
 
 namespace corbel::proxy {
 

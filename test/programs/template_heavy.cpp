@@ -88,9 +88,12 @@ struct Nested<0, T> {
 
 template <std::size_t... Is>
 int grow(std::index_sequence<Is...>) {
-  auto tuple = std::make_tuple(std::make_pair(Tag<static_cast<int>(Is)>{}, std::string(Is, 'x'))...);
+  auto tuple =
+      std::make_tuple(std::make_pair(Tag<static_cast<int>(Is)>{}, std::string(Is, 'x'))...);
   return std::apply(
-      [](const auto&... item) { return (0 + ... + static_cast<int>(item.second.size() + item.first.value)); },
+      [](const auto&... item) {
+        return (0 + ... + static_cast<int>(item.second.size() + item.first.value));
+      },
       tuple);
 }
 
@@ -113,8 +116,8 @@ int main() {
   std::cout << std::count(composite.begin() + 2, composite.end(), false) << "\n";
   Nested<4, int> nested{};
   nested.below.emplace();
-  std::cout << nested.depth() << " " << grow(std::make_index_sequence<16>{}) << " " << closures<16>()
-            << "\n";
+  std::cout << nested.depth() << " " << grow(std::make_index_sequence<16>{}) << " "
+            << closures<16>() << "\n";
 
   std::regex word(R"((\w+)-(\d+))");
   std::string text = "alpha-12 beta-7 gamma-300";

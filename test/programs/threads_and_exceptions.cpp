@@ -2,8 +2,8 @@
 //
 // The program that test_cpp.py compiles and runs on the system's malloc and on Corbel: threads that
 // pass strings, containers and exceptions to each other, so that most blocks are freed by a thread
-// other than the one that allocated them, and that throw all the time. Its output is a checksum that
-// does not depend on the order of the threads.
+// other than the one that allocated them, and that throw all the time. Its output is a checksum
+// that does not depend on the order of the threads.
 
 #include <atomic>
 #include <condition_variable>
@@ -87,7 +87,8 @@ struct Message {
 
 // Throws from the given depth; every frame on the way holds memory that unwinding has to free.
 void descend(int depth, const std::string& text) {
-  std::vector<std::string> local(static_cast<std::size_t>(depth % 5) + 1, text + std::to_string(depth));
+  std::vector<std::string> local(static_cast<std::size_t>(depth % 5) + 1,
+                                 text + std::to_string(depth));
   if (depth == 0) throw Bad("bottom of " + text, {text, text + text});
   try {
     descend(depth - 1, text);
@@ -101,11 +102,13 @@ void descend(int depth, const std::string& text) {
 
 Message make(int thread, int number) {
   Message m;
-  const std::uint64_t r = mix(static_cast<std::uint64_t>(thread) * kItems + static_cast<unsigned>(number) + 1);
+  const std::uint64_t r =
+      mix(static_cast<std::uint64_t>(thread) * kItems + static_cast<unsigned>(number) + 1);
   m.text.assign(r % 700, static_cast<char>('a' + r % 26));
   if (number % 3 == 0) {
     m.shared = std::make_shared<std::map<int, std::string>>();
-    for (unsigned i = 0; i < r % 20; ++i) (*m.shared)[static_cast<int>(mix(i + r) % 1000)] = m.text.substr(0, i * 7);
+    for (unsigned i = 0; i < r % 20; ++i)
+      (*m.shared)[static_cast<int>(mix(i + r) % 1000)] = m.text.substr(0, i * 7);
   }
   if (number % 5 == 0) {
     m.wide = std::make_unique<Wide>();
@@ -125,7 +128,8 @@ Message make(int thread, int number) {
 std::uint64_t consume(const Message& m) {
   std::uint64_t sum = digest(m.text);
   if (m.shared)
-    for (const auto& [key, value] : *m.shared) sum += mix(static_cast<std::uint64_t>(key)) ^ digest(value);
+    for (const auto& [key, value] : *m.shared)
+      sum += mix(static_cast<std::uint64_t>(key)) ^ digest(value);
   if (m.wide)
     for (unsigned char byte : m.wide->bytes) sum += byte;
   if (m.trouble) {
@@ -169,7 +173,8 @@ std::uint64_t short_threads() {
       futures.push_back(std::async(std::launch::async, [round, t] {
         if ((round + t) % 9 == 0) descend(t, "async" + std::to_string(round));
         std::unordered_map<std::string, std::uint64_t> result;
-        for (unsigned i = 0; i < 60; ++i) result["key " + std::to_string(i * i)] = mix(i + static_cast<unsigned>(t));
+        for (unsigned i = 0; i < 60; ++i)
+          result["key " + std::to_string(i * i)] = mix(i + static_cast<unsigned>(t));
         return result;
       }));
     }
@@ -217,6 +222,7 @@ int main(int argc, char**) {
     std::fflush(stdout);
     std::FILE* maps = std::fopen("/proc/self/maps", "r");
     char line[4096];
-    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) std::fputs(line, stderr);
+    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr)
+      std::fputs(line, stderr);
   }
 }

@@ -40,11 +40,12 @@ void* Pool::allocate(std::size_t size, std::size_t alignment) {
   for (bool reclaimed = false;;) {
     // (1) acquire: sees the geometry that (2) in adopt() published
     const std::size_t max_small = max_small_.load(std::memory_order_acquire);
-    Need need{kSmall, geometry_.slab_bytes(), 0};
+    Need need{kSmall, 0, 0};
     void* block = nullptr;
     unsigned c = kPoolClasses;
     if (size <= max_small && alignment <= 64) c = class_for(size, alignment);
     if (c < kPoolClasses && kPoolClassSizes[c] <= max_small) {
+      need.bytes = geometry_.slab_bytes();
       block = allocate_small(c);
     } else {
       block = allocate_large(size, alignment, &need);

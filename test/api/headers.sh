@@ -24,15 +24,20 @@ check() { # <language> <header> <compiler and flags...>
   fi
 }
 
+# Where there is no compiler of the plain name: clang-16 and its like.
+newest() {
+  command -v "$1" >/dev/null || compgen -c "$1-" | grep -E "^clang(\\+\\+)?-[0-9]+$" | sort -V | tail -1
+}
+
 headers=$(cd "$include" && find . -name '*.h' -o -name '*.hpp' | sed 's|^\./||' | sort)
-for cxx in g++ clang++; do
+for cxx in g++ clang++ $(newest clang++); do
   command -v "$cxx" >/dev/null || continue
   for header in $headers; do
     for standard in 11 14 17 20; do check cpp "$header" "$cxx" "-std=c++$standard"; done
     check cpp "$header" "$cxx" -std=c++17 -fno-exceptions -fno-rtti
   done
 done
-for cc in gcc clang; do
+for cc in gcc clang $(newest clang); do
   command -v "$cc" >/dev/null || continue
   for header in corbel/malloc.h corbel/malloc_proxy.h tbb/scalable_allocator.h \
     oneapi/tbb/scalable_allocator.h tbb/tbbmalloc_proxy.h tbb/version.h; do

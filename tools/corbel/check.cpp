@@ -30,9 +30,12 @@ nlohmann::json to_json(const CheckReport& report) {
   json["objects"] = report.objects;
   json["symbols"] = nlohmann::json::array();
   for (const SymbolReport& symbol : report.symbols) {
-    nlohmann::json entry{{"symbol", symbol.symbol}, {"name", symbol.name},
-                         {"corbel", symbol.corbel}, {"essential", symbol.essential}};
-    entry["provider"] = symbol.provider.empty() ? nlohmann::json() : nlohmann::json(symbol.provider);
+    nlohmann::json entry{{"symbol", symbol.symbol},
+                         {"name", symbol.name},
+                         {"corbel", symbol.corbel},
+                         {"essential", symbol.essential}};
+    entry["provider"] =
+        symbol.provider.empty() ? nlohmann::json() : nlohmann::json(symbol.provider);
     entry["bindings"] = nlohmann::json::array();
     for (const Binding& binding : symbol.bindings) {
       entry["bindings"].push_back({{"from", binding.from}, {"to", binding.to}});
@@ -45,9 +48,9 @@ nlohmann::json to_json(const CheckReport& report) {
 void print_symbols(const CheckReport& report, bool verbose) {
   std::size_t width = 0;
   for (const SymbolReport& symbol : report.symbols) width = std::max(width, symbol.name.size());
-  fmt::print("\n  {}\n", paint(fmt::format("{:<{}}  {:>7}  {}", "symbol", width, "callers",
-                                           "comes from"),
-                               Colour::kBold));
+  fmt::print("\n  {}\n",
+             paint(fmt::format("{:<{}}  {:>7}  {}", "symbol", width, "callers", "comes from"),
+                   Colour::kBold));
   for (const SymbolReport& symbol : report.symbols) {
     if (symbol.provider.empty() && !verbose) continue;
     std::set<std::string> callers;
@@ -75,8 +78,8 @@ void print(const CheckReport& report, bool verbose) {
     fmt::print("{} {} takes its memory from Corbel\n", paint("active:", Colour::kGood),
                report.target);
   } else {
-    fmt::print("{} {} does not take its memory from Corbel\n",
-               paint("not active:", Colour::kBad), report.target);
+    fmt::print("{} {} does not take its memory from Corbel\n", paint("not active:", Colour::kBad),
+               report.target);
   }
   fmt::print("  {}\n", paint(report.how, Colour::kDim));
   for (const Obstacle& reason : report.reasons) {
@@ -93,8 +96,8 @@ void print(const CheckReport& report, bool verbose) {
 }  // namespace
 
 int check(const CheckOptions& options) {
-  const CheckReport report = options.pid != 0 ? check_process(options.pid)
-                                              : check_command(options.command, options.as_is);
+  const CheckReport report =
+      options.pid != 0 ? check_process(options.pid) : check_command(options.command, options.as_is);
   if (report.error_code != 0) {
     complain(report.error);
     return report.error_code;

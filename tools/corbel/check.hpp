@@ -13,8 +13,8 @@ namespace corbel::cli {
 
 // One object in the order in which the loader searches for symbols.
 struct LoadedObject {
-  std::string path;       // as the loader names it; the program itself has its own path
-  std::string real_path;  // where this process can open it
+  std::string path;                 // as the loader names it; the program itself has its own path
+  std::string real_path;            // where this process can open it
   std::uint64_t low = 0, high = 0;  // addresses it occupies; running processes only
   bool corbel = false;
   DynamicImage image;
@@ -31,20 +31,20 @@ struct SymbolReport {
   std::string name;      // for people
   std::string provider;  // object that defines it first; empty when nobody does
   bool essential = false;
-  bool corbel = false;   // the provider is Corbel
+  bool corbel = false;  // the provider is Corbel
   std::vector<Binding> bindings;
 };
 
 struct CheckReport {
-  std::string target;         // what was examined
-  std::string how;            // how it starts, or which process
-  std::string mode;           // "run", "as-is" or "pid"
+  std::string target;  // what was examined
+  std::string how;     // how it starts, or which process
+  std::string mode;    // "run", "as-is" or "pid"
   bool active = false;
   std::vector<Obstacle> reasons;  // why it is not active
   std::vector<std::string> notes;
   std::vector<std::string> objects;
   std::vector<SymbolReport> symbols;
-  std::string error;          // the question itself failed
+  std::string error;  // the question itself failed
   int error_code = 0;
 };
 

@@ -202,9 +202,9 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
   }
 
   const auto entries = preload_entries(old_preload);
-  const bool preloaded =
-      std::any_of(entries.begin(), entries.end(),
-                  [](const std::string& entry) { return is_corbel_library(entry); });
+  const bool preloaded = std::any_of(entries.begin(), entries.end(), [](const std::string& entry) {
+    return is_corbel_library(entry);
+  });
   const bool linked = links_corbel(program.path);
   std::string preload = old_preload;
   if (as_is || preloaded || linked) {

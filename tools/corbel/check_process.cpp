@@ -177,14 +177,12 @@ CheckReport check_process(int pid) {
   };
   if (kill(pid, 0) != 0 && errno == ESRCH) return fail(fmt::format("there is no process {}", pid));
   char name[4096];
-  const ssize_t length =
-      readlink(fmt::format("/proc/{}/exe", pid).c_str(), name, sizeof(name) - 1);
+  const ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), name, sizeof(name) - 1);
   if (length < 0) {
-    return fail(errno == EACCES || errno == EPERM
-                    ? fmt::format("process {} belongs to somebody else; no right to look into it",
-                                  pid)
-                    : fmt::format("process {} has no program (a kernel thread, or it has ended)",
-                                  pid));
+    return fail(
+        errno == EACCES || errno == EPERM
+            ? fmt::format("process {} belongs to somebody else; no right to look into it", pid)
+            : fmt::format("process {} has no program (a kernel thread, or it has ended)", pid));
   }
   const std::string executable(name, static_cast<std::size_t>(length));
   const std::string real = fmt::format("/proc/{}/exe", pid);
@@ -195,8 +193,8 @@ CheckReport check_process(int pid) {
   const auto ranges = read_maps(pid);
   const std::string preload = variable_of(pid, kPreloadVariable);
   if (!facts || auxv.empty()) {
-    return fail(fmt::format("no right to look into process {} (it needs the right to trace it)",
-                            pid));
+    return fail(
+        fmt::format("no right to look into process {} (it needs the right to trace it)", pid));
   }
   const auto memory = std::make_shared<ProcessMemory>(pid);
   std::vector<LoadedObject> objects;

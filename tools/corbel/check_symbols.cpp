@@ -101,10 +101,10 @@ Obstacle explain_provider(const LoadedObject& provider, const std::vector<Loaded
             "rebuild the program without its malloc"};
   }
   if (present && name.rfind("libc.so", 0) != 0) {
-    return {"another-preload",
-            fmt::format("another library comes before Corbel: malloc is taken from {}",
-                        provider.path),
-            "put Corbel's library first in LD_PRELOAD (corbel run does)"};
+    return {
+        "another-preload",
+        fmt::format("another library comes before Corbel: malloc is taken from {}", provider.path),
+        "put Corbel's library first in LD_PRELOAD (corbel run does)"};
   }
   if (present) {
     return {"order", fmt::format("Corbel is loaded, but malloc is taken from {}", provider.path),
@@ -172,15 +172,14 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
         continue;
       }
       if (binding.from == binding.to) {
-        report.notes.push_back(fmt::format("{} calls a {} of its own", base_name(binding.from),
-                                           symbol.name));
+        report.notes.push_back(
+            fmt::format("{} calls a {} of its own", base_name(binding.from), symbol.name));
       } else if (report.active) {
         report.active = false;
-        report.reasons.push_back(
-            {"binding",
-             fmt::format("the {} that {} calls is the one in {}", symbol.name,
-                         base_name(binding.from), binding.to),
-             {}});
+        report.reasons.push_back({"binding",
+                                  fmt::format("the {} that {} calls is the one in {}", symbol.name,
+                                              base_name(binding.from), binding.to),
+                                  {}});
       }
     }
   }
@@ -193,12 +192,12 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
   for (const LoadedObject& object : objects) {
     const std::string name = base_name(object.path);
     if (object.corbel || &object == &objects.front()) continue;
-    for (const std::string_view peer : {"libjemalloc", "libtcmalloc", "libmimalloc",
-                                        "libtbbmalloc", "libsnmalloc", "libhoard"}) {
+    for (const std::string_view peer :
+         {"libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc", "libsnmalloc", "libhoard"}) {
       if (name.rfind(peer, 0) == 0) {
-        report.notes.push_back(report.active
-                                   ? fmt::format("{} is loaded too, but its malloc is not used", name)
-                                   : fmt::format("{} is loaded", name));
+        report.notes.push_back(
+            report.active ? fmt::format("{} is loaded too, but its malloc is not used", name)
+                          : fmt::format("{} is loaded", name));
       }
     }
   }

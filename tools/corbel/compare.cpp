@@ -178,18 +178,18 @@ class Rounds {
       first_ = First{side.name, result.exit_code, digest, size};
       if (result.exit_code != 0) {
         const std::string said = errors_.last_line();
-        comparison_.warnings.push_back(
-            fmt::format("the command ends with exit code {}{}", result.exit_code,
-                        said.empty() ? "" : fmt::format(" ({})", said)));
+        comparison_.warnings.push_back(fmt::format("the command ends with exit code {}{}",
+                                                   result.exit_code,
+                                                   said.empty() ? "" : fmt::format(" ({})", said)));
       }
       return;
     }
     if (result.exit_code != first_->exit_code) {
       const std::string said = errors_.last_line();
-      report(side.name + " exit",
-             fmt::format("exit codes differ: {} on {}, {} on {}{}", first_->exit_code,
-                         first_->side, result.exit_code, side.name,
-                         said.empty() ? "" : fmt::format(" ({})", said)));
+      report(
+          side.name + " exit",
+          fmt::format("exit codes differ: {} on {}, {} on {}{}", first_->exit_code, first_->side,
+                      result.exit_code, side.name, said.empty() ? "" : fmt::format(" ({})", said)));
     }
     if (digest != first_->digest || size != first_->size) {
       report(side.name + " output",

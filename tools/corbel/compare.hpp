@@ -33,8 +33,8 @@ struct Side {
 };
 
 struct Comparison {
-  std::vector<Side> sides;  // the system's malloc is the first
-  std::vector<std::size_t> order;  // side of each run, in the order in which they ran
+  std::vector<Side> sides;            // the system's malloc is the first
+  std::vector<std::size_t> order;     // side of each run, in the order in which they ran
   std::vector<std::string> problems;  // the runs do not agree: exit code 1
   std::vector<std::string> warnings;
 };

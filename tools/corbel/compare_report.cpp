@@ -54,9 +54,10 @@ std::string show_count(double value) {
 constexpr Metric kMetrics[] = {
     {"wall_seconds", "wall time", [](const RunResult& run) { return run.wall; }, show_seconds},
     {"cpu_seconds", "CPU time", [](const RunResult& run) { return run.cpu(); }, show_seconds},
-    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0, true},
-    {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds,
-     0, true},
+    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0,
+     true},
+    {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds, 0,
+     true},
     {"peak_rss_bytes", "peak memory",
      [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes,
      kRssResolution},
@@ -75,8 +76,9 @@ Summary summary_of(const Side& side, const Metric& metric) {
 
 // Columns on the screen: "µ" and "±" take two bytes and one column.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::string right(const std::string& text, std::size_t width) {
@@ -86,10 +88,14 @@ std::string right(const std::string& text, std::size_t width) {
 
 const char* verdict_word(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kLower: return "lower";
-    case Verdict::kHigher: return "higher";
-    case Verdict::kSame: return "same";
-    case Verdict::kTooFewRuns: return "too few runs";
+    case Verdict::kLower:
+      return "lower";
+    case Verdict::kHigher:
+      return "higher";
+    case Verdict::kSame:
+      return "same";
+    case Verdict::kTooFewRuns:
+      return "too few runs";
   }
   return "";
 }
@@ -99,10 +105,14 @@ std::string show_ratio(const Summary& base, const Summary& side, double least) {
   if (base.median <= 0) return paint(right("-", 7), Colour::kDim);
   const std::string ratio = right(fmt::format("{:.2f}×", side.median / base.median), 7);
   switch (verdict) {
-    case Verdict::kLower: return paint(ratio + " lower", Colour::kGood);
-    case Verdict::kHigher: return paint(ratio + " higher", Colour::kBad);
-    case Verdict::kSame: return paint(ratio + " within spread", Colour::kDim);
-    case Verdict::kTooFewRuns: return paint(ratio + " too few runs", Colour::kDim);
+    case Verdict::kLower:
+      return paint(ratio + " lower", Colour::kGood);
+    case Verdict::kHigher:
+      return paint(ratio + " higher", Colour::kBad);
+    case Verdict::kSame:
+      return paint(ratio + " within spread", Colour::kDim);
+    case Verdict::kTooFewRuns:
+      return paint(ratio + " too few runs", Colour::kDim);
   }
   return ratio;
 }
@@ -166,10 +176,11 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     }
     fmt::print("{}\n", line);
   }
-  fmt::print("\n{}\n", paint("ratio: that side divided by the system's malloc, below 1 is better. "
-                             "peak memory: the largest\nprocess of the command (VmHWM), not the sum "
-                             "of several.",
-                             Colour::kDim));
+  fmt::print("\n{}\n",
+             paint("ratio: that side divided by the system's malloc, below 1 is better. "
+                   "peak memory: the largest\nprocess of the command (VmHWM), not the sum "
+                   "of several.",
+                   Colour::kDim));
   if (const std::size_t count = disturbed_runs(comparison); count > 0) {
     std::size_t total = 0;
     for (const Side& side : comparison.sides) total += side.results.size();
@@ -208,8 +219,10 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
     for (const Metric& metric : kMetrics) {
       const Summary first = summary_of(base, metric);
       const Summary summary = summary_of(side, metric);
-      nlohmann::json figures{{"median", summary.median}, {"mad", summary.mad},
-                             {"min", summary.min},       {"max", summary.max}};
+      nlohmann::json figures{{"median", summary.median},
+                             {"mad", summary.mad},
+                             {"min", summary.min},
+                             {"max", summary.max}};
       if (&side != &base) {
         figures["ratio"] =
             first.median > 0 ? nlohmann::json(summary.median / first.median) : nlohmann::json();

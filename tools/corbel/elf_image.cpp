@@ -59,8 +59,7 @@ class FileBytes {
 std::vector<Elf64_Phdr> program_headers(const FileBytes& file, const Elf64_Ehdr& header) {
   std::vector<Elf64_Phdr> list;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const auto entry =
-        file.at<Elf64_Phdr>(header.e_phoff + std::uint64_t{i} * header.e_phentsize);
+    const auto entry = file.at<Elf64_Phdr>(header.e_phoff + std::uint64_t{i} * header.e_phentsize);
     if (!entry) break;
     list.push_back(*entry);
   }
@@ -171,14 +170,22 @@ std::optional<ElfFacts> read_elf_facts(const std::string& path) {
 
 std::string machine_name(std::uint16_t machine, int bits) {
   switch (machine) {
-    case EM_X86_64: return bits == 32 ? "x32" : "x86-64";
-    case EM_386: return "i386 (32-bit)";
-    case EM_AARCH64: return "aarch64";
-    case EM_ARM: return "arm (32-bit)";
-    case EM_RISCV: return "riscv";
-    case EM_PPC64: return "ppc64";
-    case EM_S390: return "s390";
-    default: return "machine " + std::to_string(machine);
+    case EM_X86_64:
+      return bits == 32 ? "x32" : "x86-64";
+    case EM_386:
+      return "i386 (32-bit)";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_ARM:
+      return "arm (32-bit)";
+    case EM_RISCV:
+      return "riscv";
+    case EM_PPC64:
+      return "ppc64";
+    case EM_S390:
+      return "s390";
+    default:
+      return "machine " + std::to_string(machine);
   }
 }
 
@@ -220,23 +227,49 @@ bool DynamicImage::load(std::uint64_t dynamic) {
     if (entry->d_tag == DT_NULL) break;
     const std::uint64_t value = entry->d_un.d_val;
     switch (entry->d_tag) {
-      case DT_NEEDED: needed.push_back(value); break;
-      case DT_SONAME: soname = value; break;
-      case DT_SYMTAB: symbols_ = address(value); break;
-      case DT_STRTAB: strings_ = address(value); break;
-      case DT_GNU_HASH: gnu_hash_ = address(value); break;
-      case DT_HASH: sysv_hash_ = address(value); break;
-      case DT_VERSYM: versions_ = address(value); break;
-      case DT_VERDEF: version_definitions_ = address(value); break;
-      case DT_JMPREL: plt_relocations_ = address(value); break;
-      case DT_PLTRELSZ: plt_size_ = value; break;
-      case DT_RELA: relocations_ = address(value); break;
-      case DT_RELASZ: relocations_size_ = value; break;
-      default: break;
+      case DT_NEEDED:
+        needed.push_back(value);
+        break;
+      case DT_SONAME:
+        soname = value;
+        break;
+      case DT_SYMTAB:
+        symbols_ = address(value);
+        break;
+      case DT_STRTAB:
+        strings_ = address(value);
+        break;
+      case DT_GNU_HASH:
+        gnu_hash_ = address(value);
+        break;
+      case DT_HASH:
+        sysv_hash_ = address(value);
+        break;
+      case DT_VERSYM:
+        versions_ = address(value);
+        break;
+      case DT_VERDEF:
+        version_definitions_ = address(value);
+        break;
+      case DT_JMPREL:
+        plt_relocations_ = address(value);
+        break;
+      case DT_PLTRELSZ:
+        plt_size_ = value;
+        break;
+      case DT_RELA:
+        relocations_ = address(value);
+        break;
+      case DT_RELASZ:
+        relocations_size_ = value;
+        break;
+      default:
+        break;
     }
   }
   if (symbols_ == 0 || strings_ == 0) return false;
-  for (const std::uint64_t offset : needed) needed_.push_back(memory_->string_at(strings_ + offset));
+  for (const std::uint64_t offset : needed)
+    needed_.push_back(memory_->string_at(strings_ + offset));
   if (soname != 0) soname_ = memory_->string_at(strings_ + soname);
   return true;
 }
@@ -263,8 +296,7 @@ std::optional<std::uint32_t> DynamicImage::find_gnu(std::string_view name) const
   const auto start = memory_->get<std::uint32_t>(bucket_table + std::uint64_t{hash % *buckets} * 4);
   if (!start || *start < *first) return std::nullopt;
   for (std::uint32_t index = *start; index - *start < kMaxWalk; ++index) {
-    const auto chained =
-        memory_->get<std::uint32_t>(chains + (std::uint64_t{index} - *first) * 4);
+    const auto chained = memory_->get<std::uint32_t>(chains + (std::uint64_t{index} - *first) * 4);
     if (!chained) return std::nullopt;
     if (((*chained ^ hash) >> 1) == 0 && defines(index, name)) return index;
     if ((*chained & 1) != 0) return std::nullopt;
@@ -291,8 +323,7 @@ std::optional<ExportedSymbol> DynamicImage::find(std::string_view name) const {
                      : sysv_hash_ != 0 ? find_sysv(name)
                                        : std::nullopt;
   if (!index) return std::nullopt;
-  const auto symbol =
-      memory_->get<Elf64_Sym>(symbols_ + std::uint64_t{*index} * sizeof(Elf64_Sym));
+  const auto symbol = memory_->get<Elf64_Sym>(symbols_ + std::uint64_t{*index} * sizeof(Elf64_Sym));
   if (!symbol) return std::nullopt;
   return ExportedSymbol{symbol->st_value + bias_, version_of(*index)};
 }
@@ -326,8 +357,8 @@ void DynamicImage::for_each_slot(
     }
     for (const Elf64_Rela& entry : entries) {
       if (!is_slot(static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)))) continue;
-      const auto symbol = memory_->get<Elf64_Sym>(symbols_ + ELF64_R_SYM(entry.r_info) *
-                                                                 sizeof(Elf64_Sym));
+      const auto symbol =
+          memory_->get<Elf64_Sym>(symbols_ + ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym));
       if (!symbol || symbol->st_name == 0) continue;
       visit(memory_->string_at(strings_ + symbol->st_name), bias_ + entry.r_offset);
     }
@@ -368,8 +399,8 @@ bool has_private_definition(const std::string& path, std::string_view name) {
 
 bool file_contains(const std::string& path, std::string_view text) {
   const FileBytes file(path);
-  return !file.bytes().empty() && memmem(file.bytes().data(), file.bytes().size(), text.data(),
-                                         text.size()) != nullptr;
+  return !file.bytes().empty() &&
+         memmem(file.bytes().data(), file.bytes().size(), text.data(), text.size()) != nullptr;
 }
 
 }  // namespace corbel::cli

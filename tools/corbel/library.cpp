@@ -113,9 +113,10 @@ std::string without_corbel(std::string_view value) {
 std::string preload_path_problem(const std::string& path) {
   for (const char c : {' ', ':', '$'}) {
     if (path.find(c) != std::string::npos) {
-      return fmt::format("the path of the library has a '{}' in it, which LD_PRELOAD cannot "
-                         "express: {}",
-                         c, path);
+      return fmt::format(
+          "the path of the library has a '{}' in it, which LD_PRELOAD cannot "
+          "express: {}",
+          c, path);
     }
   }
   return {};

@@ -13,8 +13,8 @@ inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
 
 struct LibrarySearch {
-  std::string path;    // absolute; empty when nothing was found
-  std::string error;   // why not, in one line
+  std::string path;   // absolute; empty when nothing was found
+  std::string error;  // why not, in one line
 };
 
 // Where the replacement library is: CORBEL_LIBRARY, else beside this program (../lib), else

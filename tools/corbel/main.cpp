@@ -69,7 +69,8 @@ constexpr char kCheckFooter[] =
     "program is linked with it, the command is checked as it is; else as corbel run starts it.\n"
     "A running process (--pid) is looked into from outside; it goes on undisturbed.\n"
     "\n"
-    "Exit code: 0 active, 1 not active (the reason is printed), 2 the question cannot be answered.\n"
+    "Exit code: 0 active, 1 not active (the reason is printed), 2 the question cannot be "
+    "answered.\n"
     "\n"
     "Examples:\n"
     "  corbel check -- ./app\n"
@@ -175,8 +176,9 @@ int usage_error(const std::string& text, const std::string& command) {
 }
 
 int main_of(int count, char** values) {
-  CLI::App app("Corbel: a scalable malloc that replaces the system's in any program, without a "
-               "rebuild.");
+  CLI::App app(
+      "Corbel: a scalable malloc that replaces the system's in any program, without a "
+      "rebuild.");
   app.name("corbel");
   app.formatter(std::make_shared<Formatter>());
   app.footer(kMainFooter);
@@ -188,8 +190,9 @@ int main_of(int count, char** values) {
   CLI::App* run_app = app.add_subcommand("run", "Run a command on Corbel's malloc");
   run_app->add_flag("--stats", run_options.stats,
                     "Print a short report of the memory at exit (CORBEL_STATS=1)");
-  run_app->add_option("--huge-pages", run_options.huge_pages,
-                      "Use huge pages, or do not (TBB_MALLOC_USE_HUGE_PAGES)")
+  run_app
+      ->add_option("--huge-pages", run_options.huge_pages,
+                   "Use huge pages, or do not (TBB_MALLOC_USE_HUGE_PAGES)")
       ->type_name("on|off")
       ->check([](const std::string& value) {
         return value == "on" || value == "off" ? std::string() : "'on' or 'off' expected";
@@ -200,19 +203,21 @@ int main_of(int count, char** values) {
   run_app->footer(kRunFooter);
 
   CompareOptions compare_options;
-  CLI::App* compare_app = app.add_subcommand(
-      "compare", "Run a command on the system's malloc and on Corbel");
+  CLI::App* compare_app =
+      app.add_subcommand("compare", "Run a command on the system's malloc and on Corbel");
   compare_app->add_option("-n,--runs", compare_options.runs, "Measured runs a side (10)")
       ->type_name("N")
       ->check(at_least(1));
   compare_app->add_option("--warmup", compare_options.warmup, "Rounds before, not counted (1)")
       ->type_name("N")
       ->check(at_least(0));
-  compare_app->add_option("--json", compare_options.json_file,
-                          "Write every run and the summary to FILE ('-': standard output)")
+  compare_app
+      ->add_option("--json", compare_options.json_file,
+                   "Write every run and the summary to FILE ('-': standard output)")
       ->type_name("FILE");
-  compare_app->add_option("--with", compare_options.with,
-                          "One more side with another library preloaded; may be repeated")
+  compare_app
+      ->add_option("--with", compare_options.with,
+                   "One more side with another library preloaded; may be repeated")
       ->type_name("NAME=LIB.so")
       ->type_size(1)
       ->expected(1)
@@ -227,9 +232,10 @@ int main_of(int count, char** values) {
   compare_app->add_option("--seed", compare_options.seed, "Seed of the order in each round (1)")
       ->type_name("N");
   compare_app->add_flag("--show-output", compare_options.show_output,
-                        "Let the command's output through (it goes to /dev/null otherwise)");
-  compare_app->add_flag("--check-output", compare_options.check_output,
-                        "Check that the standard output of all runs is the same")
+                        "Let the command's output through instead of dropping it");
+  compare_app
+      ->add_flag("--check-output", compare_options.check_output,
+                 "Check that the standard output of all runs is the same")
       ->excludes("--show-output");
   compare_app->add_flag("-q,--quiet", compare_options.quiet, "No progress");
   compare_app->add_flag("--force", compare_options.force,
@@ -237,13 +243,13 @@ int main_of(int count, char** values) {
   compare_app->footer(kCompareFooter);
 
   CheckOptions check_options;
-  CLI::App* check_app = app.add_subcommand(
-      "check", "Say whether Corbel is active, and if not, why");
+  CLI::App* check_app =
+      app.add_subcommand("check", "Say whether Corbel is active, and if not, why");
   check_app->add_option("--pid", check_options.pid, "Look into a running process")
       ->type_name("PID")
       ->check(at_least(1));
   check_app->add_flag("--as-is", check_options.as_is,
-                      "Check the command as it starts here, without adding the replacement");
+                      "Check the command as it starts here, adding nothing");
   check_app->add_flag("--json", check_options.json, "Print JSON");
   check_app->add_flag("-v,--verbose", check_options.verbose,
                       "List every caller and every loaded object");

@@ -61,8 +61,8 @@ double busy_seconds() {
   text[length] = '\0';
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0,
                      steal = 0;
-  if (std::sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
-                  &idle, &wait, &irq, &soft, &steal) < 4) {
+  if (std::sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+                  &wait, &irq, &soft, &steal) < 4) {
     return 0;
   }
   return static_cast<double>(user + nice + system + irq + soft + steal) /
@@ -124,8 +124,8 @@ struct Prepared {
     syscall(SYS_madvise, range.start, range.size, MADV_DONTNEED);
   }
   // Where the kernel cannot reset the peak the floor is just higher.
-  if (const long refs = syscall(SYS_openat, AT_FDCWD, "/proc/self/clear_refs",
-                                O_WRONLY | O_CLOEXEC);
+  if (const long refs =
+          syscall(SYS_openat, AT_FDCWD, "/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
       refs >= 0) {
     syscall(SYS_write, refs, "5", 1);
   }
@@ -151,8 +151,8 @@ struct Prepared {
 
 Start* shared_start() {
   static Start* const page = [] {
-    void* map = mmap(nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                     -1, 0);
+    void* map =
+        mmap(nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return map == MAP_FAILED ? nullptr : static_cast<Start*>(map);
   }();
   return page;
@@ -178,8 +178,8 @@ std::uint64_t wait_for(pid_t child, int& status, rusage& usage) {
     if (got < 0 || WIFEXITED(status) || WIFSIGNALED(status)) return peak;
     const int signal = WSTOPSIG(status);
     const int event = status >> 16;
-    const bool stops = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
-                       signal == SIGTTOU;
+    const bool stops =
+        signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
     if (event == PTRACE_EVENT_EXIT) {
       peak = peak_of(child);
       ptrace(PTRACE_CONT, child, nullptr, nullptr);
@@ -218,9 +218,8 @@ RunResult measure(const RunRequest& request) {
     return result;
   }
   const auto page_size = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const Prepared prepared{&request,     arguments.data(), environment.data(),
-                          &dispensable, page_size,        start,
-                          go[0]};
+  const Prepared prepared{
+      &request, arguments.data(), environment.data(), &dispensable, page_size, start, go[0]};
   std::fflush(nullptr);
   const double busy_before = busy_seconds();
   const pid_t child = fork();

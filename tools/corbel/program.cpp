@@ -43,8 +43,8 @@ Found look_up(const std::string& command) {
       return {{}, fmt::format("{}: is a directory", command), kExitCannotExecute};
     }
     if (!runnable(command)) {
-      return {{}, fmt::format("{}: not executable (permission denied)", command),
-              kExitCannotExecute};
+      return {
+          {}, fmt::format("{}: not executable (permission denied)", command), kExitCannotExecute};
     }
     return {command, {}, 0};
   }
@@ -60,8 +60,7 @@ Found look_up(const std::string& command) {
     if (refused.empty() && fs::is_regular_file(candidate, error)) refused = candidate;
   }
   if (!refused.empty()) {
-    return {{}, fmt::format("{}: not executable (permission denied)", refused),
-            kExitCannotExecute};
+    return {{}, fmt::format("{}: not executable (permission denied)", refused), kExitCannotExecute};
   }
   return {{}, fmt::format("{}: command not found", command), kExitNotFound};
 }
@@ -127,15 +126,15 @@ std::vector<Obstacle> find_obstacles(const std::string& path, const ElfFacts& fa
                     "static binary: it has no dynamic loader, so nothing can be preloaded",
                     "link the program with libcorbelmalloc_proxy.a instead"});
   } else if (facts.interpreter.find("ld-musl") != std::string::npos) {
-    list.push_back({"musl",
-                    fmt::format("the program runs on musl ({}); the library needs glibc",
-                                facts.interpreter),
-                    "build the program for glibc"});
+    list.push_back(
+        {"musl",
+         fmt::format("the program runs on musl ({}); the library needs glibc", facts.interpreter),
+         "build the program for glibc"});
   } else if (std::error_code error; !fs::exists(facts.interpreter, error)) {
-    list.push_back({"loader",
-                    fmt::format("its loader {} does not exist here, so it cannot start",
-                                facts.interpreter),
-                    {}});
+    list.push_back(
+        {"loader",
+         fmt::format("its loader {} does not exist here, so it cannot start", facts.interpreter),
+         {}});
   }
   if (auto rights = gains_rights(path)) list.push_back(*rights);
   return list;
@@ -151,8 +150,8 @@ Program examine_program(const std::string& command, const std::string& library) 
       program.error = found.error;
       program.error_code = found.code;
       if (!program.scripts.empty()) {
-        program.error = fmt::format("{} (the interpreter of {})", found.error,
-                                    program.scripts.back());
+        program.error =
+            fmt::format("{} (the interpreter of {})", found.error, program.scripts.back());
         program.error_code = kExitCannotExecute;
       }
       return program;

@@ -48,8 +48,8 @@ void Progress::done(double seconds) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_line_ >= std::chrono::seconds(5)) {
     last_line_ = now;
-    const double left = spent_ / static_cast<double>(finished_) *
-                        static_cast<double>(total_ - finished_);
+    const double left =
+        spent_ / static_cast<double>(finished_) * static_cast<double>(total_ - finished_);
     fmt::print(stderr, "corbel: {} of {} runs{}\n", finished_, total_,
                finished_ == total_ ? std::string() : fmt::format(", {} left", human_seconds(left)));
     std::fflush(stderr);

@@ -43,9 +43,9 @@ int run(const RunOptions& options) {
     return program.error_code;
   }
   for (const Obstacle& obstacle : program.obstacles) {
-    complain(fmt::format("{}: {}{}", program.path, obstacle.text,
-                         options.force ? "; it runs on its own malloc"
-                                       : " (--force starts it all the same)"));
+    complain(fmt::format(
+        "{}: {}{}", program.path, obstacle.text,
+        options.force ? "; it runs on its own malloc" : " (--force starts it all the same)"));
     if (!options.force) return kExitCannotExecute;
   }
 

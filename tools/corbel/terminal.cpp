@@ -23,11 +23,21 @@ std::string paint(std::string_view text, Colour colour, int fd) {
   if (!wants_colour(fd)) return std::string(text);
   fmt::text_style style;
   switch (colour) {
-    case Colour::kGood: style = fmt::fg(fmt::terminal_color::green) | fmt::emphasis::bold; break;
-    case Colour::kBad: style = fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold; break;
-    case Colour::kWarn: style = fmt::fg(fmt::terminal_color::yellow); break;
-    case Colour::kDim: style = fmt::fg(fmt::terminal_color::bright_black); break;
-    case Colour::kBold: style = fmt::emphasis::bold; break;
+    case Colour::kGood:
+      style = fmt::fg(fmt::terminal_color::green) | fmt::emphasis::bold;
+      break;
+    case Colour::kBad:
+      style = fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold;
+      break;
+    case Colour::kWarn:
+      style = fmt::fg(fmt::terminal_color::yellow);
+      break;
+    case Colour::kDim:
+      style = fmt::fg(fmt::terminal_color::bright_black);
+      break;
+    case Colour::kBold:
+      style = fmt::emphasis::bold;
+      break;
   }
   return fmt::format(style, "{}", text);
 }

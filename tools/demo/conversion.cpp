@@ -89,7 +89,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 // The input file: one line an entity, "id kind | numbers | references | key=value;…".
 std::vector<std::string> make_model(unsigned entities) {
-  static constexpr const char* kKinds[] = {"body", "lump",   "shell",  "face",          "loop",
+  static constexpr const char* kKinds[] = {"body", "lump",   "shell",  "face",           "loop",
                                            "edge", "vertex", "coedge", "straight-curve", "plane"};
   std::vector<std::string> lines;
   std::uint64_t state = 0x9E3779B97F4A7C15u;
@@ -135,12 +135,10 @@ std::unique_ptr<Entity> parse(std::string_view line) {
       text.remove_prefix(std::min(at + 1, text.size()));
     }
   };
-  each_word(take('|'), [&](std::string_view word) {
-    number_of(word, entity->numbers.emplace_back());
-  });
-  each_word(take('|'), [&](std::string_view word) {
-    number_of(word, entity->references.emplace_back());
-  });
+  each_word(take('|'),
+            [&](std::string_view word) { number_of(word, entity->numbers.emplace_back()); });
+  each_word(take('|'),
+            [&](std::string_view word) { number_of(word, entity->references.emplace_back()); });
   while (!line.empty()) {
     const std::string_view text = take(';');
     const std::size_t equals = text.find('=');

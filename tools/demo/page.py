@@ -93,7 +93,7 @@ def _ratio_plot(all_measured):
             known = measured.verdict(key) in ("lower", "higher")
             axes.barh(at, ratio, height, color=CORBEL, alpha=1.0 if known else 0.45)
             axes.text(ratio + limit * 0.01, at, f"{ratio:.2f}  {title}", va="center", fontsize=8)
-    axes.axvline(1, color=INK, linewidth=1)
+    axes.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)
     axes.text(1, -0.62, "system's malloc = 1", ha="center", va="bottom", fontsize=8)
     axes.set_yticks(range(len(all_measured)), [m.workload.name for m in all_measured])
     axes.set_ylim(len(all_measured) - 0.45, -0.62)

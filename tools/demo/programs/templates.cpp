@@ -23,9 +23,8 @@ struct Node {
   template <typename Visit>
   auto walk(Visit&& visit) {
     for (auto& [key, list] : children) {
-      std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
-        return std::get<0>(a) < std::get<0>(b);
-      });
+      std::sort(list.begin(), list.end(),
+                [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
       for (auto& child : list) std::get<2>(child).walk(visit);
     }
     return std::visit([&](auto& value) { return visit(std::integral_constant<int, N>{}, value); },
@@ -44,7 +43,8 @@ struct Node<0> {
 
 template <std::size_t... I>
 auto tables(std::index_sequence<I...>) {
-  return std::make_tuple(std::map<std::array<int, I + 1>, std::function<int(std::array<int, I + 1>)>>{}...);
+  return std::make_tuple(
+      std::map<std::array<int, I + 1>, std::function<int(std::array<int, I + 1>)>>{}...);
 }
 
 int use(Node<3>& node) {

@@ -81,7 +81,7 @@ void child_life(unsigned char* inherited, int number) {
 
 int main() {
   life::check_replacement();
-  life::give_up_after(280);
+  life::give_up_after(560);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 3; ++i) threads.emplace_back(allocate_without_end, i * 12345);
   for (int number = 0; number < kForks; ++number) {

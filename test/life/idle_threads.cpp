@@ -60,8 +60,9 @@ int main() {
   }
   for (pthread_t thread : threads) CHECK(pthread_join(thread, nullptr) == 0);
   const std::size_t after = life::status_kib("VmRSS");
-  std::printf("RSS %zu KiB before, %zu KiB with %d idle threads (%zu KiB each), %zu KiB after\n",
-              before, idling, kThreads, (idling - before) / kThreads, after);
+  std::fprintf(stderr,
+               "RSS %zu KiB before, %zu KiB with %d idle threads (%zu KiB each), %zu KiB after\n",
+               before, idling, kThreads, (idling - before) / kThreads, after);
   CHECK(idling < before + kThreads * kKibPerThread);
   return life::passed("idle threads");
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large blocks that the program has given advice about, locked, or protected for a while, as array
+// libraries and cryptography do: the system's mappings are split then. realloc and free must cope.
+#include <sys/mman.h>
+
+#include <vector>
+
+#include "life.hpp"
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+using Treatment = void (*)(char* part, std::size_t size);
+
+constexpr Treatment kTreatments[] = {
+    [](char*, std::size_t) {},
+    [](char* part, std::size_t size) { madvise(part, size, MADV_HUGEPAGE); },
+    [](char* part, std::size_t size) { madvise(part, size, MADV_NOHUGEPAGE); },
+    [](char* part, std::size_t size) { madvise(part, size, MADV_DONTDUMP); },
+    [](char* part, std::size_t size) { mlock(part, size < 65536 ? size : 65536); },
+    [](char* part, std::size_t size) { madvise(part, size, MADV_MERGEABLE); },
+    [](char* part, std::size_t size) {
+      mprotect(part, size, PROT_READ);
+      mprotect(part, size, PROT_READ | PROT_WRITE);
+    },
+};
+
+char* whole_pages(char* block) {
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  return reinterpret_cast<char*>((address + kPage - 1) / kPage * kPage);
+}
+
+void check(const char* block, std::size_t size, char mark) {
+  CHECK(block[0] == mark);
+  CHECK(std::memcmp(block, block + 1, size - 1) == 0);
+}
+
+void grow_and_shrink(Treatment treat, std::size_t size, std::size_t skip, std::size_t part) {
+  auto* block = static_cast<char*>(std::malloc(size));
+  auto* wall = static_cast<char*>(std::malloc(size));  // often in the way of growing in place
+  CHECK(block != nullptr && wall != nullptr);
+  std::memset(block, 'a', size);
+  std::memset(wall, 'b', size);
+  treat(whole_pages(block) + skip, part);
+  for (std::size_t larger = size * 3 / 2; larger < size * 8; larger = larger * 3 / 2) {
+    block = static_cast<char*>(std::realloc(block, larger));
+    CHECK(block != nullptr);
+    check(block, larger * 2 / 3 < size ? size : larger * 2 / 3, 'a');
+    std::memset(block, 'a', larger);
+    treat(whole_pages(block) + skip, part);
+  }
+  block = static_cast<char*>(std::realloc(block, size / 2));
+  CHECK(block != nullptr);
+  check(block, size / 2, 'a');
+  check(wall, size, 'b');
+  std::free(block);
+  std::free(wall);
+}
+
+}  // namespace
+
+int main() {
+  life::give_up_after(120);
+  life::check_replacement();
+  for (Treatment treat : kTreatments) {
+    for (std::size_t size : {600000, 3000000, 9000000}) {
+      grow_and_shrink(treat, size, 8 * kPage, 100 * kPage);
+      grow_and_shrink(treat, size, 0, 16 * kPage);
+      grow_and_shrink(treat, size, 70 * kPage, 33 * kPage);
+    }
+  }
+  const std::size_t early = life::status_kib("VmSize");
+  for (int round = 0; round < 20; ++round) {
+    for (Treatment treat : kTreatments) grow_and_shrink(treat, 3000000, 8 * kPage, 100 * kPage);
+  }
+  const std::size_t late = life::status_kib("VmSize");
+  std::fprintf(stderr, "virtual size %zu KiB, %zu KiB after 20 more rounds\n", early, late);
+  CHECK(late < early + (64U << 10));
+  return life::passed("advised blocks");
+}

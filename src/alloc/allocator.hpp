@@ -9,7 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+// Exported between the allocator's own libraries, under a version node of their own. A program that
+// contains the allocator keeps it to itself: a preloaded proxy must not bind to its parts.
+#if defined(CORBEL_STATIC)
+#define CORBEL_PRIVATE_API
+#else
 #define CORBEL_PRIVATE_API __attribute__((visibility("default")))
+#endif
 
 namespace corbel::alloc {
 

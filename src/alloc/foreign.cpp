@@ -40,7 +40,7 @@ std::size_t foreign_size(const void* block) {
 }
 
 void die(const char* function, const char* what, const void* block) noexcept {
-  Text<256> line;
+  Text<512> line;
   line.add("corbel: ").add(function).add(": ").add(what).add(" (block ");
   line.add_hex(reinterpret_cast<std::uintptr_t>(block)).add(")\n");
   os::write_error(line.data(), line.size());

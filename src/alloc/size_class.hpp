@@ -10,7 +10,6 @@
 // Larger blocks get a span of their own (large.hpp).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,13 +58,18 @@ constexpr std::size_t units_of(std::size_t block_size) {
   return units;
 }
 
-constexpr std::array<SizeClass, kClasses> make_classes() {
-  std::array<SizeClass, kClasses> classes{};
+struct SizeClasses {
+  SizeClass of[kClasses];
+  constexpr const SizeClass& operator[](std::size_t index) const { return of[index]; }
+};
+
+constexpr SizeClasses make_classes() {
+  SizeClasses classes{};
   for (unsigned i = 0; i < kClasses; ++i) {
     const std::size_t size = block_size_of(i);
     const std::size_t units = units_of(size);
     const std::size_t carve = size >= 4096 ? 1 : 4096 / size;
-    classes[i] = {std::uint32_t(size), std::uint32_t(units), std::uint32_t(units * kUnit / size),
+    classes.of[i] = {std::uint32_t(size), std::uint32_t(units), std::uint32_t(units * kUnit / size),
                   std::uint32_t(carve)};
   }
   return classes;
@@ -73,7 +77,7 @@ constexpr std::array<SizeClass, kClasses> make_classes() {
 
 }  // namespace detail
 
-inline constexpr std::array<SizeClass, kClasses> kSizeClasses = detail::make_classes();
+inline constexpr detail::SizeClasses kSizeClasses = detail::make_classes();
 
 static_assert(kSizeClasses[class_of(kSmallMax)].block_size == kSmallMax);
 static_assert(class_of(kMediumMax) == kClasses - 1);

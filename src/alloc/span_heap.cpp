@@ -232,8 +232,8 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
   first->zeroed = true;
   first->dirty_units = 0;
   first->freed_at = 0;
-  mark_mapping(first, chunk);
   sync::LockGuard guard(lock_);
+  mark_mapping(first, chunk);
   figures_.mapped_units += chunk;
   ++figures_.map_calls;
   if (lowest_chunk_ == 0 || address_of(memory) < lowest_chunk_) lowest_chunk_ = address_of(memory);
@@ -268,9 +268,11 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
     char* source = from->start() + begin * kUnit;
     char* target = to->start() + begin * kUnit;
     switch (os::move_pages(source, target, (end - begin) * kUnit)) {
-      case os::Moved::kYes:
+      case os::Moved::kYes: {
+        sync::LockGuard guard(lock_);
         mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
         break;
+      }
       case os::Moved::kUnchanged:
         memcpy(target, source, (end - begin) * kUnit);
         break;

@@ -82,7 +82,7 @@ class SpanHeap {
   Span* cut(Span* span, std::size_t units, std::size_t align_units);
   bool add_chunk(std::size_t units, std::size_t align_units);
 
-  // Notes that the system has made a mapping of its own of these units.
+  // Notes that the system has made a mapping of its own of these units. Expects the lock held.
   static void mark_mapping(Span* first, std::size_t units);
 
   // Drops a span whose addresses are no longer ours.

@@ -45,9 +45,9 @@ class Text {
   std::size_t size() const { return size_; }
 
  private:
-  // Past the capacity the rest is cut off: a short message beats none.
+  // Past the capacity the rest is cut off, but for the end of the line: a short message beats none.
   void put(char c) {
-    if (size_ < kCapacity) text_[size_++] = c;
+    if (size_ < kCapacity - 1 || (c == '\n' && size_ < kCapacity)) text_[size_++] = c;
   }
 
   std::size_t size_ = 0;

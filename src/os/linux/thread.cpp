@@ -32,8 +32,8 @@ bool exit_key_ready(void (*on_exit)(void*)) {
   // (1) acquire: sees the key published by (2)
   std::uint32_t state = exit_hook.state.load(std::memory_order_acquire);
   if (state >= 2) return state == 2;
-  // relaxed on success: nothing is read through the claim; acquire on failure as (1)
-  if (exit_hook.state.compare_exchange_strong(state, 1, std::memory_order_relaxed,
+  // acquire: as (1), for whoever comes second
+  if (exit_hook.state.compare_exchange_strong(state, 1, std::memory_order_acquire,
                                               std::memory_order_acquire)) {
     exit_hook.function = on_exit;
     const bool made = pthread_key_create(&exit_hook.key, run_exit_hook) == 0;

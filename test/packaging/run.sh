@@ -35,8 +35,13 @@ configure_and_build() {  # <project> [cmake arguments]
 }
 
 quiet "install" "$CMAKE" --install "$CORBEL_BUILD_DIR" --prefix "$work/first"
-mv "$work/first" "$prefix"
-if grep -rIl -e "$work/first" -e "$CORBEL_BUILD_DIR" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig; then
+mv "$work/first" "$work/second" # without a space: LD_PRELOAD cannot express one
+if [[ -x "$CORBEL_BUILD_DIR/bin/corbel" ]]; then
+  quiet "bin/corbel run from a moved prefix" "$work/second/bin/corbel" run -- true
+  quiet "bin/corbel check from a moved prefix" "$work/second/bin/corbel" check -- "$(command -v true)"
+fi
+mv "$work/second" "$prefix"
+if grep -rIl -e "$work" -e "$CORBEL_BUILD_DIR" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig; then
   fail "these package files hold an absolute path"
 fi
 libdir=$(dirname "$(find "$prefix" -name 'libcorbelmalloc.so.1')")
@@ -47,10 +52,6 @@ done
 for header in corbel/malloc.h tbb/scalable_allocator.h oneapi/tbb/scalable_allocator.h; do
   [[ -e "$prefix/include/$header" ]] || fail "$header is not installed"
 done
-if [[ -x "$CORBEL_BUILD_DIR/bin/corbel" ]]; then
-  quiet "bin/corbel runs from the moved prefix" "$prefix/bin/corbel" run -- true
-fi
-
 # Must be among the libraries the program loads, although it calls nothing of it.
 needs_proxy() { readelf -d "$1" | grep -q "NEEDED.*$2" || fail "$1 does not load $2"; }
 

@@ -61,6 +61,8 @@ constexpr std::size_t units_of(std::size_t block_size) {
 struct SizeClasses {
   SizeClass of[kClasses];
   constexpr const SizeClass& operator[](std::size_t index) const { return of[index]; }
+  constexpr const SizeClass* begin() const { return of; }
+  constexpr const SizeClass* end() const { return of + kClasses; }
 };
 
 constexpr SizeClasses make_classes() {

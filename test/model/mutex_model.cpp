@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mutex (src/sync/mutex.hpp): one holder at a time, who sees what the last one did, and nobody
+// sleeps for ever.
+#include "sync/mutex.hpp"
+
+#include "model_test.hpp"
+#include "types.hpp"
+
+namespace corbel::model {
+namespace {
+
+using enum std::memory_order;
+template <int kSpins>
+using UnderTest = sync::BasicMutex<Atomic, Kernel<kSpins>>;
+
+// As in the source.
+constexpr std::uint64_t kHeld = 1;
+constexpr std::uint64_t kWaitedFor = 2;
+
+// Each thread takes the lock so many times.
+template <int kSpins = 1>
+struct Sections : Test {
+  explicit Sections(std::array<int, 3> times) : times(times) {}
+
+  UnderTest<kSpins> mutex;  // its word is location 0
+  const std::array<int, 3> times;
+  Var<int> sections;
+  int done = 0;
+
+  void run(int thread) override {
+    for (int i = 0; i < times[std::size_t(thread)]; ++i) {
+      // Without spins only the first thread tries: failed attempts make the executions too many.
+      if ((kSpins == 0 && thread > 0) || !mutex.try_lock()) mutex.lock_contended();
+      sections.set(sections.get() + 1);
+      mutex.unlock();
+      ++done;
+    }
+  }
+
+  void finish() override {
+    check(sections.get() == done, "a section is lost");
+    check(mutex.try_lock(), "the lock is still held");
+  }
+};
+
+// One thread only tries.
+struct Tries : Sections<> {
+  Tries() : Sections({2, 1, 0}) {}
+
+  void run(int thread) override {
+    if (thread < 2) return Sections::run(thread);
+    if (!mutex.try_lock()) return;
+    sections.set(sections.get() + 1);
+    mutex.unlock();
+    ++done;
+  }
+};
+
+using Times = std::array<int, 3>;
+
+TEST(Mutex, TwoThreads) { EXPECT_SOUND((explore<Sections<>>(2, nullptr, Times{3, 2, 0}))); }
+TEST(Mutex, ThreeThreads) { EXPECT_SOUND((explore<Sections<>>(3, nullptr, Times{1, 1, 1}))); }
+TEST(Mutex, ThreeThreadsOneAgain) {
+  EXPECT_SOUND((explore<Sections<0>>(3, nullptr, Times{2, 1, 1})));
+}
+TEST(Mutex, TryLock) { EXPECT_SOUND((explore<Tries>(3, nullptr))); }
+
+// ---- mutants: each must fail -----------------------------------------------------------------
+
+Mutation weaken(Op op, std::memory_order from, std::memory_order to) {
+  return [=](Step& step) {
+    if (step.op == op && step.order == from) step.order = to;
+  };
+}
+
+TEST(MutexMutant, UnlockThatPublishesNothing) {
+  EXPECT_BROKEN((explore<Sections<>>(3, weaken(Op::kExchange, release, relaxed), Times{1, 1, 1})),
+                "data race");
+}
+
+TEST(MutexMutant, FastPathThatAcquiresNothing) {
+  EXPECT_BROKEN(
+      (explore<Sections<>>(3, weaken(Op::kCompareExchange, acquire, relaxed), Times{1, 1, 1})),
+      "data race");
+}
+
+TEST(MutexMutant, SlowPathThatAcquiresNothing) {
+  EXPECT_BROKEN((explore<Sections<>>(3, weaken(Op::kExchange, acquire, relaxed), Times{1, 1, 1})),
+                "data race");
+}
+
+// Who waits says "held", not "waited for": the holder sees no reason to wake.
+TEST(MutexMutant, WaiterDoesNotSaySo) {
+  const Mutation quiet = [](Step& step) {
+    if (step.op == Op::kExchange && step.operand == kWaitedFor) step.operand = kHeld;
+    if (step.op == Op::kWait) step.expected = kHeld;
+  };
+  EXPECT_BROKEN((explore<Sections<>>(2, quiet, Times{1, 1, 0})), "deadlock");
+}
+
+// The same, asleep only if the word still says "waited for": nobody sleeps, the waiter spins.
+TEST(MutexMutant, WaiterDoesNotSleep) {
+  const Mutation restless = [](Step& step) {
+    if (step.op == Op::kExchange && step.operand == kWaitedFor) step.operand = kHeld;
+  };
+  EXPECT_BROKEN((explore<Sections<>>(2, restless, Times{1, 1, 0})), "no end");
+}
+
+// A waiter that has been woken takes the lock as "held": the next sleeper is forgotten. It takes
+// all three threads to see it.
+TEST(MutexMutant, WokenWaiterForgetsTheOthers) {
+  const Mutation forgetful = [](Step& step) {
+    if (step.op == Op::kExchange && step.operand == kWaitedFor && Explorer::get().has_slept()) {
+      step.operand = kHeld;
+    }
+  };
+  EXPECT_BROKEN((explore<Sections<>>(3, forgetful, Times{1, 1, 1})), "deadlock");
+}
+
+}  // namespace
+}  // namespace corbel::model

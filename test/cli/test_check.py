@@ -149,6 +149,16 @@ class Commands(CheckTest):
         self.assertTrue(result["active"], result["reasons"])
         self.assertEqual(result["mode"], "as-is")
 
+    def test_a_static_program_with_the_library_inside(self):
+        archive = LIBRARY.parent / "libcorbelmalloc_proxy.a"
+        if not archive.exists():
+            self.skipTest("this build has no static library")
+        self.compile_static()
+        program = self.compile("inside", "#include <stdlib.h>\nint main(void) { "
+                               "void *volatile p = malloc(9); free(p); return 0; }", "-static",
+                               "-Wl,-u,malloc", archive)
+        self.assertTrue(self.check("--", program)["active"])
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can make a program setuid to another user")
     def test_a_setuid_program(self):
         program = self.compile("setuid-program", "int main(void) { return 0; }")

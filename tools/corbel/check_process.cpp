@@ -212,6 +212,11 @@ CheckReport check_process(int pid) {
       objects.push_back(std::move(object));
     }
   }
+  if (objects.empty() && facts->interpreter.empty() && file_is_corbel(real)) {
+    report.how += ", a static binary with the replacement inside";
+    report.active = true;
+    return report;
+  }
   if (objects.empty()) {
     const LibrarySearch library = find_library();
     report.reasons = find_obstacles(real, *facts, library.path);

@@ -43,7 +43,7 @@ class Capture {
     if (ftruncate(fd_, 0) == 0) lseek(fd_, 0, SEEK_SET);
   }
   std::uint64_t size() const {
-    struct stat info {};
+    struct stat info{};
     return fstat(fd_, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
   }
   // FNV-1a over the whole content: outputs are compared without keeping them all.

@@ -30,7 +30,7 @@ struct Found {
 // As execvp: a name with a slash is a path, any other is searched in PATH.
 Found look_up(const std::string& command) {
   const auto runnable = [](const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
            access(path.c_str(), X_OK) == 0;
   };
@@ -83,8 +83,8 @@ std::string interpreter_of(const std::string& script) {
 // A program that gains rights by being executed starts in the loader's secure mode, which
 // ignores LD_PRELOAD. One that gains none (its owner is who we are) does not.
 std::optional<Obstacle> gains_rights(const std::string& path) {
-  struct stat info {};
-  struct statvfs system {};
+  struct stat info{};
+  struct statvfs system{};
   if (stat(path.c_str(), &info) != 0) return std::nullopt;
   const bool ignored = (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) ||
                        prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;

@@ -20,9 +20,9 @@ try:
 except ImportError:
     PLOTS = False
 
-INK, GRID, SYSTEM, CORBEL = "#010101", "#020202", "#030303", "#040404"
+INK, GRID, SYSTEM, CORBEL, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
 VARIABLES = {INK: "var(--ink)", GRID: "var(--grid)", SYSTEM: "var(--system)",
-             CORBEL: "var(--corbel)"}
+             CORBEL: "var(--corbel)", BAD: "var(--bad)"}
 
 STYLE = """
 :root{--paper:#fff;--ink:#1c1f24;--soft:#5b6470;--grid:#dde1e6;--system:#8a94a3;--corbel:#0a7d6c;
@@ -30,7 +30,7 @@ STYLE = """
 @media (prefers-color-scheme:dark){:root{--paper:#14171b;--ink:#e8eaed;--soft:#9aa4b1;
 --grid:#343a42;--system:#7d8896;--corbel:#3ecfb4;--good:#5bd69a;--bad:#ff8a80;--card:#1c2026}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;background:var(--paper);
+body{margin:0 auto;max-width:66rem;padding:1.5rem 1rem 4rem;background:var(--paper);
 color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
 h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2.5rem 0 .5rem}
 p,li{max-width:44rem}.soft{color:var(--soft);font-size:.9rem}
@@ -39,7 +39,7 @@ th,td{padding:.35rem .6rem;text-align:right;border-bottom:1px solid var(--grid);
 th:first-child,td:first-child{text-align:left}th{font-weight:600}
 .lower{color:var(--good);font-weight:600}.higher{color:var(--bad);font-weight:600}
 .same,.few{color:var(--soft)}
-figure{margin:0;padding:.5rem;background:var(--card);border-radius:.5rem}
+figure{margin:0;padding:.5rem;background:var(--card);border-radius:.5rem;max-width:44rem}
 figure svg{display:block;width:100%;height:auto}
 code,pre{font-family:ui-monospace,monospace;font-size:.9em}
 pre{background:var(--card);padding:.8rem;border-radius:.5rem;overflow-x:auto}
@@ -81,7 +81,7 @@ def _axes(width, height):
 
 
 def _ratio_plot(all_measured):
-    figure, axes = _axes(6.4, 0.85 * len(all_measured) + 1.1)
+    figure, axes = _axes(4.8, 0.8 * len(all_measured) + 1.1)
     height = 0.26
     limit = max(1.25, max(m.ratio(key) or 0 for m in all_measured for key, _ in METRICS) * 1.15)
     for row, measured in enumerate(all_measured):
@@ -90,8 +90,9 @@ def _ratio_plot(all_measured):
             if ratio is None:
                 continue
             at = row + (index - 1) * (height + 0.03)
-            known = measured.verdict(key) in ("lower", "higher")
-            axes.barh(at, ratio, height, color=CORBEL, alpha=1.0 if known else 0.45)
+            verdict = measured.verdict(key)
+            axes.barh(at, ratio, height, color=BAD if verdict == "higher" else CORBEL,
+                      alpha=1.0 if verdict in ("lower", "higher") else 0.45)
             axes.text(ratio + limit * 0.01, at, f"{ratio:.2f}  {title}", va="center", fontsize=8)
     axes.axvline(1, color=INK, linewidth=1, alpha=0.4, zorder=0)
     axes.text(1, -0.62, "system's malloc = 1", ha="center", va="bottom", fontsize=8)
@@ -104,7 +105,7 @@ def _ratio_plot(all_measured):
 
 
 def _runs_plot(all_measured):
-    figure, axes = _axes(6.4, 0.6 * len(all_measured) + 1.0)
+    figure, axes = _axes(4.8, 0.5 * len(all_measured) + 1.0)
     for row, measured in enumerate(all_measured):
         base = measured.median("system", "wall_seconds")
         for side, colour, shift in (("system", SYSTEM, -0.14), ("corbel", CORBEL, 0.14)):
@@ -122,7 +123,7 @@ def _runs_plot(all_measured):
 
 
 def _conversion_plot(times):
-    figure, axes = _axes(6.4, 3.0)
+    figure, axes = _axes(4.8, 2.6)
     for side, colour in (("system", SYSTEM), ("corbel", CORBEL)):
         values = [value * 1000 for value in times[side]]
         axes.plot(range(1, len(values) + 1), values, color=colour, linewidth=1.6,
@@ -189,7 +190,8 @@ def write(path, all_measured, times, rounds, sentences, skipped, corbel):
                  "pointer over a figure to see its spread.</p>")
     if PLOTS:
         parts.append("<h2>Ratios</h2>" + _ratio_plot(all_measured))
-        parts.append('<p class="soft">Pale bars: no difference beyond the spread.</p>')
+        parts.append('<p class="soft">Red bars: Corbel is worse. Pale bars: no difference beyond the "
+                     "spread.</p>')
         parts.append("<h2>Every run</h2>" + _runs_plot(all_measured))
         if times:
             parts.append("<h2>The n-th conversion</h2>" + _conversion_plot(times))

@@ -4,9 +4,11 @@
 // elements has), together with the word that says whether there is an owner.
 //
 // Who empties it when the owner is gone? An owner that leaves (a) stores kIdle, (b) empties the
-// inbox once more. A sender (c) pushes, (d) reads the state. All four are sequentially consistent,
-// so either (b) comes after (c) in their total order and finds the chain, or (c) comes after (b),
-// hence (d) after (a): the sender sees that nobody is there, and sees to the inbox itself.
+// inbox once more, whether it looks empty or not. A sender (c) pushes, (d) reads the state. (b) and
+// (c) are read-modify-writes of one word, so either (b) comes after (c) and finds the chain, or (c)
+// reads what (b) wrote, directly or through other pushes and takes, each of which passes it on:
+// then (a) happens before (d), and the sender sees that nobody is there and sees to the inbox
+// itself. Every write to the word must stay a read-modify-write that acquires and releases.
 //
 // The atomics are a parameter so that a model checker can run this very source
 // (test/model/inbox_model.cpp).
@@ -37,11 +39,12 @@ class BasicInbox {
     std::uintptr_t head = chains_.load(std::memory_order_relaxed);  // relaxed: the swap checks it
     do {
       *link = head | kept;
-      // (1) seq_cst: (c) above; also publishes the chain to (2). relaxed on failure: tried again
-    } while (!chains_.compare_exchange_weak(head, first, std::memory_order_seq_cst,
+      // (1) acq_rel: publishes the chain to (2), and sees (4) through it, which is (c) above.
+      // relaxed on failure: tried again
+    } while (!chains_.compare_exchange_weak(head, first, std::memory_order_acq_rel,
                                             std::memory_order_relaxed));
-    // (3) seq_cst: (d) above, with (4)
-    const std::uint32_t state = state_.load(std::memory_order_seq_cst);
+    // relaxed: (3), (d) above; (1) has acquired what matters
+    const std::uint32_t state = state_.load(std::memory_order_relaxed);
     return state == kIdle || state == kShared;
   }
 
@@ -51,13 +54,13 @@ class BasicInbox {
 
   // All chains, the last pushed first, linked to one; 0 if there are none.
   std::uintptr_t take_all() {
-    // (2) seq_cst: (b) above; also sees the chains published by (1)
-    return chains_.exchange(0, std::memory_order_seq_cst);
+    // (2) acq_rel: sees the chains published by (1), and publishes (4) to it, which is (b) above
+    return chains_.exchange(0, std::memory_order_acq_rel);
   }
 
   // An owner that leaves must call take_all() afterwards.
   void set_state(State state) {
-    state_.store(state, std::memory_order_seq_cst);  // (4) (a) above, with (3)
+    state_.store(state, std::memory_order_relaxed);  // relaxed: (4), (a) above; (2) publishes it
   }
 
   // relaxed: for the owner itself, and where no other thread exists

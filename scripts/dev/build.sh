@@ -2,10 +2,10 @@
 # Configuring and building a preset.
 # shellcheck shell=bash
 
-# build_preset PRESET [cmake arguments]; returns non-zero, having shown why, when it fails.
+# build_preset PRESET [cmake --build arguments]; returns non-zero, having shown why, when it fails.
 build_preset() {
   local preset=$1
   shift
-  step "configure $preset" cmake --preset "$preset" "$@" || return 1
-  step "build $preset" cmake --build --preset "$preset" -j "$JOBS" || return 1
+  step "configure $preset" cmake --preset "$preset" || return 1
+  step "build $preset" cmake --build --preset "$preset" -j "$JOBS" "$@" || return 1
 }

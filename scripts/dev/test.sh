@@ -115,13 +115,14 @@ command_test() {
   else
     want programs
     want aarch64
-    [[ $mode == full ]] && export CORBEL_TEST_FULL=1
+    if [[ $mode == full ]]; then
+      export CORBEL_STRESS_SECONDS=60
+    fi
     run_stage release release
-    run_stage dev dev -L 'unit|api|misuse|stress|proxy|life'
+    run_stage dev dev -L 'unit|api|misuse|stress|model|proxy|life'
     run_stage asan-ubsan asan-ubsan
     run_stage tsan tsan
-    if command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-g++ >/dev/null ||
-      command -v aarch64-linux-gnu-g++-12 >/dev/null; then
+    if [[ -z $(missing_of $(packages_of aarch64)) ]]; then
       run_stage aarch64 aarch64
     else
       TABLE+=("aarch64                      left out: no cross compiler or qemu-user here")

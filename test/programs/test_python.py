@@ -9,7 +9,7 @@ import sys
 
 import common
 
-NEEDS = "import ctypes, decimal, json, multiprocessing, re, sqlite3, zlib"
+NEEDS = "import ctypes, decimal, json, re, sqlite3, zlib"
 
 
 def interpreter():
@@ -30,7 +30,7 @@ def test(scratch):
             if mode == "dropin_proxy" and allocator == "default":
                 continue
             extra = {"PYTHONMALLOC": "malloc"} if allocator == "malloc" else {}
-            done = common.run(command, mode, timeout=90, env=extra)
+            done = common.run(command, mode, timeout=150, env=extra)
             expected = expected or done.out
             common.same("output (%s, PYTHONMALLOC=%s)" % (mode, allocator), expected, done.out)
             lines = done.err.decode().splitlines()

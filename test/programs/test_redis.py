@@ -136,9 +136,9 @@ class Redis:
             os.unlink(self.path)
         self.server = common.Server(
             ["redis-server", "--port", "0", "--unixsocket", self.path, "--dir", self.folder, "--save", "",
-             "--dbfilename", "dump.rdb", "--io-threads", str(threads), "--io-threads-do-reads", "yes", "--lazyfree-lazy-user-flush", "yes",
+             "--dbfilename", "dump.rdb", "--io-threads", str(threads), "--io-threads-do-reads", "yes",
              "--hash-max-listpack-entries" if self.debug else "--hash-max-ziplist-entries", "30",
-             *(["--enable-debug-command", "yes"] if self.debug else [])],
+             *(["--enable-debug-command", "yes", "--lazyfree-lazy-user-flush", "yes"] if self.debug else [])],
             self.mode, self.scratch, cwd=self.folder)
 
         def ready():

@@ -40,6 +40,15 @@ struct SizeClass {
   std::uint32_t units;     // of a slab
   std::uint32_t capacity;  // blocks in a slab: units * kUnit / block_size
   std::uint32_t carve;     // blocks that are made ready at once: a page's worth, at least one
+  std::uint32_t inverse;   // 2^32 / block_size, rounded up
+
+  // Which block of a slab begins at `offset`; capacity or more if none does. A division by
+  // multiplication: for the beginning of block k it is off by less than 2^-12, hence gives k, and
+  // any other quotient times the size is not the offset.
+  constexpr std::uint32_t block_at(std::uint32_t offset) const {
+    const auto index = std::uint32_t((std::uint64_t(offset) * inverse) >> 32);
+    return index * block_size == offset ? index : ~std::uint32_t(0);
+  }
 };
 
 namespace detail {
@@ -72,7 +81,7 @@ constexpr SizeClasses make_classes() {
     const std::size_t units = units_of(size);
     const std::size_t carve = size >= 4096 ? 1 : 4096 / size;
     classes.of[i] = {std::uint32_t(size), std::uint32_t(units), std::uint32_t(units * kUnit / size),
-                  std::uint32_t(carve)};
+                  std::uint32_t(carve), std::uint32_t(divide_up(std::size_t(1) << 32, size))};
   }
   return classes;
 }

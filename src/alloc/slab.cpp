@@ -183,10 +183,13 @@ Span* slab_head(Span* span) {
 }
 
 void check_block(const char* function, const Span* slab, const void* block) {
-  const std::size_t offset = std::size_t(static_cast<const char*>(block) - slab->start());
-  const std::uint32_t size = slab->layout().block_size;
-  if (offset % size != 0) die(function, "the pointer is not the start of a block", block);
-  if (offset / size >= slab->blocks.carved) die(function, "the block was never allocated", block);
+  const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
+  const std::uint32_t index = slab->layout().block_at(offset);
+  if (index < slab->blocks.carved) return;
+  die(function,
+      index < slab->layout().capacity ? "the block was never allocated"
+                                      : "the pointer is not the start of a block",
+      block);
 }
 
 }  // namespace corbel::alloc

@@ -70,5 +70,18 @@ TEST(SizeClass, AlignedClassIsTheSmallestWhoseBlocksAreAligned) {
   }
 }
 
+TEST(SizeClass, FindsTheBlockThatBeginsAtAnOffset) {
+  for (const SizeClass& size_class : kSizeClasses) {
+    for (std::uint32_t offset = 0; offset < size_class.units * kUnit; ++offset) {
+      const std::uint32_t index = size_class.block_at(offset);
+      if (offset % size_class.block_size == 0) {
+        ASSERT_EQ(index, offset / size_class.block_size) << size_class.block_size;
+      } else {
+        ASSERT_GE(index, size_class.capacity) << size_class.block_size << " at " << offset;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace corbel::alloc

@@ -49,7 +49,7 @@ constexpr char kCompareFooter[] =
     "\n"
     "What is printed: the median of all runs ± the median absolute deviation (MAD), and the\n"
     "ratio to the system's malloc. A difference is declared only when the medians lie further\n"
-    "apart than both spreads together (1.48 MAD each).\n"
+    "apart than both spreads together (1.48 MAD each, more when there are few runs).\n"
     "Peak memory is the largest resident set that any single process of the command reached\n"
     "(VmHWM), not the sum of several. CPU time and faults are the sums over the command and the\n"
     "children it waited for. A run during which other processes used the processor is marked\n"

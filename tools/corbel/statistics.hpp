@@ -20,9 +20,9 @@ Summary summarise(std::vector<double> values);
 enum class Verdict { kLower, kHigher, kSame, kTooFewRuns };
 
 // Whether `side` differs from `base`. A difference counts when the medians lie further apart than
-// both spreads together (1.4826 MAD each, the standard deviation of a normal distribution) and
-// than half a per cent and `least`, the resolution of what is measured. Below three runs a side
-// nothing is said.
+// both spreads together (1.4826 MAD each, the standard deviation of a normal distribution; times
+// 1 + 20/n² for n runs, because few runs lie close together by chance), than half a per cent, and
+// than `least`, the resolution of what is measured. Below three runs a side nothing is said.
 Verdict compare_summaries(const Summary& base, const Summary& side, double least = 0);
 
 }  // namespace corbel::cli

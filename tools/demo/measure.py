@@ -5,9 +5,10 @@ import statistics
 import subprocess
 
 METRICS = (("wall_seconds", "time"), ("cpu_seconds", "CPU"), ("peak_rss_bytes", "peak memory"))
-# As `corbel compare` judges: medians further apart than both spreads together, half a per cent,
-# and what pages of files add to memory by chance.
+# As `corbel compare` judges: medians further apart than both spreads together (wider for few
+# runs), half a per cent, and what pages of files add to memory by chance.
 DEVIATIONS_PER_MAD = 1.4826
+SMALL_SAMPLE = 20
 SMALLEST_SHARE = 0.005
 RESOLUTION = {"peak_rss_bytes": 128 * 1024}
 
@@ -47,10 +48,12 @@ class Measured:
 
     def verdict(self, metric):
         """"lower", "higher", "same", or "few" below three runs a side."""
-        if min(len(side) for side in self.runs.values()) < 3:
+        runs = min(len(side) for side in self.runs.values())
+        if runs < 3:
             return "few"
         base, other = self.median("system", metric), self.median("corbel", metric)
-        spread = DEVIATIONS_PER_MAD * (self.mad("system", metric) + self.mad("corbel", metric))
+        spread = (1 + SMALL_SAMPLE / runs**2) * DEVIATIONS_PER_MAD * (
+            self.mad("system", metric) + self.mad("corbel", metric))
         least = max(spread, SMALLEST_SHARE * max(base, other), RESOLUTION.get(metric, 0))
         if abs(other - base) <= least:
             return "same"

@@ -185,13 +185,14 @@ def write(path, all_measured, times, rounds, sentences, skipped, corbel):
                          f"{html.escape(problem)}</p>")
     parts.append("<h2>Medians</h2>" + _table(all_measured))
     parts.append('<p class="soft">A difference is coloured only when the medians lie further apart '
-                 "than both spreads together (1.48 median absolute deviations each); ≈ means it "
+                 "than both spreads together (1.48 median absolute deviations each, more for few "
+                 "runs); ≈ means it "
                  "does not. Peak memory is the largest resident set of any one process. Hold a "
                  "pointer over a figure to see its spread.</p>")
     if PLOTS:
         parts.append("<h2>Ratios</h2>" + _ratio_plot(all_measured))
-        parts.append('<p class="soft">Red bars: Corbel is worse. Pale bars: no difference beyond the "
-                     "spread.</p>')
+        parts.append('<p class="soft">Red bars: Corbel is worse. Pale bars: no difference beyond '
+                     'the spread.</p>')
         parts.append("<h2>Every run</h2>" + _runs_plot(all_measured))
         if times:
             parts.append("<h2>The n-th conversion</h2>" + _conversion_plot(times))

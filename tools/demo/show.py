@@ -113,38 +113,38 @@ def table(all_measured):
         console = Console(width=None if sys.stdout.isatty() else 120)
         console.print(grid)
         return
-    head = f"{'':<16}" + "".join(f"{title + ': system':>21}{'Corbel':>11}{'ratio':>13}"
-                                 for _, title in METRICS)
-    print(head)
+    print((f"{'':<15}" + "".join(f"{title:>11}{'':>23}" for _, title in METRICS)).rstrip())
+    print(f"{'':<15}" + "".join(f"{'system':>11}{'Corbel':>11}{'ratio':>12}" for _ in METRICS))
     for measured in all_measured:
-        line = f"{measured.workload.name:<16}"
+        line = f"{measured.workload.name:<15}"
         for metric, _ in METRICS:
-            line += (f"{show(metric, measured.median('system', metric)):>21}"
+            line += (f"{show(metric, measured.median('system', metric)):>11}"
                      f"{show(metric, measured.median('corbel', metric)):>11}"
-                     f"{ratio_text(measured, metric):>13}")
+                     f"{ratio_text(measured, metric):>12}")
         print(line)
 
 
 def verdicts(all_measured):
     """Sentences that say where Corbel wins and where it loses."""
     lines = []
-    words = {"wall_seconds": ("faster", "slower"), "cpu_seconds": ("takes less CPU",
-             "takes more CPU"), "peak_rss_bytes": ("takes less memory", "takes more memory")}
-    for metric, _ in METRICS:
-        better, worse = words[metric]
+    words = {"wall_seconds": ("Corbel is faster", "slower"),
+             "cpu_seconds": ("Corbel takes less", "more"),
+             "peak_rss_bytes": ("Corbel takes less", "more")}
+    for metric, title in METRICS:
         groups = {"lower": [], "higher": [], "same": [], "few": []}
         for measured in all_measured:
             groups[measured.verdict(metric)].append(measured)
+        better, worse = words[metric]
+        if not groups["lower"]:
+            worse = better.rsplit(" ", 1)[0] + " " + worse
         parts = []
         for key, word in (("lower", better), ("higher", worse)):
             if groups[key]:
                 parts.append(f"{word} in " + ", ".join(
                     f"{m.workload.name} ({m.ratio(metric):.2f}×)" for m in groups[key]))
-        if groups["same"]:
-            parts.append("no difference beyond the spread in "
-                         + ", ".join(m.workload.name for m in groups["same"]))
-        if groups["few"]:
-            parts.append("too few runs to tell in "
-                         + ", ".join(m.workload.name for m in groups["few"]))
-        lines.append("Corbel: " + "; ".join(parts) + ".")
+        for key, word in (("same", "no difference beyond the spread in "),
+                          ("few", "too few runs to tell in ")):
+            if groups[key]:
+                parts.append(word + ", ".join(m.workload.name for m in groups[key]))
+        lines.append(f"{title[0].upper()}{title[1:]}: {'; '.join(parts)}.")
     return lines

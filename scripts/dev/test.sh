@@ -94,13 +94,17 @@ show_tests() {
 }
 
 command_test() {
-  local mode=default pattern='' begin=$SECONDS line
+  local mode=default only='' select=() begin=$SECONDS line
   while [[ $# -gt 0 ]]; do
     case $1 in
       --quick) mode=quick ;;
       --full) mode=full ;;
       -R)
-        pattern=${2:?-R needs a regular expression}
+        select=(-R "${2:?-R needs a regular expression}")
+        shift
+        ;;
+      --preset)
+        only=${2:?--preset needs a name}
         shift
         ;;
       *) fail "test: unknown option $1" ;;
@@ -108,8 +112,12 @@ command_test() {
     shift
   done
   need build
-  if [[ -n $pattern ]]; then
-    run_stage release release -R "$pattern"
+  if [[ -n $only || ${#select[@]} -gt 0 ]]; then
+    only=${only:-release}
+    if [[ $only == aarch64 ]]; then
+      need aarch64
+    fi
+    run_stage "$only" "$only" "${select[@]}"
   elif [[ $mode == quick ]]; then
     run_stage release release -LE 'programs|packaging'
   else

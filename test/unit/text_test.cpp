@@ -48,12 +48,15 @@ TEST(Text, MebibytesAreRoundedToTenths) {
   EXPECT_EQ(mebibytes(std::uint64_t{5} << 40), "5242880.0 MiB");
 }
 
+// The last place is kept for the end of the line.
 TEST(Text, IsCutOffAtItsCapacity) {
-  Text<5> text;
+  Text<6> text;
   text.add("abc").add_decimal(98765);
   EXPECT_EQ(text_of(text), "abc98");
-  text.add("x");
-  EXPECT_EQ(text.size(), 5U);
+  text.add("x\n");
+  EXPECT_EQ(text_of(text), "abc98\n");
+  text.add("\n");
+  EXPECT_EQ(text.size(), 6U);
 }
 
 TEST(Bits, PowersOfTwo) {

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocator as a whole, through its internal interface on the fake operating system, where the
+// calls and the mapped bytes can be counted: slabs and their lists, realloc in place, blocks known
+// to be zero, blocks of threads that have ended.
+#include "alloc/allocator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "alloc/page_map.hpp"
+#include "alloc/size_class.hpp"
+#include "os/fake/fake.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+std::size_t resident_pages() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  unsigned long size = 0;
+  unsigned long resident = 0;
+  EXPECT_EQ(std::fscanf(file, "%lu %lu", &size, &resident), 2);
+  std::fclose(file);
+  return resident;
+}
+
+class AllocatorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    trim(0);
+    live_before_ = stats().live;
+  }
+  void TearDown() override {
+    trim(0);
+    EXPECT_EQ(stats().live, live_before_) << "the test kept a block, or the allocator lost one";
+    EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+
+ private:
+  std::size_t live_before_ = 0;
+};
+
+TEST_F(AllocatorTest, SizeZeroGivesBlocksOfTheirOwn) {
+  void* a = allocate(0);
+  void* b = allocate(0);
+  EXPECT_NE(a, nullptr);
+  EXPECT_NE(a, b);
+  deallocate(a);
+  deallocate(b);
+  void* c = allocate_zeroed(0, 10);
+  EXPECT_NE(c, nullptr);
+  deallocate(c);
+}
+
+TEST_F(AllocatorTest, UsableSizeIsTheClassOrWholeUnits) {
+  for (std::size_t size = 0; size < 600000; size += size < 2000 ? 1 : 997) {
+    void* block = allocate(size);
+    const std::size_t expected =
+        size <= kMediumMax ? kSizeClasses[class_of(size)].block_size : align_up(size, kUnit);
+    ASSERT_EQ(usable_size(block), expected) << size;
+    ASSERT_TRUE(owns(block));
+    deallocate(block);
+  }
+  EXPECT_EQ(usable_size(nullptr), 0U);
+  int local = 0;
+  EXPECT_EQ(usable_size(&local), 0U);
+  EXPECT_FALSE(owns(&local));
+}
+
+TEST_F(AllocatorTest, ImpossibleSizesAreRefused) {
+  for (std::size_t size : {SIZE_MAX, SIZE_MAX - 4096, std::size_t(PTRDIFF_MAX) + 1,
+                           std::size_t(PTRDIFF_MAX), std::size_t{1} << 50}) {
+    errno = 0;
+    EXPECT_EQ(allocate(size), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(allocate_aligned(size, 4096), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(allocate_zeroed(size / 8 + 1, 16), nullptr) << size;
+    EXPECT_EQ(errno, ENOMEM);
+  }
+  errno = 0;
+  EXPECT_EQ(allocate_aligned(1, std::size_t{1} << 62), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  errno = 0;
+  EXPECT_EQ(allocate_zeroed(SIZE_MAX / 2, 3), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST_F(AllocatorTest, AlignmentsOfAllSizes) {
+  for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 4) {
+    for (std::size_t size : {0, 1, 8, 100, 1024, 5000, 70000, 300000}) {
+      void* block = allocate_aligned(size, alignment);
+      ASSERT_NE(block, nullptr);
+      EXPECT_EQ(address(block) % alignment, 0U) << size << " at " << alignment;
+      EXPECT_GE(usable_size(block), size);
+      std::memset(block, 1, size);
+      deallocate(block);
+    }
+  }
+}
+
+TEST_F(AllocatorTest, BlocksOfASlabDoNotOverlapAndFillIt) {
+  for (std::size_t size : {8, 16, 48, 1024, 1280, 40960}) {
+    const SizeClass& layout = kSizeClasses[class_of(size)];
+    std::vector<std::uintptr_t> blocks;
+    for (std::uint32_t i = 0; i < 3 * layout.capacity; ++i) {
+      blocks.push_back(address(allocate(size)));
+    }
+    std::sort(blocks.begin(), blocks.end());
+    std::set<std::uintptr_t> slabs;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      ASSERT_GE(blocks[i] - (i > 0 ? blocks[i - 1] : 0), layout.block_size);
+      const Span* span = find_span(pointer_to(blocks[i]));
+      if (span->tag() == span_tag::kFollower) span -= span->head_distance;
+      slabs.insert(address(span));
+    }
+    // Three slabs full; what was left of an older one may have given the first few.
+    EXPECT_LE(slabs.size(), 4U) << size;
+    for (std::uintptr_t block : blocks) deallocate(pointer_to(block));
+  }
+}
+
+TEST_F(AllocatorTest, EmptySlabsGoBack) {
+  const std::size_t mapped = stats().mapped - stats().free_spans - stats().purged;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100000; ++i) blocks.push_back(allocate(200));
+  for (void* block : blocks) deallocate(block);
+  trim(0);
+  EXPECT_LE(stats().mapped - stats().free_spans - stats().purged, mapped + (1U << 20));
+  EXPECT_EQ(stats().free_spans, 0U) << "trim(0) left resident free spans";
+}
+
+TEST_F(AllocatorTest, ReallocStaysWhereThereIsRoom) {
+  void* block = allocate(1000);
+  EXPECT_EQ(reallocate(block, 1024), block) << "the class has room";
+  EXPECT_EQ(reallocate(block, 600), block) << "more than half of it is used";
+  deallocate(block);
+
+  block = allocate(10 << 20);
+  EXPECT_EQ(reallocate(block, 4 << 20), block) << "a large block shrinks in place";
+  EXPECT_LE(usable_size(block), (4U << 20) + kUnit);
+  EXPECT_EQ(reallocate(block, 9 << 20), block) << "and grows into what it has given up";
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, ReallocGivesMemoryBack) {
+  void* block = allocate(100000);
+  block = reallocate(block, 10);
+  EXPECT_LT(usable_size(block), 100U);
+  deallocate(block);
+  block = allocate(10 << 20);
+  block = reallocate(block, 100);
+  EXPECT_LT(usable_size(block), 1000U);
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, ReallocOfNullAndToNothing) {
+  void* block = reallocate(nullptr, 50);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(reallocate(block, 0), nullptr);
+  block = reallocate_aligned(nullptr, 50, 4096);
+  EXPECT_EQ(address(block) % 4096, 0U);
+  block = reallocate_aligned(block, 100000, 8192);
+  EXPECT_EQ(address(block) % 8192, 0U);
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, AFailedReallocKeepsTheBlock) {
+  char* block = static_cast<char*>(allocate(5000));
+  std::memset(block, 'x', 5000);
+  errno = 0;
+  EXPECT_EQ(reallocate(block, SIZE_MAX - 100), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(block[4999], 'x');
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, GrowingALargeBlockMovesPagesInsteadOfBytes) {
+  const std::uint64_t moves = os::fake::figures().move_calls;
+  char* block = static_cast<char*>(allocate(4 << 20));
+  std::memset(block, 'x', 4 << 20);
+  void* wall = allocate(1 << 20);
+  block = static_cast<char*>(reallocate(block, 40 << 20));
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(std::count(block, block + (4 << 20), 'x'), 4 << 20);
+  void* other = reallocate(block, 80 << 20);
+  EXPECT_GT(os::fake::figures().move_calls, moves);
+  deallocate(wall);
+  deallocate(other);
+}
+
+// A block of megabytes straight from the system is known to be zero: clearing it would touch it.
+TEST_F(AllocatorTest, CallocDoesNotTouchFreshMemory) {
+  constexpr std::size_t kSize = 48U << 20;
+  char* block = static_cast<char*>(allocate_zeroed(kSize, 1));
+  ASSERT_NE(block, nullptr);
+  const std::size_t resident = resident_pages();
+  std::memset(block, 1, kSize);
+  const std::size_t resident_touched = resident_pages();
+  EXPECT_GT(resident_touched, resident + kSize / 4096 / 2);
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, CallocClearsWhatWasUsed) {
+  for (std::size_t size : {1, 16, 1024, 1025, 3000, 70000, 200000, 3000000}) {
+    for (int round = 0; round < 3; ++round) {
+      void* used = allocate(size);
+      std::memset(used, 0xee, size);
+      deallocate(used);
+      const auto* block = static_cast<unsigned char*>(allocate_zeroed(1, size));
+      EXPECT_EQ(std::count(block, block + size, 0), std::ptrdiff_t(size)) << size;
+      deallocate(const_cast<unsigned char*>(block));
+    }
+  }
+}
+
+TEST_F(AllocatorTest, BlocksOutliveTheirThreadAndTheirSlabsAreAdopted) {
+  std::vector<char*> blocks;
+  std::thread([&] {
+    for (int i = 0; i < 1000; ++i) {
+      blocks.push_back(static_cast<char*>(allocate(500)));
+      blocks.back()[499] = 'x';
+    }
+  }).join();
+  const std::size_t slabs_before = stats().mapped - stats().free_spans - stats().purged;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) deallocate(blocks[i]);
+  // Another thread's needs are met from the gaps.
+  std::vector<void*> more;
+  std::thread([&] {
+    for (int i = 0; i < 400; ++i) more.push_back(allocate(500));
+  }).join();
+  EXPECT_LE(stats().mapped - stats().free_spans - stats().purged, slabs_before + 2 * kUnit);
+  for (std::size_t i = 1; i < blocks.size(); i += 2) {
+    EXPECT_EQ(blocks[i][499], 'x');
+    deallocate(blocks[i]);
+  }
+  for (void* block : more) deallocate(block);
+}
+
+// What another thread frees becomes usable for the owner again, without any call but malloc.
+TEST_F(AllocatorTest, RemoteFreesComeBack) {
+  const auto round = [] {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 20000; ++i) blocks.push_back(allocate(128));
+    std::thread([&] {
+      for (void* block : blocks) deallocate(block);
+    }).join();
+  };
+  round();
+  const std::size_t mapped = stats().mapped;
+  for (int i = 0; i < 10; ++i) round();
+  EXPECT_LE(stats().mapped, mapped + (4U << 20));
+}
+
+TEST_F(AllocatorTest, FiguresAddUp) {
+  void* large = allocate(1 << 20);
+  std::vector<void*> small;
+  for (int i = 0; i < 1000; ++i) small.push_back(allocate(100));
+  const Stats s = stats();
+  EXPECT_EQ(s.large_count, 1U);
+  EXPECT_EQ(s.large_live, 1U << 20);
+  EXPECT_GE(s.live, (1U << 20) + 100000);
+  EXPECT_LE(s.live + s.cached + s.free_spans + s.purged, s.mapped);
+  EXPECT_GE(s.threads, 1U);
+  EXPECT_EQ(s.mapped + s.metadata, os::fake::figures().mapped_bytes);
+  for (void* block : small) deallocate(block);
+  deallocate(large);
+}
+
+TEST_F(AllocatorTest, TrimKeepsWhatItIsAskedToKeep) {
+  deallocate(std::memset(allocate(8 << 20), 1, 8 << 20));
+  EXPECT_GT(stats().free_spans, 4U << 20);
+  trim(SIZE_MAX);
+  EXPECT_GT(stats().free_spans, 4U << 20);
+  EXPECT_GE(trim(0), 4U << 20);
+  EXPECT_EQ(stats().free_spans, 0U);
+  EXPECT_EQ(trim(0), 0U);
+}
+
+}  // namespace
+}  // namespace corbel::alloc

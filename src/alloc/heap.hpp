@@ -55,7 +55,8 @@ struct alignas(kCacheLine) Heap {
   Bin* direct[kDirect]{};
   Bin bins[kClasses]{};
 
-  std::uint32_t empty_units = 0;  // of slabs with used == 0 in `available`
+  // Of the slabs with used == 0 among `available`, and of `current` slabs of several units.
+  std::uint32_t empty_units = 0;
   Heap* next_idle = nullptr;
   Heap* next = nullptr;  // every heap ever made; written once
 

@@ -13,24 +13,24 @@ constinit sync::Lock orphans_lock{lock_rank::kOrphans};
 
 namespace {
 
-// Bit i: there are slabs of class i to adopt; so that nobody takes the lock in vain. Written with
+// Whether there are slabs of a class to adopt, so that nobody takes the lock in vain. Written with
 // the lock held; relaxed: a slab missed now is found next time.
-constinit std::atomic<std::uint64_t> adoptable{0};
-static_assert(kClasses <= 64);
+constinit std::atomic<bool> adoptable[kClasses]{};
 
 void publish_adoptable() {
-  std::uint64_t mask = 0;
   for (unsigned i = 0; i < kClasses; ++i) {
-    if (orphan_heap.bins[i].available.first != nullptr) mask |= std::uint64_t(1) << i;
+    const bool some = orphan_heap.bins[i].available.first != nullptr;
+    // relaxed both: see above; not written unless it changes, for every thread reads this line
+    if (adoptable[i].load(std::memory_order_relaxed) == some) continue;
+    adoptable[i].store(some, std::memory_order_relaxed);
   }
-  adoptable.store(mask, std::memory_order_relaxed);  // relaxed: see above
 }
 
 }  // namespace
 
 Span* adopt_slab(Heap* heap, unsigned size_class) {
   // relaxed: see above
-  if (((adoptable.load(std::memory_order_relaxed) >> size_class) & 1) == 0) return nullptr;
+  if (!adoptable[size_class].load(std::memory_order_relaxed)) return nullptr;
   sync::LockGuard guard(orphans_lock);
   SlabList& available = orphan_heap.bins[size_class].available;
   Span* slab = available.first;

@@ -3,8 +3,8 @@
 //
 //   class 0          8 bytes
 //   classes 1..8     16 to 128 in steps of 16
-//   classes 9..32    eight to a doubling up to 1 KiB: at most 1/8 of a block is waste
-//   classes 33..60   four to a doubling up to 128 KiB: at most 1/4 is, and whole pages of it are
+//   classes 9..64    eight to a doubling up to 16 KiB: at most 1/8 of a block is waste
+//   classes 65..76   four to a doubling up to 128 KiB: at most 1/4 is, and whole pages of it are
 //                    never touched
 //
 // Larger blocks get a span of their own (large.hpp).
@@ -24,15 +24,15 @@ inline constexpr unsigned kUnitBits = 16;
 
 inline constexpr std::size_t kSmallMax = 1024;        // served by the inline path of malloc
 inline constexpr std::size_t kMediumMax = 128 * 1024;  // served from slabs
-inline constexpr unsigned kClasses = 61;
+inline constexpr unsigned kClasses = 77;
 
 constexpr unsigned class_of(std::size_t size) {
   if (size <= 8) return 0;
   if (size <= 128) return unsigned((size + 15) / 16);
   const std::size_t last = size - 1;
   const unsigned order = log2_floor(last);
-  if (size <= kSmallMax) return 9 + (order - 7) * 8 + unsigned(last >> (order - 3)) - 8;
-  return 33 + (order - 10) * 4 + unsigned(last >> (order - 2)) - 4;
+  if (order < 14) return 9 + (order - 7) * 8 + unsigned(last >> (order - 3)) - 8;
+  return 65 + (order - 14) * 4 + unsigned(last >> (order - 2)) - 4;
 }
 
 struct SizeClass {
@@ -56,8 +56,8 @@ namespace detail {
 constexpr std::size_t block_size_of(unsigned index) {
   if (index == 0) return 8;
   if (index <= 8) return index * 16;
-  if (index <= 32) return std::size_t((index - 9) % 8 + 9) << ((index - 9) / 8 + 4);
-  return std::size_t((index - 33) % 4 + 5) << ((index - 33) / 4 + 8);
+  if (index <= 64) return std::size_t((index - 9) % 8 + 9) << ((index - 9) / 8 + 4);
+  return std::size_t((index - 65) % 4 + 5) << ((index - 65) / 4 + 12);
 }
 
 // At least eight blocks a slab, so that at most 1/16 of it is left over at its end.

@@ -11,8 +11,15 @@ namespace corbel::alloc {
 namespace {
 
 // Empty slabs a heap keeps, so that a loop over one block does not fetch and return a slab each
-// time: 512 KiB.
-constexpr std::uint32_t kKeptUnits = 8;
+// time: 1 MiB, of which only what was touched is resident.
+constexpr std::uint32_t kKeptUnits = 16;
+
+// A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
+// kept: what lies idle there would add up to megabytes.
+bool counts_as_empty(const Bin* bin, const Span* slab) {
+  return slab->blocks.used.get() == 0 && slab->blocks.carved != 0 &&
+         (slab != bin->current || slab->units > 1);
+}
 
 Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]; }
 
@@ -91,7 +98,10 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
   for (;;) {
     Span* slab = bin->current;
     if (slab != nullptr) {
-      if (slab->blocks.freed != nullptr) return take_freed(bin, slab);
+      if (slab->blocks.freed != nullptr) {
+        if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+        return take_freed(bin, slab);
+      }
       if (slab->blocks.carved < slab->layout().capacity) {
         *zeroed = slab->zeroed;
         return carve(bin, slab);
@@ -102,11 +112,13 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
     slab = bin->available.first;
     if (slab != nullptr) {
       bin->available.remove(slab);
-      if (slab->blocks.used.get() == 0) heap->empty_units -= slab->units;
-    } else {
-      slab = adopt_slab(heap, size_class);
-      if (slab == nullptr) slab = new_slab(heap, size_class);
+      const bool counted = counts_as_empty(bin, slab);
+      bin->current = slab;
+      if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+      continue;
     }
+    slab = adopt_slab(heap, size_class);
+    if (slab == nullptr) slab = new_slab(heap, size_class);
     bin->current = slab;
     if (slab == nullptr) return nullptr;
   }
@@ -114,12 +126,16 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
 
 void slab_emptied(Heap* heap, Span* slab) noexcept {
   Bin* bin = bin_of(heap, slab);
-  if (slab == bin->current) return;
+  if (!counts_as_empty(bin, slab)) return;
   if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
     heap->empty_units += slab->units;
     return;
   }
-  bin->available.remove(slab);
+  if (slab == bin->current) {
+    bin->current = nullptr;
+  } else {
+    bin->available.remove(slab);
+  }
   // The orphan heap is worked on under its lock, and the system is called under none.
   if (release_slab(slab) && heap != &orphan_heap) span_heap.purge_due();
 }
@@ -140,6 +156,7 @@ void free_owned(Heap* heap, Span* slab, void* p) {
 void return_current(Heap* heap, Bin* bin) {
   Span* slab = bin->current;
   if (slab == nullptr) return;
+  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   while (Block* block = bin->list) {
     bin->list = block->next;
     block->next = slab->blocks.freed;
@@ -155,18 +172,23 @@ void return_current(Heap* heap, Bin* bin) {
 }
 
 bool release_empty_slabs(Heap* heap) {
-  if (heap->empty_units == 0) return false;
+  bool found = false;
   for (Bin& bin : heap->bins) {
+    if (bin.current != nullptr && bin.current->blocks.used.get() == 0) {
+      return_current(heap, &bin);
+      found = true;
+    }
     Span* next;
     for (Span* slab = bin.available.first; slab != nullptr; slab = next) {
       next = slab->next;
-      if (slab->blocks.used.get() != 0) continue;
+      if (!counts_as_empty(&bin, slab)) continue;
       bin.available.remove(slab);
+      heap->empty_units -= slab->units;
       release_slab(slab);
+      found = true;
     }
   }
-  heap->empty_units = 0;
-  return true;
+  return found;
 }
 
 void adopt(Heap* heap, Span* slab) {

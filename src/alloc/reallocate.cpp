@@ -52,11 +52,16 @@ void* move_block(Span* span, void* block, std::size_t size, std::size_t alignmen
   void* fresh = allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
   Span* target = find_span(fresh);
-  if (!is_large(span) || !is_large(target)) {
+  bool moved = false;
+  if (is_large(span) && is_large(target)) {
+    moved = move_large(span, target);
+    // The new block was lost over it: from here on only copying is safe.
+    if (!moved) fresh = allocate_like(size, alignment);
+    if (fresh == nullptr) return nullptr;
+  }
+  if (!moved) {
     const std::size_t old_size = size_of(span);
     memcpy(fresh, block, old_size < size ? old_size : size);
-  } else if (!move_large(span, target)) {
-    return move_block(span, block, size, alignment);
   }
   deallocate_fast(block);
   return fresh;

@@ -17,7 +17,7 @@ constexpr std::uint32_t kKeptUnits = 16;
 // A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
 // kept: what lies idle there would add up to megabytes.
 bool counts_as_empty(const Bin* bin, const Span* slab) {
-  return slab->blocks.used.get() == 0 && slab->blocks.carved != 0 &&
+  return slab->blocks.used.get() == 0 && slab->blocks.carved.get() != 0 &&
          (slab != bin->current || slab->units > 1);
 }
 
@@ -27,7 +27,7 @@ Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]
 Block* take_freed(Bin* bin, Span* slab) {
   Block* block = slab->blocks.freed;
   slab->blocks.freed = nullptr;
-  slab->blocks.used.set(slab->blocks.carved);
+  slab->blocks.used.set(slab->blocks.carved.get());
   bin->list = block->next;
   return block;
 }
@@ -37,10 +37,10 @@ Block* take_freed(Bin* bin, Span* slab) {
 Block* carve(Bin* bin, Span* slab) {
   const SizeClass& layout = slab->layout();
   SlabBlocks& blocks = slab->blocks;
-  const std::uint32_t left = layout.capacity - blocks.carved;
+  const std::uint32_t left = layout.capacity - blocks.carved.get();
   const std::uint32_t count = left < layout.carve ? left : layout.carve;
-  char* first = slab->start() + std::size_t(blocks.carved) * layout.block_size;
-  blocks.carved += count;
+  char* first = slab->start() + std::size_t(blocks.carved.get()) * layout.block_size;
+  blocks.carved.add(count);
   blocks.used.add(count);
   char* last = first + std::size_t(count - 1) * layout.block_size;
   for (char* p = first; p != last; p += layout.block_size) {
@@ -73,7 +73,7 @@ bool release_slab(Span* slab) {
   for (std::uint32_t i = 0; i < slab->units; ++i) {
     find_span(slab->start() + i * kUnit)->set_tag(span_tag::kInterior);
   }
-  slab->zeroed = slab->zeroed && slab->blocks.carved == 0;
+  slab->zeroed = slab->zeroed && slab->blocks.carved.get() == 0;
   return span_heap.free(slab);
 }
 
@@ -102,7 +102,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
         if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
         return take_freed(bin, slab);
       }
-      if (slab->blocks.carved < slab->layout().capacity) {
+      if (slab->blocks.carved.get() < slab->layout().capacity) {
         *zeroed = slab->zeroed;
         return carve(bin, slab);
       }
@@ -194,7 +194,7 @@ bool release_empty_slabs(Heap* heap) {
 void adopt(Heap* heap, Span* slab) {
   Bin* bin = bin_of(heap, slab);
   const bool gives =
-      slab->blocks.freed != nullptr || slab->blocks.carved < slab->layout().capacity;
+      slab->blocks.freed != nullptr || slab->blocks.carved.get() < slab->layout().capacity;
   slab->set_tag(gives ? heap->tag() : heap->tag() | span_tag::kFull);
   (gives ? bin->available : bin->full).push_back(slab);
 }
@@ -207,7 +207,7 @@ Span* slab_head(Span* span) {
 void check_block(const char* function, const Span* slab, const void* block) {
   const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
   const std::uint32_t index = slab->layout().block_at(offset);
-  if (index < slab->blocks.carved) return;
+  if (index < slab->blocks.carved.peek()) return;
   die(function,
       index < slab->layout().capacity ? "the block was never allocated"
                                       : "the pointer is not the start of a block",

@@ -38,7 +38,7 @@ inline constexpr std::uintptr_t kFull = 1;  // the slab has nothing to give: a f
 struct SlabBlocks {
   Block* freed;
   sync::OwnerCounter used;
-  std::uint32_t carved;
+  sync::OwnerCounter carved;
 };
 
 // The neighbours of a free span in the order in which spans were freed.

@@ -285,6 +285,7 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
   return true;
 }
 
+// The system has lost a part of it and nobody can say where the rest ends, so all of it is given up.
 void SpanHeap::forget(Span* span) {
   const std::size_t units = span->units;
   char* start = span->start();
@@ -354,7 +355,8 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   lock_.lock();
   if (gone) return resident;
   if (how == GiveBack::kAddresses) figures_.mapped_units += units;
-  span->zeroed = zeroed || span->zeroed;
+  // A refused unmap may have changed the content; a refused purge has not.
+  span->zeroed = zeroed || (span->zeroed && how == GiveBack::kPages);
   // What could not be purged counts as freed now, so that the attempt is not repeated at once.
   if (!span->zeroed) span->freed_at = std::uint32_t(os::now_ms());
   if (span->zeroed) span->dirty_units = 0;

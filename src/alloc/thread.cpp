@@ -80,25 +80,19 @@ void detach_heap(void* argument) {
 // them alone for ever. Their memory is shared with the parent until written, so this costs nothing
 // unless the child frees much of what they hold.
 
+sync::Lock* const locks_in_order[] = {&registry_lock, &orphans_lock, &span_heap.lock(),
+                                      &metadata_lock};
+
 void before_fork() {
-  registry_lock.lock();
-  orphans_lock.lock();
-  span_heap.lock().lock();
-  metadata_lock.lock();
+  for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();
 }
 
 void after_fork_in_parent() {
-  metadata_lock.unlock();
-  span_heap.lock().unlock();
-  orphans_lock.unlock();
-  registry_lock.unlock();
+  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_parent();
 }
 
 void after_fork_in_child() {
-  metadata_lock.reset();
-  span_heap.lock().reset();
-  orphans_lock.reset();
-  registry_lock.reset();
+  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
     if (heap == this_heap || heap->inbox.state() != sync::Inbox::kLive) continue;

@@ -32,8 +32,8 @@ bool unmap(void* address, std::size_t size);
 bool purge(void* address, std::size_t size);
 
 // Moves the content of one mapped range to another of the same size without copying; the old range
-// stays mapped and reads as zeros. kUnchanged when the system cannot; kTargetLost when it could not
-// and the target range belongs to somebody else now.
+// stays mapped and reads as zeros. kUnchanged when the system cannot: the source is as it was, the
+// content of the target unspecified. kTargetLost when the target range was lost over the attempt.
 enum class Moved { kYes, kUnchanged, kTargetLost };
 Moved move_pages(void* from, void* to, std::size_t size);
 

@@ -37,22 +37,39 @@ class Lock {
   }
 
   void lock() {
+    if (passes()) return;
     if constexpr (config::kDebugChecks) check_rank();
     if (!try_lock()) lock_contended();
   }
 
   void unlock() {
+    if (passes()) return;
     note_released();
     mutex_.unlock();
   }
 
-  // For the child of a fork, in which no other thread exists.
-  void reset() {
+  // Around a fork one thread takes the locks and keeps them, while other fork handlers still run in
+  // it and may use what the locks protect: until the release it passes through.
+  void lock_for_fork() {
+    lock();
+    held_for_fork_ = true;
+    forking_ = true;
+  }
+  void unlock_after_fork_in_parent() {
+    held_for_fork_ = forking_ = false;
+    unlock();
+  }
+  // In the child no other thread exists, so nobody waits.
+  void unlock_after_fork_in_child() {
+    held_for_fork_ = forking_ = false;
     note_released();
     mutex_.reset();
   }
 
  private:
+  // Only the forking thread reads held_for_fork_, which it wrote itself.
+  bool passes() const { return forking_ && held_for_fork_; }
+
   void lock_contended();
   void check_rank() const;
   void note_taken() {
@@ -63,8 +80,10 @@ class Lock {
   }
 
   static thread_local constinit std::uint32_t held_ranks_;
+  static thread_local constinit bool forking_;
 
   BasicMutex<std::atomic, MutexSystem> mutex_;
+  bool held_for_fork_ = false;
   const int rank_;
 };
 

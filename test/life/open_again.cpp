@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dlopen and dlclose of the allocator's library a hundred times, with threads that use it and end
 // after it was closed. Usage: open_again LIBRARY
+#include <malloc.h>
+
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -37,6 +39,8 @@ void use(Malloc allocate, Free release, std::size_t size) {
 int main(int argc, char** argv) {
   life::give_up_after(120);
   CHECK(argc == 2);
+  // The system's malloc would take 64 MiB of addresses for a thread now and then.
+  CHECK(mallopt(M_ARENA_MAX, 1) == 1);
   std::size_t early = 0;
   for (int round = 0; round < 100; ++round) {
     void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

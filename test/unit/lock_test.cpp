@@ -59,10 +59,26 @@ TEST(Lock, TryLockFailsWhileHeld) {
   lock.unlock();
 }
 
-TEST(Lock, ResetFreesIt) {
+TEST(Lock, TheForkingThreadPassesThrough) {
   Lock lock(1);
-  lock.lock();
-  lock.reset();
+  lock.lock_for_fork();
+  bool taken = true;
+  {
+    LockGuard guard(lock);  // would wait for ever
+    std::thread([&] { taken = lock.try_lock(); }).join();
+    EXPECT_FALSE(taken);
+  }
+  std::thread([&] { taken = lock.try_lock(); }).join();
+  EXPECT_FALSE(taken) << "the guard has let go of what the fork holds";
+  lock.unlock_after_fork_in_parent();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST(Lock, IsFreeInTheChildOfAFork) {
+  Lock lock(1);
+  lock.lock_for_fork();
+  lock.unlock_after_fork_in_child();
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
 }

@@ -2,6 +2,7 @@
 // Memory from the Linux kernel: anonymous private mappings.
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/bits.hpp"
@@ -19,6 +20,15 @@ namespace {
 void* map_anywhere(std::size_t size, void* hint) {
   void* p = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
+}
+
+// Whether the word at `address` has this value; asks the kernel to read it, for it may not be
+// readable.
+bool reads_as(const void* address, std::uint64_t value) {
+  std::uint64_t word = 0;
+  const iovec local{&word, sizeof word};
+  const iovec remote{const_cast<void*>(address), sizeof word};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof word && word == value;
 }
 
 }  // namespace
@@ -65,17 +75,20 @@ bool purge(void* address, std::size_t size) {
 
 Moved move_pages(void* from, void* to, std::size_t size) {
   ErrnoGuard guard;
+  // Tells our target from another thread's mapping in its place, should the kernel refuse.
+  const std::uint64_t token = 0x9e3779b97f4a7c15U * (address_of(to) ^ address_of(from)) | 1;
+  *static_cast<std::uint64_t*>(to) = token;
   if (mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to) {
     return Moved::kYes;
   }
-  // A kernel that does not know the flags says so before it touches anything. After any other
-  // error the target may be unmapped, and another thread's mapping may have come to lie there.
-  if (errno == EINVAL) return Moved::kUnchanged;
+  // A kernel that lacks the flags, or a sandbox that lacks the call, has touched nothing. After any
+  // other error the target may be unmapped, and another thread's mapping may lie there by now.
+  if (errno == EINVAL || errno == ENOSYS || errno == EPERM) return Moved::kUnchanged;
   void* p = mmap(to, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (p == to) return Moved::kUnchanged;
   if (p != MAP_FAILED) munmap(p, size);
-  return Moved::kTargetLost;
+  return reads_as(to, token) ? Moved::kUnchanged : Moved::kTargetLost;
 }
 
 void advise(void* address, std::size_t size, HugePages wish) {

@@ -49,7 +49,8 @@ inline void deallocate_fast(void* p) {
     Block* block = static_cast<Block*>(p);
     block->next = slab->blocks.freed;
     slab->blocks.freed = block;
-    if (slab->blocks.used.decrement() == 0) [[unlikely]] slab_emptied(heap, slab);
+    if (slab->blocks.used.decrement() == 0) [[unlikely]]
+      slab_emptied(heap, slab);
     return;
   }
   deallocate_slow(p);

@@ -26,7 +26,11 @@ bool read_number(const char* name, std::size_t most, std::size_t* value) {
     return true;
   }
   Text<256> line;
-  line.add("corbel: ").add(name).add("=").add(text).add(" is ignored: set it to a number from 0 to ");
+  line.add("corbel: ")
+      .add(name)
+      .add("=")
+      .add(text)
+      .add(" is ignored: set it to a number from 0 to ");
   line.add_decimal(most).add("\n");
   os::write_error(line.data(), line.size());
   return false;

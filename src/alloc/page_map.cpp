@@ -43,9 +43,8 @@ bool add_leaf(std::size_t index) {
 void raise_to(std::atomic<std::uint32_t>& bound, std::uint32_t value) {
   // relaxed throughout: a visit may miss what is being mapped at that moment
   std::uint32_t old = bound.load(std::memory_order_relaxed);
-  while (old < value &&
-         !bound.compare_exchange_weak(old, value, std::memory_order_relaxed,
-                                      std::memory_order_relaxed)) {
+  while (old < value && !bound.compare_exchange_weak(old, value, std::memory_order_relaxed,
+                                                     std::memory_order_relaxed)) {
   }
 }
 

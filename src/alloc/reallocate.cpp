@@ -29,9 +29,7 @@ Span* find_block(const char* function, const void* block) {
   return span;
 }
 
-bool is_large(const Span* span) {
-  return span->tag() == span_tag::kLarge;
-}
+bool is_large(const Span* span) { return span->tag() == span_tag::kLarge; }
 
 std::size_t size_of(const Span* span) {
   return is_large(span) ? large_size(span) : span->layout().block_size;

@@ -13,9 +13,9 @@
 //   word 1 to 7: addresses of blocks
 //
 // sync/inbox.hpp says how a chain is received, also when the owner's thread ends meanwhile: having
-// moved its slabs to the orphan heap, it marks its inbox idle and empties it once more; from then on
-// senders empty it themselves, under the lock of the orphans. A block may reach a heap that has lost
-// its slab to another one in between: whoever receives it sends it on.
+// moved its slabs to the orphan heap, it marks its inbox idle and empties it once more; from then
+// on senders empty it themselves, under the lock of the orphans. A block may reach a heap that has
+// lost its slab to another one in between: whoever receives it sends it on.
 #pragma once
 
 #include "alloc/heap.hpp"

@@ -22,7 +22,7 @@ namespace corbel::alloc {
 inline constexpr std::size_t kUnit = 64 * 1024;
 inline constexpr unsigned kUnitBits = 16;
 
-inline constexpr std::size_t kSmallMax = 1024;        // served by the inline path of malloc
+inline constexpr std::size_t kSmallMax = 1024;         // served by the inline path of malloc
 inline constexpr std::size_t kMediumMax = 128 * 1024;  // served from slabs
 inline constexpr unsigned kClasses = 77;
 
@@ -81,7 +81,7 @@ constexpr SizeClasses make_classes() {
     const std::size_t units = units_of(size);
     const std::size_t carve = size >= 4096 ? 1 : 4096 / size;
     classes.of[i] = {std::uint32_t(size), std::uint32_t(units), std::uint32_t(units * kUnit / size),
-                  std::uint32_t(carve), std::uint32_t(divide_up(std::size_t(1) << 32, size))};
+                     std::uint32_t(carve), std::uint32_t(divide_up(std::size_t(1) << 32, size))};
   }
   return classes;
 }

@@ -20,8 +20,9 @@ struct Block {
   Block* next;
 };
 
-// What `Span::tag()` says. Values from kFirstHeap on are the address of the owning heap, plus kFull.
-// A free compares the tag with the thread's own heap and nothing else; every other case differs.
+// What `Span::tag()` says. Values from kFirstHeap on are the address of the owning heap, plus
+// kFull. A free compares the tag with the thread's own heap and nothing else; every other case
+// differs.
 namespace span_tag {
 inline constexpr std::uintptr_t kForeign = 0;   // not our memory
 inline constexpr std::uintptr_t kInterior = 2;  // ours, but no block begins or is looked up here
@@ -53,12 +54,12 @@ struct PurgeOrder {
 struct alignas(kCacheLine) Span {
   std::atomic<std::uintptr_t> tag_word;
   union {
-    SlabBlocks blocks;      // a slab
+    SlabBlocks blocks;       // a slab
     PurgeOrder purge_order;  // a free span
   };
   Span* next;  // a slab: in a list of its bin; a free span: in its bucket
   Span* prev;
-  std::uint32_t unit;   // its own address / kUnit; set in every unit that is ours
+  std::uint32_t unit;  // its own address / kUnit; set in every unit that is ours
   std::uint32_t units;
   std::uint32_t head_distance;  // in units, back to the first unit of the slab
   std::uint32_t dirty_units;    // a free span: estimate of those that are resident, 0 if zeroed

@@ -141,7 +141,8 @@ Span* SpanHeap::take_fit(std::size_t units, std::size_t align_units) {
     }
     bucket = word * 64 + unsigned(std::countr_zero(candidates));
     candidates &= candidates - 1;
-    if (Span* span = search_bucket(bucket, units, align_units)) return cut(span, units, align_units);
+    if (Span* span = search_bucket(bucket, units, align_units))
+      return cut(span, units, align_units);
   }
 }
 
@@ -285,7 +286,8 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
   return true;
 }
 
-// The system has lost a part of it and nobody can say where the rest ends, so all of it is given up.
+// The system has lost a part of it and nobody can say where the rest ends, so all of it is given
+// up.
 void SpanHeap::forget(Span* span) {
   const std::size_t units = span->units;
   char* start = span->start();
@@ -299,8 +301,7 @@ void SpanHeap::forget(Span* span) {
 bool SpanHeap::is_due(const Span* span) const {
   // relaxed: see options.hpp
   const std::size_t limit = options.soft_limit.load(std::memory_order_relaxed);
-  const std::size_t resident =
-      figures_.mapped_units - figures_.free_units + figures_.dirty_units;
+  const std::size_t resident = figures_.mapped_units - figures_.free_units + figures_.dirty_units;
   if (limit != 0 && resident * kUnit > limit) return true;
   const std::uint32_t age = std::uint32_t(os::now_ms()) - span->freed_at;
   return age >= options.purge_delay.load(std::memory_order_relaxed);
@@ -339,7 +340,8 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   if (how == GiveBack::kAddresses) {
     // Forgotten before it is gone: the next moment another thread may map the same addresses.
     figures_.mapped_units -= units;
-    for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
+    for (std::size_t i = 0; i < units; ++i)
+      find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
   }
   lock_.unlock();
   bool gone = false;
@@ -348,7 +350,8 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
     if (!gone) {
-      for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kInterior);
+      for (std::size_t i = 0; i < units; ++i)
+        find_span(start + i * kUnit)->set_tag(span_tag::kInterior);
     }
   }
   if (!gone) zeroed = os::purge(start, units * kUnit);

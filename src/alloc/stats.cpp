@@ -19,9 +19,9 @@ struct Count {
   std::size_t slab_bytes = 0;
 };
 
-// Reads the descriptors while other threads change them. A field may be out of date or belong to the
-// span that was there before, which makes the figures a little wrong and nothing else; the thread
-// sanitizer cannot know that.
+// Reads the descriptors while other threads change them. A field may be out of date or belong to
+// the span that was there before, which makes the figures a little wrong and nothing else; the
+// thread sanitizer cannot know that.
 __attribute__((no_sanitize("thread"))) void count_span(void* context, const Span& span, void*) {
   auto& count = *static_cast<Count*>(context);
   const std::uintptr_t t = span.tag();

@@ -13,8 +13,8 @@
 namespace {
 
 constexpr int kThreads = 2000;
-// What the thread touches comes to 100 KiB, its stack included; a slab made of memory that was in use
-// before keeps all of that resident, too.
+// What the thread touches comes to 100 KiB, its stack included; a slab made of memory that was in
+// use before keeps all of that resident, too.
 constexpr std::size_t kKibPerThread = 448;
 
 std::mutex mutex;

@@ -146,6 +146,12 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
     });
   };
 
+  // A program at a fixed address that takes the address of a function gives it one of its own: a
+  // stub, which everybody then calls, and which leads to the definition that the program found.
+  const auto leads_on = [&](const std::string& path, const std::string& symbol) {
+    return path == objects.front().path && !objects.front().image.find(symbol);
+  };
+
   bool all = true;
   const LoadedObject* other = nullptr;
   for (SymbolReport& symbol : report.symbols) {
@@ -168,7 +174,8 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
   for (const SymbolReport& symbol : report.symbols) {
     if (!symbol.essential) continue;
     for (const Binding& binding : symbol.bindings) {
-      if (is_corbel(binding.to) || is_corbel(binding.from) || binding.to == symbol.provider) {
+      if (is_corbel(binding.to) || is_corbel(binding.from) || binding.to == symbol.provider ||
+          leads_on(binding.to, symbol.symbol)) {
         continue;
       }
       if (binding.from == binding.to) {

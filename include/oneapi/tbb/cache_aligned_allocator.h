@@ -2,9 +2,9 @@
 // Cache-line aligned allocator and memory resource.
 #pragma once
 
+#include <oneapi/tbb/detail/_namespace.h>
 #include <corbel/cache_aligned_allocator.hpp>
 #include <corbel/memory_resource.hpp>
-#include <oneapi/tbb/detail/_namespace.h>
 
 namespace tbb {
 inline namespace v1 {
@@ -12,5 +12,5 @@ using corbel::cache_aligned_allocator;
 #if CORBEL_HAS_MEMORY_RESOURCE
 using corbel::cache_aligned_resource;
 #endif
-}
-}
+}  // namespace v1
+}  // namespace tbb

@@ -2,13 +2,13 @@
 // Memory pools; TBB_PREVIEW_MEMORY_POOL is accepted and not needed.
 #pragma once
 
-#include <corbel/memory_pool.hpp>
 #include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/memory_pool.hpp>
 
 namespace tbb {
 inline namespace v1 {
 using corbel::fixed_pool;
 using corbel::memory_pool;
 using corbel::memory_pool_allocator;
-}
-}
+}  // namespace v1
+}  // namespace tbb

@@ -4,9 +4,9 @@
 
 #include <corbel/malloc.h>
 #ifdef __cplusplus
-#include <corbel/scalable_allocator.hpp>
-#include <corbel/memory_resource.hpp>
 #include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/memory_resource.hpp>
+#include <corbel/scalable_allocator.hpp>
 
 namespace tbb {
 inline namespace v1 {
@@ -14,6 +14,6 @@ using corbel::scalable_allocator;
 #if CORBEL_HAS_MEMORY_RESOURCE
 using corbel::scalable_memory_resource;
 #endif
-}
-}
+}  // namespace v1
+}  // namespace tbb
 #endif

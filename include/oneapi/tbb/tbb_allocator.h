@@ -2,11 +2,11 @@
 // The allocator that names what serves it.
 #pragma once
 
-#include <corbel/tbb_allocator.hpp>
 #include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/tbb_allocator.hpp>
 
 namespace tbb {
 inline namespace v1 {
 using corbel::tbb_allocator;
 }
-}
+}  // namespace tbb

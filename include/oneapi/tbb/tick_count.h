@@ -2,11 +2,11 @@
 // Wall-clock time.
 #pragma once
 
-#include <corbel/tick_count.hpp>
 #include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/tick_count.hpp>
 
 namespace tbb {
 inline namespace v1 {
 using corbel::tick_count;
 }
-}
+}  // namespace tbb

@@ -24,7 +24,7 @@ extern "C" int run() {
     outcome |= 4;
   }
   if (::operator new[](impossible, std::nothrow) == nullptr) outcome |= 8;
-  if (::operator new (impossible, std::align_val_t{64}, std::nothrow) == nullptr) outcome |= 16;
+  if (::operator new(impossible, std::align_val_t{64}, std::nothrow) == nullptr) outcome |= 16;
   std::set_new_handler(nullptr);
   if (outcome != 31) std::fprintf(stderr, "outcome %d\n", outcome);
   return outcome == 31 ? 0 : 1;

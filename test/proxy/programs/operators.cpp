@@ -100,9 +100,9 @@ static void check_forms() {
   }
   ::operator delete(nullptr);
   ::operator delete[](nullptr);
-  ::operator delete (nullptr, std::size_t{16});
+  ::operator delete(nullptr, std::size_t{16});
   ::operator delete[](nullptr, std::size_t{16});
-  ::operator delete (nullptr, std::align_val_t{64});
+  ::operator delete(nullptr, std::align_val_t{64});
   ::operator delete(nullptr, std::nothrow);
 }
 
@@ -195,7 +195,7 @@ static void check_exhaustion() {
   bool refused = false;
   try {
     volatile std::size_t odd = 24;
-    ::operator delete(::operator new (100, std::align_val_t{odd}));
+    ::operator delete(::operator new(100, std::align_val_t{odd}));
   } catch (const std::bad_alloc&) {
     refused = true;
   }

@@ -105,8 +105,7 @@ typedef enum {
 } AllocationModeParam;
 
 /* Sets a mode (an AllocationModeParam) for the whole process. Returns a ScalableAllocationResult:
- * TBBMALLOC_OK; TBBMALLOC_INVALID_PARAM for an unknown mode or a value out of range;
- * TBBMALLOC_NO_EFFECT when the system has no huge pages to use. */
+ * TBBMALLOC_OK, or TBBMALLOC_INVALID_PARAM for an unknown mode or a value out of range. */
 CORBEL_API int scalable_allocation_mode(int param, intptr_t value) CORBEL_NOTHROW;
 
 /* Commands for scalable_allocation_command. */

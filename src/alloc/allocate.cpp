@@ -38,9 +38,12 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
 }
 
 void* allocate_span(std::size_t size, std::size_t alignment, Content* content) {
+  // What no address space could hold is no reason to give up the caches.
+  if (size > kLargestBlock || alignment > kLargestBlock) return nullptr;
   bool zeroed = false;
+  Heap* heap = attach_heap();
   void* block = allocate_large(size, alignment, &zeroed);
-  if (block == nullptr && size <= PTRDIFF_MAX && reclaim(attach_heap())) {
+  if (block == nullptr && reclaim(heap)) {
     block = allocate_large(size, alignment, &zeroed);
   }
   *content = zeroed ? Content::kZero : Content::kUnknown;

@@ -48,6 +48,9 @@ CORBEL_PRIVATE_API void* reallocate_aligned(void* block, std::size_t size,
 // The bytes the caller may use in `block`; 0 for nullptr and for a foreign pointer.
 CORBEL_PRIVATE_API std::size_t usable_size(const void* block) noexcept;
 
+// Whether `block` is the start of a block that may be allocated; any value may be asked about.
+CORBEL_PRIVATE_API bool is_block(const void* block) noexcept;
+
 // Whether `block` points into memory this allocator hands out.
 CORBEL_PRIVATE_API bool owns(const void* block) noexcept;
 

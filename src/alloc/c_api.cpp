@@ -56,7 +56,7 @@ void* scalable_aligned_realloc(void* ptr, size_t size, size_t alignment) noexcep
 void scalable_aligned_free(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
 
 size_t scalable_msize(void* ptr) noexcept {
-  const size_t size = alloc::owns(ptr) ? alloc::usable_size(ptr) : 0;
+  const size_t size = alloc::is_block(ptr) ? alloc::usable_size(ptr) : 0;
   if (size == 0) errno = EINVAL;
   return size;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc/allocator.hpp"
-#include "alloc/options.hpp"
 #include "alloc/span_heap.hpp"
 #include "os/os.hpp"
 
@@ -15,12 +14,14 @@ namespace {
 // Below this, copying costs less than changing the page tables.
 constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
 
+// A program that frees so much at once may never call the allocator again.
+constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;
+
 std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
 
 }  // namespace
 
 void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed) {
-  if (size > PTRDIFF_MAX) return nullptr;
   const std::size_t align_units = alignment > kUnit ? alignment / kUnit : 1;
   Span* span = span_heap.allocate(units_for(size), align_units);
   if (span == nullptr) return nullptr;
@@ -33,8 +34,7 @@ void free_large(Span* span, void* block) {
   if (block != span->start()) die("free", "the pointer is not the start of a block", block);
   span->set_tag(span_tag::kInterior);
   span->zeroed = false;
-  // relaxed: see options.hpp
-  if (large_size(span) >= options.huge_threshold.load(std::memory_order_relaxed)) {
+  if (large_size(span) >= kUnmappedAtOnce && !span_heap.is_kept(span)) {
     span_heap.free_and_unmap(span);
   } else if (span_heap.free(span)) {
     span_heap.purge_due();

@@ -6,10 +6,14 @@
 #include <cstddef>
 
 #include "alloc/span.hpp"
+#include "arch/arch.hpp"
 
 namespace corbel::alloc {
 
-// `alignment` is a power of two. `zeroed` is set if all of the block reads as zeros. nullptr when
+// More than this the address space cannot hold.
+inline constexpr std::size_t kLargestBlock = std::size_t(1) << arch::kAddressBits;
+
+// `size` and `alignment`, a power of two, are at most kLargestBlock. `zeroed` is set if all of the block reads as zeros. nullptr when
 // the system has no more.
 void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed);
 

@@ -36,7 +36,8 @@ void* allocate_metadata(std::size_t size) {
   os::advise(fresh, fresh_size, os::HugePages::kSparse);
   mapped.fetch_add(fresh_size, std::memory_order_relaxed);  // relaxed: a statistic
   sync::LockGuard guard(metadata_lock);
-  // What is left of the last piece is given up: it is less than one object.
+  // What is left of the last piece is given up: less than one object, or the piece of a thread that
+  // came here at the same time.
   unused = static_cast<char*>(fresh) + size;
   unused_size = fresh_size - size;
   return fresh;

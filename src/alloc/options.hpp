@@ -17,8 +17,8 @@ struct Options {
   // Free memory is given back at once while more than this many bytes are resident; 0: no limit.
   std::atomic<std::size_t> soft_limit{0};
 
-  // Blocks of at least this many bytes go back to the system as soon as they are freed.
-  std::atomic<std::size_t> huge_threshold{std::size_t(64) << 20};
+  // Free spans of at least this many bytes are kept until trim() or the soft limit asks for them.
+  std::atomic<std::size_t> huge_threshold{SIZE_MAX};
 
   // Ask for huge pages in new chunks.
   std::atomic<bool> huge_pages{false};

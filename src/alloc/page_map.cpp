@@ -64,6 +64,22 @@ bool cover_with_spans(const void* address, std::size_t size) {
   return true;
 }
 
+void forget_spans(const void* address, std::size_t size) {
+  // A page of zeros says the same; only whole pages of descriptors are worth a call.
+  const std::size_t page = os::page_size();
+  std::uintptr_t unit = address_of(address) >> kUnitBits;
+  const std::uintptr_t end = (address_of(address) + size) >> kUnitBits;
+  while (unit < end) {
+    const std::uintptr_t leaf_end = align_up(unit + 1, kLeafEntries);
+    const std::uintptr_t stop = leaf_end < end ? leaf_end : end;
+    Span* first = find_span(pointer_to(unit << kUnitBits));
+    const std::uintptr_t low = align_up(address_of(first), page);
+    const std::uintptr_t high = align_down(address_of(first + (stop - unit)), page);
+    if (low < high) os::purge(pointer_to(low), high - low);
+    unit = stop;
+  }
+}
+
 void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context) {
   for (std::size_t i = 0; i < kRootEntries; ++i) {
     const Span* leaf = page_map_root[i].load(std::memory_order_acquire);  // as (1)

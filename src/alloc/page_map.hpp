@@ -36,6 +36,9 @@ inline Span* find_span(const void* address) {
 // range lies above the address space that the map covers.
 bool cover_with_spans(const void* address, std::size_t size);
 
+// Gives the memory of descriptors back whose units all lie in the range and have the tag kForeign.
+void forget_spans(const void* address, std::size_t size);
+
 // Calls `visit(context, span, address)` for the descriptor of every unit ever covered.
 void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context);
 

@@ -13,7 +13,8 @@ namespace corbel::alloc {
 
 namespace {
 
-// The slab or large block that `block` is the start of; nullptr if it is foreign.
+// The slab or large block that `block` is the start of; nullptr if it is foreign. Ends the process
+// if it is neither.
 Span* find_block(const char* function, const void* block) {
   Span* span = find_span(block);
   if (span == nullptr) return nullptr;
@@ -43,7 +44,7 @@ bool keeps_place(const Span* span, std::size_t size) {
 }
 
 void* allocate_like(std::size_t size, std::size_t alignment) {
-  return alignment <= kMinAlignment ? allocate_fast(size) : allocate_aligned(size, alignment);
+  return alignment <= sizeof(void*) ? allocate_fast(size) : allocate_aligned(size, alignment);
 }
 
 void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
@@ -65,6 +66,19 @@ void* move_block(Span* span, void* block, std::size_t size, std::size_t alignmen
   return fresh;
 }
 
+void* replace_foreign(void* block, std::size_t size, std::size_t alignment) {
+  if (size == 0) {
+    free_foreign(block);
+    return nullptr;
+  }
+  void* fresh = allocate_aligned(size, alignment);
+  if (fresh == nullptr) return nullptr;
+  const std::size_t old_size = foreign_size(block);
+  memcpy(fresh, block, old_size < size ? old_size : size);
+  free_foreign(block);
+  return fresh;
+}
+
 }  // namespace
 
 void* reallocate(void* block, std::size_t size) noexcept {
@@ -74,7 +88,8 @@ void* reallocate(void* block, std::size_t size) noexcept {
 void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) noexcept {
   if (block == nullptr) return allocate_like(size, alignment);
   Span* span = find_block("realloc", block);
-  if (span == nullptr) return reallocate_foreign(block, size);
+  if (span == nullptr && alignment <= kMinAlignment) return reallocate_foreign(block, size);
+  if (span == nullptr) return replace_foreign(block, size, alignment);
   if (size == 0) {
     deallocate_fast(block);
     return nullptr;
@@ -86,13 +101,24 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
   if (address_of(block) % alignment == 0 && keeps_place(span, size)) {
     if (!is_large(span) || resize_large(span, size)) return block;
   }
-  return move_block(span, block, size, alignment);
+  void* moved = move_block(span, block, size, alignment);
+  // A smaller block always has a place: the one it is in.
+  const bool fits = size <= size_of(span) && address_of(block) % alignment == 0;
+  return moved == nullptr && fits ? block : moved;
 }
 
 std::size_t usable_size(const void* block) noexcept {
   if (block == nullptr) return 0;
   const Span* span = find_block("malloc_usable_size", block);
   return span != nullptr ? size_of(span) : foreign_size(block);
+}
+
+bool is_block(const void* block) noexcept {
+  Span* span = find_span(block);
+  if (span == nullptr) return false;
+  span = slab_head(span);
+  if (span->tag() == span_tag::kLarge) return block == span->start();
+  return span->tag() >= span_tag::kFirstHeap && begins_block(span, block);
 }
 
 bool owns(const void* block) noexcept {

@@ -14,6 +14,8 @@ namespace {
 // time: 1 MiB, of which only what was touched is resident.
 constexpr std::uint32_t kKeptUnits = 16;
 
+constexpr std::uint32_t kRefillsPerPurge = 256;
+
 // A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
 // kept: what lies idle there would add up to megabytes.
 bool counts_as_empty(const Bin* bin, const Span* slab) {
@@ -93,6 +95,8 @@ void SlabList::remove(Span* slab) {
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
   if (heap->inbox.has_any()) receive(heap);
+  // A program that only reuses its blocks would otherwise never give back what it freed before.
+  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_due();
   const unsigned size_class = heap->class_of_bin(*bin);
   *zeroed = false;
   for (;;) {
@@ -124,18 +128,31 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
   }
 }
 
+namespace {
+
+void release_other_currents(Heap* heap, const Bin* kept) {
+  for (Bin& bin : heap->bins) {
+    if (&bin == kept || bin.current == nullptr) continue;
+    if (counts_as_empty(&bin, bin.current)) return_current(heap, &bin);
+  }
+}
+
+}  // namespace
+
 void slab_emptied(Heap* heap, Span* slab) noexcept {
   Bin* bin = bin_of(heap, slab);
   if (!counts_as_empty(bin, slab)) return;
+  if (slab == bin->current) {
+    // The bin that is being used keeps its slab at the expense of those that are not.
+    if (heap->empty_units + slab->units > kKeptUnits) release_other_currents(heap, bin);
+    heap->empty_units += slab->units;
+    return;
+  }
   if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
     heap->empty_units += slab->units;
     return;
   }
-  if (slab == bin->current) {
-    bin->current = nullptr;
-  } else {
-    bin->available.remove(slab);
-  }
+  bin->available.remove(slab);
   // The orphan heap is worked on under its lock, and the system is called under none.
   if (release_slab(slab) && heap != &orphan_heap) span_heap.purge_due();
 }
@@ -204,13 +221,18 @@ Span* slab_head(Span* span) {
   return find_span(span->start() - std::size_t(span->head_distance) * kUnit);
 }
 
-void check_block(const char* function, const Span* slab, const void* block) {
+bool begins_block(const Span* slab, const void* block) {
   const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
-  const std::uint32_t index = slab->layout().block_at(offset);
-  if (index < slab->blocks.carved.peek()) return;
+  return slab->layout().block_at(offset) < slab->blocks.carved.peek();
+}
+
+void check_block(const char* function, const Span* slab, const void* block) {
+  if (begins_block(slab, block)) return;
+  const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
   die(function,
-      index < slab->layout().capacity ? "the block was never allocated"
-                                      : "the pointer is not the start of a block",
+      slab->layout().block_at(offset) < slab->layout().capacity
+          ? "the block was never allocated"
+          : "the pointer is not the start of a block",
       block);
 }
 

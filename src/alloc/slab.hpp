@@ -34,6 +34,9 @@ void adopt(Heap* heap, Span* slab);
 // The first unit of the slab that `span` is any unit of.
 Span* slab_head(Span* span);
 
+// Whether `block` is the beginning of a carved block of `slab`.
+bool begins_block(const Span* slab, const void* block);
+
 // Ends the process if `block` is not the beginning of a carved block of `slab`.
 void check_block(const char* function, const Span* slab, const void* block);
 

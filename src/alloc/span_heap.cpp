@@ -18,6 +18,8 @@ constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::size_t kFirstChunkUnits = 64;      // 4 MiB
 constexpr std::size_t kLargestChunkUnits = 1024;  // 64 MiB, for programs of half a GiB and more
 constexpr std::size_t kUnmapUnits = kHugePage / kUnit;  // smaller pieces would only split mappings
+constexpr int kMaxRefusals = 64;
+constexpr std::size_t kMaxSmallHoles = 256;
 constexpr std::size_t kMaxUnits = std::size_t(1) << (arch::kAddressBits - kUnitBits);
 
 Span* unit_at(const Span* span, std::ptrdiff_t distance) {
@@ -31,6 +33,18 @@ void mark(Span* span, std::uintptr_t value) {
   span->set_tag(value);
   last->set_tag(value);
   last->units = span->units;
+}
+
+// Descriptors for memory that no other thread knows of yet. Whether the first unit begins a mapping
+// is for mark_mapping() to say, which the neighbours call too.
+void claim_units(char* start, std::size_t units) {
+  const auto number = std::uint32_t(address_of(start) / kUnit);
+  for (std::size_t i = 0; i < units; ++i) {
+    Span* span = find_span(start + i * kUnit);
+    span->unit = number + std::uint32_t(i);
+    if (i != 0) span->begins_mapping = false;
+    span->set_tag(span_tag::kInterior);
+  }
 }
 
 // A cut-off end keeps its share of the estimate, and at least one unit where it may be resident.
@@ -176,10 +190,15 @@ Span* SpanHeap::cut(Span* span, std::size_t units, std::size_t align_units) {
 Span* SpanHeap::allocate(std::size_t units, std::size_t align_units) {
   if (units > kMaxUnits || align_units > kMaxUnits) return nullptr;
   for (;;) {
+    Span* span;
+    bool due;
     {
       sync::LockGuard guard(lock_);
-      if (Span* span = take_fit(units, align_units)) return span;
+      span = take_fit(units, align_units);
+      due = next_due() != nullptr;
     }
+    if (due) purge_due();
+    if (span != nullptr) return span;
     // Another thread may take the new chunk first; then there is progress all the same.
     if (!add_chunk(units, align_units)) return nullptr;
   }
@@ -193,7 +212,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
     // Chunks grow with the heap, so that their number stays small and so does what is unused.
     chunk = std::clamp(align_down(figures_.mapped_units / 8, kUnmapUnits), kFirstChunkUnits,
                        kLargestChunkUnits);
-    ceiling = lowest_chunk_;
+    ceiling = place_below_;
   }
   const std::size_t alignment = std::max(align_units * kUnit, kUnit);
   void* memory = nullptr;
@@ -223,12 +242,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
     os::advise(memory, chunk * kUnit, os::HugePages::kSparse);
   }
   Span* first = find_span(memory);
-  const std::uint32_t unit = std::uint32_t(address_of(memory) / kUnit);
-  for (std::size_t i = 0; i < chunk; ++i) {
-    Span* span = find_span(static_cast<char*>(memory) + i * kUnit);
-    span->unit = unit + std::uint32_t(i);
-    span->set_tag(span_tag::kInterior);
-  }
+  claim_units(static_cast<char*>(memory), chunk);
   first->units = std::uint32_t(chunk);
   first->zeroed = true;
   first->dirty_units = 0;
@@ -237,7 +251,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
   mark_mapping(first, chunk);
   figures_.mapped_units += chunk;
   ++figures_.map_calls;
-  if (lowest_chunk_ == 0 || address_of(memory) < lowest_chunk_) lowest_chunk_ = address_of(memory);
+  place_below_ = address_of(memory);
   insert(first);
   return true;
 }
@@ -286,25 +300,35 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
   return true;
 }
 
-// The system has lost a part of it and nobody can say where the rest ends, so all of it is given
-// up.
-void SpanHeap::forget(Span* span) {
-  const std::size_t units = span->units;
-  char* start = span->start();
-  for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
+// The system has lost a part of it and nobody can say where the rest ends, so all of it is given up.
+// The tags stay: another chunk may lie there by now, whose tags they are.
+void SpanHeap::forget(const Span* span) {
   sync::LockGuard guard(lock_);
-  figures_.mapped_units -= units;
+  figures_.mapped_units -= span->units;
 }
 
 // ---- giving -----------------------------------------------------------------------------------
 
-bool SpanHeap::is_due(const Span* span) const {
+bool SpanHeap::is_over_limit() const {
   // relaxed: see options.hpp
   const std::size_t limit = options.soft_limit.load(std::memory_order_relaxed);
   const std::size_t resident = figures_.mapped_units - figures_.free_units + figures_.dirty_units;
-  if (limit != 0 && resident * kUnit > limit) return true;
+  return limit != 0 && resident * kUnit > limit;
+}
+
+bool SpanHeap::is_kept(const Span* span) {
+  // relaxed: see options.hpp
+  return span->units * kUnit >= options.huge_threshold.load(std::memory_order_relaxed);
+}
+
+Span* SpanHeap::next_due() const {
+  if (oldest_ == nullptr || is_over_limit()) return oldest_;
+  Span* span = oldest_;
+  while (span != nullptr && is_kept(span)) span = span->purge_order.newer;
+  if (span == nullptr) return nullptr;
   const std::uint32_t age = std::uint32_t(os::now_ms()) - span->freed_at;
-  return age >= options.purge_delay.load(std::memory_order_relaxed);
+  // relaxed: see options.hpp
+  return age >= options.purge_delay.load(std::memory_order_relaxed) ? span : nullptr;
 }
 
 bool SpanHeap::free(Span* span) {
@@ -312,7 +336,7 @@ bool SpanHeap::free(Span* span) {
   span->freed_at = std::uint32_t(os::now_ms());
   sync::LockGuard guard(lock_);
   insert(span);
-  return oldest_ != nullptr && is_due(oldest_);
+  return next_due() != nullptr;
 }
 
 bool SpanHeap::shrink(Span* span, std::size_t units) {
@@ -331,57 +355,65 @@ void SpanHeap::free_and_unmap(Span* span) {
   give_back(span, GiveBack::kAddresses);
 }
 
+SpanHeap::GiveBack SpanHeap::way_for(const Span* span) {
+  return span->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
+}
+
 std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   unlink(span);
   const std::size_t units = span->units;
   const std::size_t resident = std::size_t(span->dirty_units) * kUnit;
   char* start = span->start();
   ++figures_.purge_calls;
-  if (how == GiveBack::kAddresses) {
-    // Forgotten before it is gone: the next moment another thread may map the same addresses.
-    figures_.mapped_units -= units;
-    for (std::size_t i = 0; i < units; ++i)
-      find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
-  }
+  if (how == GiveBack::kAddresses) figures_.mapped_units -= units;
   lock_.unlock();
   bool gone = false;
   bool zeroed = false;
   if (how == GiveBack::kAddresses) {
+    // Forgotten before it is gone: the next moment another thread may map the same addresses.
+    for (std::size_t i = 0; i < units; ++i) {
+      find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
+    }
+    forget_spans(start, units * kUnit);
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
     if (!gone) {
-      for (std::size_t i = 0; i < units; ++i)
-        find_span(start + i * kUnit)->set_tag(span_tag::kInterior);
+      claim_units(start, units);
+      span->units = std::uint32_t(units);
     }
   }
   if (!gone) zeroed = os::purge(start, units * kUnit);
   lock_.lock();
-  if (gone) return resident;
+  if (gone) {
+    // The hole is filled first, lest the heap wander through the address space.
+    place_below_ = std::max(place_below_, address_of(start) + units * kUnit);
+    return resident;
+  }
   if (how == GiveBack::kAddresses) figures_.mapped_units += units;
   // A refused unmap may have changed the content; a refused purge has not.
   span->zeroed = zeroed || (span->zeroed && how == GiveBack::kPages);
   // What could not be purged counts as freed now, so that the attempt is not repeated at once.
   if (!span->zeroed) span->freed_at = std::uint32_t(os::now_ms());
-  if (span->zeroed) span->dirty_units = 0;
+  span->dirty_units = span->zeroed ? 0 : span->units;
   insert(span);
   return zeroed ? resident : 0;
 }
 
 void SpanHeap::purge_due() {
   sync::LockGuard guard(lock_);
-  while (oldest_ != nullptr && is_due(oldest_)) {
-    const GiveBack how = oldest_->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
-    if (give_back(oldest_, how) == 0) return;
+  while (Span* span = next_due()) {
+    if (give_back(span, way_for(span)) == 0) return;
   }
 }
 
 std::size_t SpanHeap::purge_all(std::size_t keep) {
   sync::LockGuard guard(lock_);
   std::size_t given = 0;
-  while (oldest_ != nullptr && figures_.dirty_units * kUnit > keep) {
-    const GiveBack how = oldest_->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
-    const std::size_t step = give_back(oldest_, how);
-    if (step == 0) break;
+  // What the system refuses, because it is locked in memory, goes to the end of the order.
+  int refusals = 0;
+  while (oldest_ != nullptr && figures_.dirty_units * kUnit > keep && refusals < kMaxRefusals) {
+    const std::size_t step = give_back(oldest_, way_for(oldest_));
+    if (step == 0) ++refusals;
     given += step;
   }
   return given;
@@ -389,12 +421,16 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
 
 void SpanHeap::unmap_all() {
   sync::LockGuard guard(lock_);
-  // Every span is tried once: one that the system refuses to unmap goes back to its bucket.
-  std::size_t left = figures_.free_units;
-  for (std::size_t bucket = kBuckets; bucket-- > 1 && left > 0;) {
-    while (buckets_[bucket] != nullptr && left > 0) {
-      left -= std::min<std::size_t>(left, buckets_[bucket]->units);
-      give_back(buckets_[bucket], GiveBack::kAddresses);
+  // Every hole splits a mapping, of which a process may have some 65,000, so only a few small ones
+  // are made. The count also ends the loop where the system refuses and the span comes back.
+  std::size_t small_left = kMaxSmallHoles;
+  std::size_t units_left = figures_.free_units;
+  for (std::size_t bucket = kBuckets; bucket-- > 1;) {
+    while (Span* span = buckets_[bucket]) {
+      if (units_left < span->units) return;
+      if (span->units < kUnmapUnits && small_left-- == 0) return;
+      units_left -= span->units;
+      give_back(span, GiveBack::kAddresses);
     }
   }
 }

@@ -67,6 +67,9 @@ class SpanHeap {
   // Gives all free spans back, addresses too, to make room for another mapping.
   void unmap_all();
 
+  // Whether a span of this size stays resident however long it is free (Options::huge_threshold).
+  static bool is_kept(const Span* span);
+
   SpanFigures figures();
 
   sync::Lock& lock() { return lock_; }
@@ -86,7 +89,7 @@ class SpanHeap {
   static void mark_mapping(Span* first, std::size_t units);
 
   // Drops a span whose addresses are no longer ours.
-  void forget(Span* span);
+  void forget(const Span* span);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);
@@ -94,10 +97,12 @@ class SpanHeap {
   void unlink(Span* span);
 
   enum class GiveBack { kPages, kAddresses };
+  static GiveBack way_for(const Span* span);
   // Takes a free span out, gives it back with the lock released, and puts in again what is left.
   // Expects the lock held and returns with it held; the resident bytes given back.
   std::size_t give_back(Span* span, GiveBack how);
-  bool is_due(const Span* span) const;
+  bool is_over_limit() const;
+  Span* next_due() const;
 
   sync::Lock lock_{lock_rank::kSpans};
 
@@ -110,7 +115,7 @@ class SpanHeap {
   Span* newest_ = nullptr;
 
   SpanFigures figures_{};
-  std::uintptr_t lowest_chunk_ = 0;  // the next chunk should lie right below
+  std::uintptr_t place_below_ = 0;  // where the next chunk should end
 };
 
 extern SpanHeap span_heap;

@@ -13,8 +13,8 @@ namespace corbel::alloc {
 // More than this the address space cannot hold.
 inline constexpr std::size_t kLargestBlock = std::size_t(1) << arch::kAddressBits;
 
-// `size` and `alignment`, a power of two, are at most kLargestBlock. `zeroed` is set if all of the block reads as zeros. nullptr when
-// the system has no more.
+// `size` and `alignment`, a power of two, are at most kLargestBlock. `zeroed` is set if all of the
+// block reads as zeros. nullptr when the system has no more.
 void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed);
 
 // Ends the process if `block` is not the start of the block in `span`.

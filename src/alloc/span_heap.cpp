@@ -300,8 +300,8 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
   return true;
 }
 
-// The system has lost a part of it and nobody can say where the rest ends, so all of it is given up.
-// The tags stay: another chunk may lie there by now, whose tags they are.
+// The system has lost a part of it and nobody can say where the rest ends, so all of it is given
+// up. The tags stay: another chunk may lie there by now, whose tags they are.
 void SpanHeap::forget(const Span* span) {
   sync::LockGuard guard(lock_);
   figures_.mapped_units -= span->units;

@@ -287,6 +287,32 @@ TEST(AlignedRealloc, TakesBlocksOfMalloc) {
   scalable_free(p);
 }
 
+// The smallest sizes have a class of their own with less than 16 bytes of alignment.
+TEST(AlignedRealloc, AlignsEverySmallSize) {
+  std::vector<void*> blocks;
+  for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+    for (std::size_t size = 1; size <= 64; ++size) {
+      // Several of each, held at once: one may lie well by chance.
+      for (int i = 0; i < 3; ++i) {
+        void* fresh = scalable_aligned_realloc(nullptr, size, alignment);
+        ASSERT_NE(fresh, nullptr);
+        EXPECT_TRUE(aligned(fresh, alignment)) << size << " at " << alignment;
+        blocks.push_back(fresh);
+        for (std::size_t from : {std::size_t{1}, std::size_t{64}, std::size_t{5000}}) {
+          void* moved = scalable_malloc(from);
+          std::memset(moved, 0x44, from);
+          moved = scalable_aligned_realloc(moved, size, alignment);
+          ASSERT_NE(moved, nullptr);
+          EXPECT_TRUE(aligned(moved, alignment)) << from << " to " << size << " at " << alignment;
+          EXPECT_TRUE(all_bytes(moved, from < size ? from : size, 0x44));
+          blocks.push_back(moved);
+        }
+      }
+    }
+  }
+  for (void* p : blocks) scalable_aligned_free(p);
+}
+
 TEST(AlignedRealloc, BadAlignmentIsEinvalAndLeavesTheBlock) {
   void* p = scalable_aligned_malloc(100, 64);
   std::memset(p, 0x22, 100);
@@ -309,6 +335,37 @@ TEST(Msize, IsZeroForPointersOfOthers) {
   EXPECT_EQ(scalable_msize(nullptr), 0U);
   EXPECT_EQ(scalable_msize(&on_stack), 0U);
   EXPECT_EQ(scalable_msize(&in_data), 0U);
+}
+
+TEST(Msize, IsZeroInsideABlock) {
+  for (std::size_t size : {8, 100, 1000, 5000, 20000, 120000, 300000, 5 << 20}) {
+    char* p = static_cast<char*>(scalable_malloc(size));
+    const std::size_t usable = scalable_msize(p);
+    ASSERT_GE(usable, size);
+    for (std::size_t offset : {std::size_t{1}, size / 2, size - 1, usable - 1}) {
+      errno = 0;
+      EXPECT_EQ(scalable_msize(p + offset), 0U) << offset << " of " << size;
+      EXPECT_EQ(errno, EINVAL);
+    }
+    // At the beginning of the units that a block spans, too.
+    for (std::size_t offset = 4096; offset < usable; offset += 4096) {
+      EXPECT_EQ(scalable_msize(p + offset), 0U) << offset << " of " << size;
+    }
+    EXPECT_EQ(scalable_msize(p), usable);
+    scalable_free(p);
+  }
+}
+
+TEST(Msize, IsZeroForAFreedLargeBlock) {
+  for (std::size_t size : {std::size_t{300000}, std::size_t{5} << 20, std::size_t{100} << 20}) {
+    char* p = static_cast<char*>(scalable_malloc(size));
+    std::memset(p, 1, 1000);
+    scalable_free(p);
+    errno = 0;
+    EXPECT_EQ(scalable_msize(p), 0U) << size;
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(scalable_msize(p + size / 2), 0U) << size;
+  }
 }
 
 TEST(Msize, EveryByteOfItIsUsable) {

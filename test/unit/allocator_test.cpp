@@ -139,6 +139,32 @@ TEST_F(AllocatorTest, EmptySlabsGoBack) {
   EXPECT_EQ(stats().free_spans, 0U) << "trim(0) left resident free spans";
 }
 
+// A slab of many units counts against what may be kept empty, but not when its bin is in use.
+TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
+  std::vector<void*> small;
+  for (int i = 0; i < 5000; ++i) small.push_back(allocate(64));
+  for (void* block : small) deallocate(block);
+  const auto in_use = [] {
+    const Stats s = stats();
+    return s.mapped - s.free_spans - s.purged;
+  };
+  for (std::size_t size : {20000, 50000, 120000}) {
+    // The first time, the slabs of the other sizes may have to make room.
+    deallocate(allocate(size));
+    void* first = allocate(size);
+    const std::size_t held = in_use();
+    const std::size_t map_calls = stats().os_map_calls;
+    deallocate(first);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(in_use(), held) << "the slab went back with its only block of " << size;
+      void* block = allocate(size);
+      ASSERT_EQ(block, first);
+      deallocate(block);
+    }
+    EXPECT_EQ(stats().os_map_calls, map_calls);
+  }
+}
+
 TEST_F(AllocatorTest, ReallocStaysWhereThereIsRoom) {
   void* block = allocate(1000);
   EXPECT_EQ(reallocate(block, 1024), block) << "the class has room";

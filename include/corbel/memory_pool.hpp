@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <corbel/detail/allocate.hpp>
+#include <corbel/detail/basic_allocator.hpp>
 #include <corbel/raw_pool.hpp>
 
 namespace corbel {
@@ -125,15 +126,8 @@ class fixed_pool : public pool_base {
 // An allocator for containers that takes its memory from a pool, which must outlive it. Equal when
 // the pool is the same.
 template <typename T, typename P = pool_base>
-class memory_pool_allocator {
+class memory_pool_allocator : public detail::basic_allocator<T> {
  public:
-  using value_type = T;
-  using pointer = T*;
-  using const_pointer = const T*;
-  using reference = T&;
-  using const_reference = const T&;
-  using size_type = std::size_t;
-  using difference_type = std::ptrdiff_t;
   template <typename U>
   struct rebind {
     using other = memory_pool_allocator<U, P>;
@@ -145,19 +139,18 @@ class memory_pool_allocator {
   template <typename U>
   memory_pool_allocator(const memory_pool_allocator<U, P>& src) noexcept : my_pool(src.my_pool) {}
 
-  pointer address(reference x) const { return &x; }
-  const_pointer address(const_reference x) const { return &x; }
+  T* address(T& x) const { return &x; }
+  const T* address(const T& x) const { return &x; }
 
   // Memory for n objects, not constructed. Throws bad_alloc when the pool cannot get memory; the
   // new-handler is not asked, since it knows nothing of the pool.
-  pointer allocate(size_type n, const void* = nullptr) {
-    void* block = n > max_size() ? nullptr : my_pool->malloc(n * sizeof(T));
+  T* allocate(std::size_t n, const void* = nullptr) {
+    void* block = n > this->max_size() ? nullptr : my_pool->malloc(n * sizeof(T));
     if (block == nullptr) detail::raise(std::bad_alloc());
-    return static_cast<pointer>(block);
+    return static_cast<T*>(block);
   }
   // Gives the memory back to the pool.
-  void deallocate(pointer p, size_type) { my_pool->free(p); }
-  size_type max_size() const noexcept { return detail::max_count<T>(); }
+  void deallocate(T* p, std::size_t) { my_pool->free(p); }
 
   template <typename U, typename... Args>
   void construct(U* p, Args&&... args) {
@@ -180,11 +173,8 @@ class memory_pool_allocator {
 
 // The allocator that no object type is bound to yet: only to be rebound.
 template <typename P>
-class memory_pool_allocator<void, P> {
+class memory_pool_allocator<void, P> : public detail::basic_allocator<void> {
  public:
-  using value_type = void;
-  using pointer = void*;
-  using const_pointer = const void*;
   template <typename U>
   struct rebind {
     using other = memory_pool_allocator<U, P>;

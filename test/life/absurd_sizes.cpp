@@ -22,8 +22,7 @@ std::size_t mappings() {
 
 void check_threads() {
   pthread_t thread;
-  CHECK(pthread_create(
-            &thread, nullptr, [](void* p) { return p; }, nullptr) == 0);
+  CHECK(pthread_create(&thread, nullptr, [](void* p) { return p; }, nullptr) == 0);
   CHECK(pthread_join(thread, nullptr) == 0);
 }
 
@@ -42,11 +41,11 @@ int main() {
   check_threads();
   const std::size_t before = mappings();
   const std::size_t sizes[] = {
-    std::size_t{1} << 62,
-    std::size_t{PTRDIFF_MAX} - 100,
-    (std::size_t{1} << 48) - (std::size_t{1} << 30),
+      std::size_t{1} << 62,
+      std::size_t{PTRDIFF_MAX} - 100,
+      (std::size_t{1} << 48) - (std::size_t{1} << 30),
 #if defined(__x86_64__)
-    (std::size_t{1} << 47) - (std::size_t{1} << 30),
+      (std::size_t{1} << 47) - (std::size_t{1} << 30),
 #endif
   };
   for (const std::size_t size : sizes) {

@@ -101,10 +101,10 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
   if (address_of(block) % alignment == 0 && keeps_place(span, size)) {
     if (!is_large(span) || resize_large(span, size)) return block;
   }
-  void* moved = move_block(span, block, size, alignment);
+  if (void* moved = move_block(span, block, size, alignment)) return moved;
   // A smaller block always has a place: the one it is in.
   const bool fits = size <= size_of(span) && address_of(block) % alignment == 0;
-  return moved == nullptr && fits ? block : moved;
+  return fits ? block : nullptr;
 }
 
 std::size_t usable_size(const void* block) noexcept {

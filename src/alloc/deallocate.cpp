@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // free below the inline path, and what becomes of pointers that are not ours.
-#include <errno.h>
-
 #include "alloc/fast_path.hpp"
 #include "alloc/foreign.hpp"
 #include "alloc/large.hpp"

@@ -47,6 +47,11 @@ void claim_units(char* start, std::size_t units) {
   }
 }
 
+void note_freed(Span* span) {
+  span->dirty_units = span->zeroed ? 0 : span->units;
+  span->freed_at = std::uint32_t(os::now_ms());
+}
+
 // A cut-off end keeps its share of the estimate, and at least one unit where it may be resident.
 std::uint32_t dirty_share(const Span& whole, std::size_t units, std::size_t elsewhere) {
   if (whole.zeroed) return 0;
@@ -332,8 +337,7 @@ Span* SpanHeap::next_due() const {
 }
 
 bool SpanHeap::free(Span* span) {
-  span->dirty_units = span->zeroed ? 0 : span->units;
-  span->freed_at = std::uint32_t(os::now_ms());
+  note_freed(span);
   sync::LockGuard guard(lock_);
   insert(span);
   return next_due() != nullptr;
@@ -348,8 +352,7 @@ bool SpanHeap::shrink(Span* span, std::size_t units) {
 }
 
 void SpanHeap::free_and_unmap(Span* span) {
-  span->dirty_units = span->zeroed ? 0 : span->units;
-  span->freed_at = std::uint32_t(os::now_ms());
+  note_freed(span);
   sync::LockGuard guard(lock_);
   link(span);
   give_back(span, GiveBack::kAddresses);

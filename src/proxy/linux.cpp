@@ -14,13 +14,12 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/fast_path.hpp"
+#include "base/bits.hpp"
 #include "proxy/foreign.hpp"
 #include "proxy/proxy.hpp"
 
 namespace corbel::proxy {
 namespace {
-
-constexpr bool is_power_of_two(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 void* out_of_memory() {
   errno = ENOMEM;
@@ -51,8 +50,8 @@ __attribute__((constructor(101))) void start() { install_foreign_handlers(); }
 }  // namespace
 }  // namespace corbel::proxy
 
+using corbel::is_power_of_two;
 using corbel::proxy::aligned;
-using corbel::proxy::is_power_of_two;
 using corbel::proxy::out_of_memory;
 namespace alloc = corbel::alloc;
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main program of every kernel: description, arguments, threads, memory figures, the result.
+#include "harness.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+namespace bench {
+namespace {
+
+[[noreturn]] void usage_error(const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", kernel.name.c_str(), what.c_str());
+  std::exit(2);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+template <typename List, typename Show>
+std::string list(const List& items, Show show) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + show(item);
+  return out + "]";
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+void describe() {
+  std::string out = "{\"name\": " + quoted(kernel.name) + ", \"title\": " + quoted(kernel.title);
+  out += ", \"what\": " + quoted(kernel.what) + ", \"group\": " + quoted(kernel.group);
+  out += ", \"figure\": " + quoted(kernel.figure) + ", \"metric\": " + quoted(kernel.metric);
+  out += ", \"unit\": " + quoted(kernel.unit) + ", \"higher_is_better\": ";
+  out += kernel.higher_is_better ? "true" : "false";
+  out += ", \"plot\": " + quoted(kernel.plot) + ", \"threads\": ";
+  out += list(kernel.threads, [](unsigned n) { return std::to_string(n); }) + ", \"cases\": ";
+  out += list(kernel.cases, [](const Case& c) {
+    return "{\"label\": " + quoted(c.label) + ", \"quick\": " + quoted(c.quick) +
+           ", \"normal\": " + quoted(c.normal) + ", \"full\": " + quoted(c.full) + "}";
+  });
+  out += ", \"variants\": " + list(kernel.variants, [](const Variant& v) {
+           return "{\"api\": " + quoted(v.api) + ", \"name\": " + quoted(v.name) + "}";
+         });
+  out += ", \"allocators\": " + list(kernel.allocators, quoted) + "}";
+  std::puts(out.c_str());
+}
+
+void print(const Result& result, std::uint64_t peak_rss, std::uint64_t peak_vm,
+           const rusage& used) {
+  std::string out = "{\"value\": " + number(result.value);
+  out += ", \"seconds\": " + number(result.seconds);
+  char checksum[24];
+  std::snprintf(checksum, sizeof checksum, "%016" PRIx64, result.checksum);
+  out += ", \"checksum\": " + quoted(checksum);
+  out += ", \"peak_rss_kib\": " + std::to_string(peak_rss);
+  out += ", \"peak_vm_kib\": " + std::to_string(peak_vm);
+  out += ", \"minor_faults\": " + std::to_string(used.ru_minflt);
+  out += ", \"major_faults\": " + std::to_string(used.ru_majflt);
+  out += ", \"extra\": {";
+  const char* comma = "";
+  for (const auto& [name, value] : result.extra) {
+    out += comma + quoted(name) + ": " + number(value);
+    comma = ", ";
+  }
+  out += "}, \"series\": {";
+  comma = "";
+  for (const auto& [name, values] : result.series) {
+    out += comma + quoted(name) + ": " + list(values, number);
+    comma = ", ";
+  }
+  std::puts((out + "}}").c_str());
+}
+
+cpu_set_t usable_set() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_SET(0, &set);
+  return set;
+}
+
+// Read once, before any thread is pinned: a pinned thread sees only its own core.
+const cpu_set_t kUsable = usable_set();
+
+}  // namespace
+
+Arguments::Arguments(int count, char** values) {
+  for (int i = 1; i < count; ++i) {
+    const char* equals = std::strchr(values[i], '=');
+    if (!equals) usage_error(std::string("'") + values[i] + "' is not of the form name=value");
+    values_[std::string(values[i], static_cast<std::size_t>(equals - values[i]))] = equals + 1;
+  }
+  const std::uint64_t wanted = number("threads", 1);
+  if (wanted < 1 || wanted > 4096) usage_error("threads= must be from 1 to 4096");
+  threads_ = static_cast<unsigned>(wanted);
+}
+
+std::uint64_t Arguments::number(const std::string& name, std::uint64_t fallback) {
+  asked_[name] = true;
+  const auto found = values_.find(name);
+  if (found == values_.end()) return fallback;
+  char* end = nullptr;
+  const std::uint64_t value = std::strtoull(found->second.c_str(), &end, 10);
+  if (end == found->second.c_str() || *end) usage_error(name + "= needs a whole number");
+  return value;
+}
+
+std::string Arguments::text(const std::string& name, const std::string& fallback) {
+  asked_[name] = true;
+  const auto found = values_.find(name);
+  return found == values_.end() ? fallback : found->second;
+}
+
+std::string Arguments::unknown() const {
+  for (const auto& [name, value] : values_) {
+    if (!asked_.count(name)) return name;
+  }
+  return {};
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void check(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "%s: wrong result: %s\n", kernel.name.c_str(), what);
+  std::_Exit(1);
+}
+
+unsigned usable_cores() { return static_cast<unsigned>(CPU_COUNT(&kUsable)); }
+
+void pin(unsigned index, unsigned count) {
+  if (count > usable_cores()) return;
+  unsigned seen = 0;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &kUsable) || seen++ != index) continue;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // a hint: no harm when refused
+    return;
+  }
+}
+
+double in_threads(unsigned count, const std::function<void(unsigned)>& body) {
+  std::atomic<unsigned> ready{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      pin(i, count);
+      ready.fetch_add(1, std::memory_order_release);
+      while (!go.load(std::memory_order_acquire)) std::this_thread::yield();
+      body(i);
+    });
+  }
+  while (ready.load(std::memory_order_acquire) != count) std::this_thread::yield();
+  const double begin = now();
+  go.store(true, std::memory_order_release);
+  for (std::thread& thread : threads) thread.join();
+  return now() - begin;
+}
+
+std::uint64_t status_kib(const char* name) {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (!file) return 0;
+  char line[256];
+  unsigned long long value = 0;
+  const std::size_t length = std::strlen(name);
+  while (std::fgets(line, sizeof line, file)) {
+    if (std::strncmp(line, name, length) == 0 && line[length] == ':') {
+      value = std::strtoull(line + length + 1, nullptr, 10);
+      break;
+    }
+  }
+  std::fclose(file);
+  return value;
+}
+
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  using namespace bench;
+  if (argc == 2 && std::strcmp(argv[1], "--describe") == 0) {
+    describe();
+    return 0;
+  }
+  Arguments arguments(argc, argv);
+  Result result;
+  try {
+    kernel.run(arguments, result);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", kernel.name.c_str(), error.what());
+    return 1;
+  }
+  const std::string unknown = arguments.unknown();
+  if (!unknown.empty()) usage_error("there is no argument '" + unknown + "'");
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  print(result, status_kib("VmHWM"), status_kib("VmPeak"), used);
+}

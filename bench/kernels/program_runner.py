@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab's real programs have in common: the kernel protocol for a program.py, and measuring.
+
+A program.py beside this folder's kernels looks like this:
+
+    import sys
+    from pathlib import Path
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    import program_runner as runner
+
+    def run(arguments, folder):              # folder: a scratch folder, removed afterwards
+        program = runner.find("sqlite3")     # exit code 77 if it is not installed
+        done = runner.measure([program, ":memory:", f".read {arguments.text('script', 'x.sql')}"])
+        return runner.result(done)
+
+    runner.main(runner.describe(name="sqlite", title="…", what="…. ….", cases=[…]), run)
+
+Only what `measure` and `Server` start gets the contestant: LD_PRELOAD is BENCH_PRELOAD, and each
+BENCH_ENV_<NAME> becomes NAME. Helpers are started with `quiet_environment()`.
+"""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NOT_INSTALLED = 77
+POLL_SECONDS = 0.02
+
+
+class Failure(Exception):
+    """The run went wrong or its result is not right; the text says how."""
+
+
+class NotInstalled(Exception):
+    """The row cannot be had on this machine; the text says what is missing."""
+
+
+# --- the protocol ------------------------------------------------------------------------------
+
+class Arguments:
+    """name=value arguments; one that nobody asks for is an error, as in the C++ kernels."""
+
+    def __init__(self, words):
+        self.values, self.asked = {}, {"threads"}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise SystemExit(f"'{word}' is not of the form name=value")
+            self.values[name] = value
+
+    def text(self, name, fallback):
+        self.asked.add(name)
+        return self.values.get(name, fallback)
+
+    def number(self, name, fallback):
+        return int(self.text(name, fallback))
+
+    def unknown(self):
+        return sorted(set(self.values) - self.asked)
+
+
+def describe(name, title, what, cases, *, metric="time", unit="s", higher_is_better=False,
+             plot="bars", group="program", figure="", threads=(1,)):
+    """The descriptor. `cases`: (label, quick, normal, full), the last three arguments of a run."""
+    return {"name": name, "title": title, "what": what, "group": group, "figure": figure,
+            "metric": metric, "unit": unit, "higher_is_better": higher_is_better, "plot": plot,
+            "threads": list(threads),
+            "cases": [dict(zip(("label", "quick", "normal", "full"), case)) for case in cases],
+            "variants": [], "allocators": []}
+
+
+def main(descriptor, run):
+    """Answers --describe, or calls run(arguments, folder) once and prints what it returns."""
+    if sys.argv[1:] == ["--describe"]:
+        print(json.dumps(descriptor, ensure_ascii=False))
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is ended, too
+    name = descriptor["name"]
+    arguments = Arguments(sys.argv[1:])
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"bench-{name}-") as folder:
+            found = run(arguments, Path(folder))
+    except NotInstalled as missing:
+        print(f"{name}: {missing}", file=sys.stderr)
+        sys.exit(NOT_INSTALLED)
+    except (Failure, OSError, subprocess.SubprocessError) as failure:
+        print(f"{name}: {failure}", file=sys.stderr)
+        sys.exit(1)
+    if arguments.unknown():
+        print(f"{name}: there is no argument '{arguments.unknown()[0]}'", file=sys.stderr)
+        sys.exit(2)
+    print(json.dumps(found))
+
+
+def find(program, package=None):
+    """The path of an installed program."""
+    path = shutil.which(program)
+    if not path:
+        raise NotInstalled(f"{program} is not installed (Debian package {package or program})")
+    return path
+
+
+def check(good, what):
+    if not good:
+        raise Failure(f"wrong result: {what}")
+
+
+def checksum(*outputs):
+    """Of what a program put out, bytes or text; in the form of the kernels' checksums."""
+    digest = hashlib.sha256()
+    for output in outputs:
+        digest.update(output.encode() if isinstance(output, str) else output)
+    return digest.hexdigest()[:16]
+
+
+def result(measured, value=None, text=None, extra=None, series=None):
+    """What a run prints. `value`: the seconds if not given; `text`: what is hashed, or its output."""
+    return {"value": measured.seconds if value is None else value, "seconds": measured.seconds,
+            "checksum": checksum(measured.output if text is None else text),
+            "peak_rss_kib": measured.peak_rss_kib, "peak_vm_kib": measured.peak_vm_kib,
+            "minor_faults": measured.minor_faults, "major_faults": measured.major_faults,
+            "extra": extra or {}, "series": series or {}}
+
+
+# --- environments ------------------------------------------------------------------------------
+
+def quiet_environment(**more):
+    """For helpers: nothing of the contestant's."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith("BENCH_") and name != "LD_PRELOAD"}
+    return {**kept, **more}
+
+
+def contestant_environment(**more):
+    """For the measured program: the contestant's library and settings."""
+    made = quiet_environment(**more)
+    for name, value in os.environ.items():
+        if name.startswith("BENCH_ENV_"):
+            made[name[len("BENCH_ENV_"):]] = value
+    if os.environ.get("BENCH_PRELOAD"):
+        made["LD_PRELOAD"] = os.environ["BENCH_PRELOAD"]
+    return made
+
+
+# --- measuring ---------------------------------------------------------------------------------
+
+@dataclass
+class Measured:
+    seconds: float = 0.0
+    peak_rss_kib: int = 0
+    peak_vm_kib: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    output: bytes = b""
+    errors: bytes = b""
+    ended: bool = field(default=False, repr=False)
+
+
+def status_kib(pid, name):
+    """A figure of /proc/PID/status, 0 when it cannot be had (any more)."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0
+
+
+def _family(pid):
+    """The process and its descendants, as far as they still run."""
+    found = [pid]
+    for parent in found:
+        try:
+            with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
+                found += map(int, file.read().split())
+        except (OSError, ValueError):
+            pass
+    return found
+
+
+class _Watch(threading.Thread):
+    """Polls VmPeak and VmHWM: they are gone with the process, and wait4 does not tell the first."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.vm, self.rss, self.over = pid, 0, 0, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.is_set():
+            for pid in _family(self.pid):
+                self.vm = max(self.vm, status_kib(pid, "VmPeak"))
+                self.rss = max(self.rss, status_kib(pid, "VmHWM"))
+            self.over.wait(POLL_SECONDS)
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+class Server:
+    """A measured process that runs beside its clients. Its output goes into files: nobody has to
+    read it while the clock runs."""
+
+    def __init__(self, command, folder=None, env=None, stdin=None, cwd=None):
+        self._own = None if folder else tempfile.TemporaryDirectory(prefix="bench-output-")
+        folder = Path(folder or self._own.name)
+        self._files = [folder / "measured.out", folder / "measured.err"]
+        self.command, self.measured = command, Measured()
+        with open(self._files[0], "wb") as out, open(self._files[1], "wb") as errors, \
+                open(stdin or os.devnull, "rb") as given:
+            # The kernel counts what this process has before exec as the child's, too.
+            self._floor = status_kib("self", "VmHWM")
+            self.begin = time.monotonic()
+            self.process = subprocess.Popen([str(word) for word in command], stdin=given,
+                                            stdout=out, stderr=errors, cwd=cwd,
+                                            env=contestant_environment(**(env or {})))
+        self.pid = self.process.pid
+        self._watch = _Watch(self.pid)
+
+    def wait_until(self, ready, seconds=20):
+        """Calls ready() until it is true; the server's end or too long a time is a failure."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self._exited() or time.monotonic() > deadline:
+                self.kill()
+                raise Failure(f"{self.command[0]} did not start: {self._last_error()}")
+            time.sleep(0.01)
+
+    def wait(self, exit_codes=(0,)):
+        """Waits for the end and fills in the figures; any other exit code is a failure."""
+        if not self.measured.ended:
+            try:
+                self._reap()
+            except BaseException:
+                self.kill()
+                raise
+        code = self.process.returncode
+        if code not in exit_codes:
+            raise Failure(f"{self.command[0]} ended with {code}: {self._last_error()}")
+        if b"cannot be preloaded" in self.measured.errors:
+            raise Failure(self._last_error())
+        return self.measured
+
+    def kill(self):
+        if not self.measured.ended:
+            self.process.kill()
+            self._reap()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        if self._own:
+            self._own.cleanup()
+
+    def _exited(self):
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _reap(self):
+        _, status, used = os.wait4(self.pid, 0)
+        self.measured.seconds = time.monotonic() - self.begin
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.measured.ended = True
+        self._watch.end()
+        self.measured.peak_vm_kib = self._watch.vm
+        exact = used.ru_maxrss > self._floor + 64
+        self.measured.peak_rss_kib = used.ru_maxrss if exact else self._watch.rss
+        self.measured.minor_faults, self.measured.major_faults = used.ru_minflt, used.ru_majflt
+        self.measured.output, self.measured.errors = (file.read_bytes() for file in self._files)
+
+    def _last_error(self):
+        text = self._files[1].read_bytes() or self._files[0].read_bytes()
+        lines = text.decode("utf8", "replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+
+def measure(command, env=None, stdin=None, cwd=None, exit_codes=(0,)):
+    """Runs a program once on the contestant, from its start to its end."""
+    with Server(command, env=env, stdin=stdin, cwd=cwd) as server:
+        return server.wait(exit_codes)

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The peers: the allocators and schedulers that Corbel is compared with.
+
+A peer is one recipe, bench/peers/<name>.py, that says where its package comes from and how it
+becomes something to run on. This module loads the recipes, builds what is not built yet into
+build/bench/peers/<name>/ and checks that it works. Whatever goes wrong, the peer is left out with
+one line that says why: a lab without a peer is still a lab.
+
+    load()                  -> {name: recipe}
+    prepare(names, report)  -> {name: Prepared or Unavailable}; report(name, "what is being done")
+    refresh(report)         rewrites bench/peers.lock with the newest versions (./dev bench lock)
+"""
+
+import dataclasses
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from lab import fetch
+from lab.fetch import Unavailable
+
+BENCH = pathlib.Path(__file__).resolve().parents[1]
+ROOT = BENCH.parent
+RECIPES = BENCH / "peers"
+BUILT = ROOT / "build" / "bench" / "peers"
+CORBEL = ROOT / "build" / "release" / "lib"
+CONTROLS = RECIPES / "controls"
+WHOSE = BENCH / "lab" / "whose.c"
+
+
+@dataclasses.dataclass
+class Allocator:
+    """What makes a program run on an allocator; `preload` in the order of LD_PRELOAD."""
+    preload: list = dataclasses.field(default_factory=list)
+    env: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Scheduler:
+    """How a program for one API is compiled: compiler, flags, the source, libs."""
+    id: str
+    title: str
+    api: str  # the name of the source file: serial, tbb, classic, openmp, rayon
+    compiler: str
+    flags: list = dataclasses.field(default_factory=list)
+    libs: list = dataclasses.field(default_factory=list)
+    env: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Prepared:
+    """A peer that is ready. `without` says why a kind it could have been is missing."""
+    name: str
+    title: str  # with the version
+    version: str
+    origin: str  # where it came from
+    kinds: set
+    control: bool = False
+    allocator: Allocator = None
+    schedulers: list = dataclasses.field(default_factory=list)
+    without: dict = dataclasses.field(default_factory=dict)
+
+
+class Context:
+    """What a recipe works with: its folder, its packages, and commands that are logged."""
+
+    def __init__(self, name, folder, report=None, lock=None):
+        self.name = name
+        self.folder = pathlib.Path(folder)
+        self.report = report or (lambda name, what: None)
+        self.lock = fetch.read_lock() if lock is None else lock
+        self.log = BUILT / f"{name}.log"
+        self.root = ROOT
+        self.corbel = CORBEL
+
+    def say(self, what):
+        self.report(self.name, what)
+
+    def run(self, command, what, cwd=None, env=None):
+        """Runs a command with its output in the log and returns its standard output; Unavailable
+        with what it was for when it fails."""
+        return fetch.run(command, what, self.log, cwd or self.folder, env)
+
+    def crate(self, package):
+        self.say(f"fetching {package}")
+        return fetch.crate(package, self.lock, self.folder, self.log)
+
+    def wheel(self, package, version=None):
+        self.say(f"fetching {package}")
+        return fetch.wheel(package, version, self.lock, self.folder, self.log)
+
+    def debian(self, package):
+        self.say(f"fetching {package}")
+        return fetch.debian(package, self.folder, self.log)
+
+    def shared_library(self, name, sources, flags, compiler="cc", libs=()):
+        """Compiles sources into folder/name with the release flags that every peer gets."""
+        self.say(f"compiling {name}")
+        common = ["-O3", "-DNDEBUG", "-fPIC", "-shared", "-w", "-pthread"]
+        self.run([compiler, *common, *flags, *map(str, sources), "-o", str(self.folder / name),
+                  *libs], f"compiling {name}")
+        return self.folder / name
+
+
+def load():
+    """All recipes by the name of the peer."""
+    recipes = {}
+    for path in sorted(RECIPES.glob("*.py")):
+        spec = importlib.util.spec_from_file_location(f"lab_peer_{path.stem}", path)
+        recipe = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(recipe)
+        recipes[recipe.NAME] = recipe
+    return recipes
+
+
+def prepare(names, report=None):
+    """Builds the named peers where needed. An unknown name is an Unavailable, too."""
+    recipes = load()
+    found = {}
+    for name in names:
+        if name not in recipes:
+            found[name] = Unavailable(f"there is no recipe bench/peers/{name.replace('-', '_')}.py")
+            continue
+        try:
+            found[name] = _prepare(recipes[name], report)
+        except Unavailable as why:
+            found[name] = why
+        except Exception as error:  # a broken recipe must not end the lab
+            found[name] = Unavailable(f"its recipe failed: {type(error).__name__}: {error}")
+    return found
+
+
+def refresh(report=None):
+    fetch.refresh(load().values(), report or (lambda name, what: None))
+
+
+def _prepare(recipe, report):
+    BUILT.mkdir(parents=True, exist_ok=True)
+    final = BUILT / recipe.NAME
+    with open(BUILT / f"{recipe.NAME}.lock", "w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # two labs may prepare at once
+        stamp = _stamp(recipe)
+        context = Context(recipe.NAME, final, report)
+        if _built_with(final) == stamp:
+            return _describe(recipe, context)
+        draft = BUILT / f".{recipe.NAME}.draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        context.log.write_text("")
+        recipe.build(Context(recipe.NAME, draft, report))
+        shutil.rmtree(final, ignore_errors=True)
+        draft.rename(final)
+        prepared = _describe(recipe, context)
+        if prepared.allocator:
+            _check_served(prepared, context)
+        (final / "stamp").write_text(stamp)
+        return prepared
+
+
+def _describe(recipe, context):
+    version = recipe.version(context) if hasattr(recipe, "version") else _locked(recipe, context)
+    source = recipe.SOURCES[0] if recipe.SOURCES else {"registry": "system"}
+    origin = {"pypi": "PyPI", "crates": "crate", "debian": "Debian"}.get(source["registry"])
+    origin = f"{origin} {source['package']}" if origin else source["registry"]
+    prepared = Prepared(recipe.NAME, f"{recipe.TITLE} {version}".strip(), version, origin,
+                        set(recipe.KINDS), getattr(recipe, "CONTROL", False))
+    for kind, make in (("allocator", "allocator"), ("scheduler", "schedulers")):
+        if kind not in recipe.KINDS:
+            continue
+        try:
+            setattr(prepared, make, getattr(recipe, make)(context))
+        except Unavailable as why:
+            prepared.without[kind] = str(why)
+    if len(prepared.without) == len(prepared.kinds):
+        raise Unavailable(next(iter(prepared.without.values())))
+    return prepared
+
+
+def _locked(recipe, context):
+    source = recipe.SOURCES[0]
+    return fetch.entry(context.lock, source["registry"], source["package"],
+                       source.get("version"))["version"]
+
+
+def _built_with(folder):
+    stamp = folder / "stamp"
+    return stamp.read_text() if stamp.is_file() else None
+
+
+def _stamp(recipe):
+    """Changes whenever what is built would: recipe, helpers, versions, compiler, Corbel itself."""
+    digest = hashlib.sha256()
+    for path in (recipe.__file__, __file__, fetch.__file__, WHOSE, *CONTROLS.glob("*.c*")):
+        digest.update(pathlib.Path(path).read_bytes())
+    lock = fetch.read_lock()
+    for source in recipe.SOURCES:
+        entries = [e for e in lock if source.get("package") in (e["package"], e.get("of"))]
+        digest.update(json.dumps([source, entries], sort_keys=True).encode())
+        if source["registry"] == "corbel":
+            for library in sorted(CORBEL.glob("libcorbelmalloc*.so.1")):
+                digest.update(library.read_bytes())
+    for tool in getattr(recipe, "TOOLS", ["c++"]):
+        digest.update(fetch.tool_version(tool).encode())
+    return digest.hexdigest() + "\n"
+
+
+def _check_served(prepared, context):
+    """A preload that does not take is silent; so ask a program who serves its malloc."""
+    context.say("checking that malloc is its own")
+    probe = context.folder / "whose"
+    context.run(["cc", "-O1", "-o", str(probe), str(WHOSE), "-ldl"],
+                "compiling the check")
+    env = {**os.environ, **prepared.allocator.env,
+           "LD_PRELOAD": ":".join(map(str, prepared.allocator.preload))}
+    try:
+        done = subprocess.run([str(probe)], env=env, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        raise Unavailable("a program under its preload does not end") from None
+    if done.returncode != 0 or done.stderr:
+        raise Unavailable(f"a program under its preload fails: code {done.returncode} "
+                          f"{done.stderr.strip()[:200]}")
+    allowed = {os.path.realpath(path) for path in prepared.allocator.preload}
+    for line in done.stdout.splitlines():
+        function, _, library = line.partition(" ")
+        library = os.path.realpath(library)
+        own = library in allowed if allowed else os.path.basename(library).startswith("libc.so")
+        if not own:
+            raise Unavailable(f"under its preload {function} is served by {library}")

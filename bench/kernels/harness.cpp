@@ -55,7 +55,8 @@ void describe() {
   out += list(kernel.threads, [](unsigned n) { return std::to_string(n); }) + ", \"cases\": ";
   out += list(kernel.cases, [](const Case& c) {
     return "{\"label\": " + quoted(c.label) + ", \"quick\": " + quoted(c.quick) +
-           ", \"normal\": " + quoted(c.normal) + ", \"full\": " + quoted(c.full) + "}";
+           ", \"normal\": " + quoted(c.normal) + ", \"full\": " + quoted(c.full) +
+           ", \"allocators\": " + list(c.allocators, quoted) + "}";
   });
   out += ", \"variants\": " + list(kernel.variants, [](const Variant& v) {
            return "{\"api\": " + quoted(v.api) + ", \"name\": " + quoted(v.name) + "}";

@@ -48,6 +48,7 @@ struct Case {
   std::string quick = {};   // arguments, separated by spaces: tens of milliseconds a run
   std::string normal = {};  // about half a second a run
   std::string full = {};    // the size of the founding documents where they give one
+  std::vector<std::string> allocators = {};  // the only ones to run on; empty: the kernel's
 };
 
 // A way to write the same program: `api` names the source file, `name` is passed as variant=NAME.

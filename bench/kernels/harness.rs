@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Rust side of the kernels' protocol (harness.hpp): arguments, checks, memory figures, the
+//! one line of JSON. A program includes it with `#[path = "../harness.rs"] mod harness;` and calls
+//! `harness::run(|arguments, outcome| ...)`. Descriptions come from the kernel's serial.cpp.
+#![allow(dead_code)] // each program uses only a part
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Instant;
+
+/// The arguments of one run. One that the kernel never asks for is an error.
+pub struct Arguments {
+    values: BTreeMap<String, String>,
+    asked: Vec<String>,
+    pub threads: usize,
+}
+
+/// What one run found; the fields are those of `bench::Result`.
+#[derive(Default)]
+pub struct Outcome {
+    pub value: f64,
+    pub seconds: f64,
+    pub checksum: u64,
+    pub extra: BTreeMap<String, f64>,
+    pub series: BTreeMap<String, Vec<f64>>,
+}
+
+impl Arguments {
+    fn from_command_line() -> Self {
+        let mut values = BTreeMap::new();
+        for argument in std::env::args().skip(1) {
+            match argument.split_once('=') {
+                Some((name, value)) => values.insert(name.to_string(), value.to_string()),
+                None => fail(2, &format!("'{argument}' is not of the form name=value")),
+            };
+        }
+        let mut arguments = Arguments { values, asked: Vec::new(), threads: 1 };
+        arguments.threads = arguments.number("threads", 1) as usize;
+        if !(1..=4096).contains(&arguments.threads) {
+            fail(2, "threads= must be from 1 to 4096");
+        }
+        arguments
+    }
+
+    pub fn number(&mut self, name: &str, fallback: u64) -> u64 {
+        self.asked.push(name.to_string());
+        match self.values.get(name) {
+            None => fallback,
+            Some(text) => match text.parse() {
+                Ok(value) => value,
+                Err(_) => fail(2, &format!("{name}= needs a whole number")),
+            },
+        }
+    }
+
+    pub fn text(&mut self, name: &str, fallback: &str) -> String {
+        self.asked.push(name.to_string());
+        self.values.get(name).map_or(fallback, String::as_str).to_string()
+    }
+}
+
+fn fail(code: i32, what: &str) -> ! {
+    let program = std::env::args().next().unwrap_or_default();
+    eprintln!("{program}: {what}");
+    std::process::exit(code)
+}
+
+/// Ends the run with exit code 1 and `what` on standard error unless `good`.
+pub fn check(good: bool, what: &str) {
+    if !good {
+        fail(1, &format!("wrong result: {what}"));
+    }
+}
+
+/// The seconds that `work` takes, and what it returns.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let begin = Instant::now();
+    let result = work();
+    (begin.elapsed().as_secs_f64(), result)
+}
+
+/// One figure in KiB from /proc/self/status: "VmRSS", "VmHWM", "VmPeak".
+pub fn status_kib(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Minor and major page faults of the whole process.
+fn faults() -> (u64, u64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold spaces: count from behind it.
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+    let field = |i: usize| fields.get(i).and_then(|text| text.parse().ok()).unwrap_or(0);
+    (field(7), field(9))
+}
+
+fn print(outcome: &Outcome) {
+    let mut out = String::new();
+    let (minor, major) = faults();
+    let _ = write!(
+        out,
+        "{{\"value\": {:?}, \"seconds\": {:?}, \"checksum\": \"{:016x}\", \"peak_rss_kib\": {}, \
+         \"peak_vm_kib\": {}, \"minor_faults\": {}, \"major_faults\": {}",
+        outcome.value,
+        outcome.seconds,
+        outcome.checksum,
+        status_kib("VmHWM"),
+        status_kib("VmPeak"),
+        minor,
+        major
+    );
+    // Names are plain words, and a list of numbers is written by {:?} as in JSON.
+    let extra: Vec<String> = outcome.extra.iter().map(|(k, v)| format!("\"{k}\": {v:?}")).collect();
+    let series: Vec<String> =
+        outcome.series.iter().map(|(k, v)| format!("\"{k}\": {v:?}")).collect();
+    let _ = write!(out, ", \"extra\": {{{}}}", extra.join(", "));
+    println!("{out}, \"series\": {{{}}}}}", series.join(", "));
+}
+
+/// The main program of a kernel.
+pub fn run(kernel: impl FnOnce(&mut Arguments, &mut Outcome)) {
+    let mut arguments = Arguments::from_command_line();
+    let mut outcome = Outcome::default();
+    kernel(&mut arguments, &mut outcome);
+    if let Some(name) = arguments.values.keys().find(|name| !arguments.asked.contains(name)) {
+        fail(2, &format!("there is no argument '{name}'"));
+    }
+    print(&outcome);
+}
+
+/// A pool of `threads` workers. The caller of `install` waits outside, so that as many threads
+/// work as with the other schedulers, whose caller is one of them.
+pub fn pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap_or_else(|error| fail(1, &error.to_string()))
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The width of a serial program, so that kernels need not know who runs them: always one thread.
+#pragma once
+
+#include <cstddef>
+
+namespace bench {
+
+class Width {
+ public:
+  explicit Width(unsigned) {}
+
+  template <typename Work>
+  auto run(const Work& work) {
+    return work();
+  }
+
+  template <typename Body>
+  void each(std::size_t count, const Body& body) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+  }
+};
+
+}  // namespace bench

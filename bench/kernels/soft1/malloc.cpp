@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test 1 of the soft limit article (see ../soft_limit.hpp): 1,000 blocks of one random size between
+// 8 bytes and 100 KiB are taken, filled with zeros and freed; 100 times, a new size each time.
+//
+// The article draws the sizes with rand(), which all threads share under a lock. Here each thread
+// has a generator of its own, so that the sizes are the same in every run.
+#include <cstdlib>
+#include <cstring>
+
+#include "marks.hpp"
+#include "soft_limit.hpp"
+
+namespace {
+
+using soft_limit::kKiB;
+
+constexpr std::size_t kMinSize = 8;
+constexpr std::size_t kMaxSize = 100 * kKiB;
+constexpr std::uint64_t kSeed = 1234;
+
+std::uint64_t test(soft_limit::Slots& blocks, std::uint64_t repeats, unsigned thread) {
+  bench::Random random(kSeed + thread);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < repeats; ++i) {
+    const std::size_t size = kMinSize + random.below(kMaxSize - kMinSize + 1);
+    const std::uint64_t first = (i * 4096 + thread) << 32;
+    for (std::size_t j = 0; j < blocks.size(); ++j) {
+      blocks[j] = std::malloc(size);
+      bench::check(blocks[j] != nullptr, "malloc gave NULL");
+      std::memset(blocks[j], 0, size);
+      bench::put_mark(blocks[j], size, bench::mark_of(first + j));
+      bytes += size;
+    }
+    for (std::size_t j = 0; j < blocks.size(); ++j) {
+      bench::check(bench::has_mark(blocks[j], size, bench::mark_of(first + j)),
+                   "a block was overwritten");
+      std::free(blocks[j]);
+    }
+  }
+  return bytes;
+}
+
+void run(bench::Arguments& arguments, bench::Result& result) {
+  const std::uint64_t repeats = arguments.number("repeats", 5);
+  const std::uint64_t count = arguments.number("blocks", 100);
+  const unsigned threads = arguments.threads();
+  soft_limit::set(arguments, result);
+  std::vector<soft_limit::Slots> slots = soft_limit::slots_for(threads, count);
+  std::vector<std::uint64_t> bytes(threads);
+  result.seconds =
+      bench::in_threads(threads, [&](unsigned i) { bytes[i] = test(slots[i], repeats, i); });
+  result.value = result.seconds;
+  for (const std::uint64_t part : bytes) result.checksum += part;
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel{
+    .name = "soft1",
+    .title = "Soft limit, test 1: random sizes",
+    .what =
+        "Every thread takes 1,000 blocks of one random size up to 100 KiB, fills them and frees "
+        "them, again and again with new sizes. Elapsed time and peak memory are taken without a "
+        "heap limit and, for the allocators that have one, with three limits.",
+    .group = "seed allocator",
+    .figure = "the soft limit article's table, test 1",
+    .plot = "table",
+    .threads = {2},
+    // A half or a tenth of the article's blocks for two threads: limits of a quarter or a
+    // twentieth. 20 sizes are needed for the largest of them to come near 100 KiB.
+    .cases = {{"no limit", "blocks=100 repeats=20", "blocks=500 repeats=20",
+               "blocks=1000 repeats=100"},
+              {"high limit", "blocks=100 repeats=20 limit=25", "blocks=500 repeats=20 limit=125",
+               "blocks=1000 repeats=100 limit=500", soft_limit::kHaveLimit},
+              {"middle limit", "blocks=100 repeats=20 limit=20", "blocks=500 repeats=20 limit=100",
+               "blocks=1000 repeats=100 limit=400", soft_limit::kHaveLimit},
+              {"low limit", "blocks=100 repeats=20 limit=15", "blocks=500 repeats=20 limit=75",
+               "blocks=1000 repeats=100 limit=300", soft_limit::kHaveLimit}},
+    .run = run,
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the three tests of the article on the soft heap limit share: how the limit is set, and where
+// a thread keeps its pointers.
+//
+// The article: "Controlling memory consumption with Intel Threading Building Blocks scalable
+// allocator" (Intel, 2014). Its program prints the elapsed time of a test that every thread runs at
+// once, and VmPeak; its table has no limit, then limits of 500, 400 and 300 MB, on machines that
+// run 4 and 8 threads. `--full` has its sizes and limits; with `--threads 4` it is its first
+// machine.
+//
+// The smaller scales keep the proportion of limit to live memory. Four threads of test 1 have up to
+// 4 x 1,000 x 100 KiB = 390 MiB alive, so the limits are 1.28, 1.02 and 0.77 times of that: one
+// that leaves some room for buffers, one that leaves next to none, and one that cannot be kept.
+// With two threads and 1/n of the blocks, the limits are therefore 1/2n of the article's. The other
+// tests' live memory is of the same order, and their limits follow the same rule.
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace soft_limit {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = 1024 * kKiB;
+
+// The allocators that have a limit to set.
+inline const std::vector<std::string> kHaveLimit = {"tbbmalloc", "corbel"};
+
+// Sets the limit of the run, if there is one. The function comes with the contestant.
+inline void set(bench::Arguments& arguments, bench::Result& result) {
+  const std::uint64_t mib = arguments.number("limit", 0);
+  if (mib == 0) return;
+  constexpr int kSetSoftHeapLimit = 1;  // TBBMALLOC_SET_SOFT_HEAP_LIMIT
+  using Mode = int (*)(int, std::intptr_t);
+  const auto mode = reinterpret_cast<Mode>(dlsym(RTLD_DEFAULT, "scalable_allocation_mode"));
+  bench::check(mode != nullptr, "a limit was asked for, and this allocator has none to set");
+  bench::check(mode(kSetSoftHeapLimit, static_cast<std::intptr_t>(mib * kMiB)) == 0,
+               "the limit could not be set");
+  result.extra["limit_mib"] = static_cast<double>(mib);
+}
+
+// The article's array of pointers is on the thread's stack, where a million of them would fill it.
+// Here it is mapped by hand, so that it is not in the allocator's heap and its limit either.
+class Slots {
+ public:
+  explicit Slots(std::size_t count) : count_(count) {
+    void* const mapped = mmap(nullptr, count * sizeof(void*), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bench::check(mapped != MAP_FAILED, "no memory for the pointers");
+    blocks_ = static_cast<void**>(mapped);
+    std::fill(begin(), end(), nullptr);
+  }
+  Slots(Slots&& other) noexcept : count_(other.count_), blocks_(other.blocks_) {
+    other.blocks_ = nullptr;
+  }
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  Slots& operator=(Slots&&) = delete;
+  ~Slots() {
+    if (blocks_ != nullptr) munmap(blocks_, count_ * sizeof(void*));
+  }
+
+  void** begin() { return blocks_; }
+  void** end() { return blocks_ + count_; }
+  void*& operator[](std::size_t i) { return blocks_[i]; }
+  std::size_t size() const { return count_; }
+
+  // Whether blocks of `size` bytes at the addresses last noted here were apart from each other. All
+  // were alive at once; for blocks which the article's test never writes to, so that they can hold
+  // no mark. Called when the clock has stopped.
+  bool were_apart(std::size_t size) {
+    std::sort(begin(), end());
+    for (std::size_t i = 1; i < count_; ++i) {
+      const auto gap = static_cast<std::size_t>(static_cast<char*>(blocks_[i]) -
+                                                static_cast<char*>(blocks_[i - 1]));
+      if (gap < size) return false;
+    }
+    return count_ == 0 || blocks_[0] != nullptr;
+  }
+
+ private:
+  std::size_t count_;
+  void** blocks_ = nullptr;
+};
+
+inline std::vector<Slots> slots_for(unsigned threads, std::size_t count) {
+  std::vector<Slots> slots;
+  slots.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i) slots.emplace_back(count);
+  return slots;
+}
+
+}  // namespace soft_limit

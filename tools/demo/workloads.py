@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of the demo: what is installed decides which of them run."""
-import os
-import random
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "programs"))
+import inputs as shared  # noqa: E402
 
 
 @dataclass
@@ -32,35 +32,21 @@ def _redis(_build, _inputs):
         return None
     return Workload("redis", "redis-server under redis-benchmark: set, get, lpush, lpop, hset "
                     "(time and CPU include the benchmark)",
-                    [str(PROGRAMS / "redis.sh")])
+                    [str(HERE / "programs" / "redis.sh")])
 
 
 def _sqlite(_build, inputs):
     if not shutil.which("sqlite3"):
         return None
-    script = inputs / "sqlite.sql"
-    source = random.Random(1)
-    with open(script, "w", encoding="ascii") as out:
-        out.write("create table t (id integer primary key, name text, value real);\nbegin;\n")
-        for i in range(150_000):
-            out.write(f"insert into t values ({i}, 'name-{source.randrange(10**7)}', "
-                      f"{source.random():.6f});\n")
-        out.write("commit;\ncreate index by_name on t (name);\n"
-                  "select count(*), round(sum(value), 3) from t;\n"
-                  "select substr(name, 1, 7), count(*), group_concat(id) from t "
-                  "group by 1 order by 2 desc, 1 limit 3;\n"
-                  "select count(*) from t a join t b on a.name = b.name and a.id < b.id;\n")
+    script = shared.sqlite_script(inputs / "sqlite.sql", 150_000)
     return Workload("sqlite3", "150,000 inserts from a script, an index, three queries, in memory",
                     [shutil.which("sqlite3"), "-batch", ":memory:", f".read {script}"])
 
 
 def _python(_build, _inputs):
-    # Not a version manager's wrapper script, and not the venv the demo itself may run in.
-    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else \
-        getattr(sys, "_base_executable", sys.executable)
     return Workload("Python 3", "four threads with json, re, zlib and sqlite3, every object from "
                     "malloc (PYTHONMALLOC=malloc)",
-                    ["env", "PYTHONMALLOC=malloc", python, str(PROGRAMS / "threads.py")])
+                    ["env", "PYTHONMALLOC=malloc", shared.python(), str(shared.THREADS)])
 
 
 def _compiler(_build, _inputs):
@@ -68,25 +54,15 @@ def _compiler(_build, _inputs):
     if not compiler:
         return None
     return Workload("g++", "compiles one file full of templates",
-                    [compiler, "-std=c++17", "-O0", "-c", str(PROGRAMS / "templates.cpp"),
+                    [compiler, "-std=c++17", "-O0", "-c", str(shared.TEMPLATES),
                      "-o", "/dev/null"])
 
 
 def _z3(_build, inputs):
     if not shutil.which("z3"):
         return None
-    problem = inputs / "pigeons.smt2"
     holes = 9
-    with open(problem, "w", encoding="ascii") as out:
-        for p in range(holes + 1):
-            for h in range(holes):
-                out.write(f"(declare-const p{p}h{h} Bool)\n")
-            out.write("(assert (or " + " ".join(f"p{p}h{h}" for h in range(holes)) + "))\n")
-        for h in range(holes):
-            for p in range(holes + 1):
-                for q in range(p):
-                    out.write(f"(assert (not (and p{p}h{h} p{q}h{h})))\n")
-        out.write("(check-sat)\n")
+    problem = shared.pigeons(inputs / "pigeons.smt2", holes)
     return Workload("z3", f"proves that {holes + 1} pigeons do not fit into {holes} holes",
                     [shutil.which("z3"), str(problem)])
 

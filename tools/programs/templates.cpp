@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Something for the compiler to chew on: deep templates over much of the standard library. It is
-// compiled by the demo, never run.
+// compiled by the demo and the lab, never run.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,6 +13,14 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+// How deep and how many; fewer make a shorter compilation.
+#ifndef LEVELS
+#define LEVELS 3
+#endif
+#ifndef TABLES
+#define TABLES 6
+#endif
 
 template <int N>
 struct Node {
@@ -47,13 +55,13 @@ auto tables(std::index_sequence<I...>) {
       std::map<std::array<int, I + 1>, std::function<int(std::array<int, I + 1>)>>{}...);
 }
 
-int use(Node<3>& node) {
+int use(Node<LEVELS>& node) {
   int sum = 0;
   node.walk([&sum](auto level, auto& value) {
     sum += level + static_cast<int>(sizeof(value));
     return sum;
   });
-  auto all = tables(std::make_index_sequence<6>{});
+  auto all = tables(std::make_index_sequence<TABLES>{});
   std::apply([&](auto&... table) { ((sum += static_cast<int>(table.size())), ...); }, all);
   return sum;
 }

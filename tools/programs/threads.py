@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python program of four threads that read, change and pack records (json, re, zlib, sqlite3).
 
-Run with PYTHONMALLOC=malloc, every object of it is a block of malloc's. Prints a digest.
+Usage: threads.py [ROUNDS [RECORDS]]. Run with PYTHONMALLOC=malloc, every object of it is a block of malloc's. Prints a digest.
 """
 import json
 import random
 import re
 import sqlite3
+import sys
 import threading
 import zlib
 
-ROUNDS = 6
-RECORDS = 2500
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 6
+RECORDS = int(sys.argv[2]) if len(sys.argv) > 2 else 2500
 results = {}
 
 

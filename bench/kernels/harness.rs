@@ -79,6 +79,11 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (begin.elapsed().as_secs_f64(), result)
 }
 
+/// The cores that this process may use.
+pub fn usable_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// One figure in KiB from /proc/self/status: "VmRSS", "VmHWM", "VmPeak".
 pub fn status_kib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The n-th Fibonacci number by the recursion of the 2007 article (figure 6), where every call above
+// the cut-off forks one task and computes the other branch itself.
+#pragma once
+
+#include "../harness.hpp"
+
+namespace fibonacci {
+
+// The optimised serial program, also below the cut-off. One of the two calls is a loop by hand, and
+// it stays out of line: GCC would unfold the recursion many levels deep and other compilers not,
+// and the schedulers' figures would be the compilers'.
+[[gnu::noinline]] inline std::uint64_t serial(unsigned n) {
+  std::uint64_t sum = 0;
+  for (; n >= 2; n -= 2) sum += serial(n - 1);
+  return sum + n;
+}
+
+inline std::uint64_t below_cutoff(unsigned n) { return n < 2 ? n : serial(n); }
+
+// The same number without recursion, to check the others.
+inline std::uint64_t by_addition(unsigned n) {
+  std::uint64_t a = 0, b = 1;
+  for (; n > 0; --n) {
+    const std::uint64_t next = a + b;
+    a = b;
+    b = next;
+  }
+  return a;
+}
+
+// Runs `compute(n, cutoff)` once with the library warm and once timed.
+template <typename Compute>
+void measure(bench::Arguments& arguments, bench::Result& result, const Compute& compute) {
+  const auto n = static_cast<unsigned>(arguments.number("n", 25));
+  const auto cutoff = static_cast<unsigned>(arguments.number("cutoff", 2));
+  bench::check(n <= 90 && cutoff >= 2, "n= is at most 90, cutoff= at least 2");
+  compute(n < 12 ? n : 12, 2);
+  const double begin = bench::now();
+  result.checksum = compute(n, cutoff);
+  result.seconds = result.value = bench::now() - begin;
+  bench::check(result.checksum == by_addition(n), "not the Fibonacci number");
+}
+
+inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&),
+                                 std::vector<bench::Variant> variants) {
+  return {
+      .name = "fibonacci",
+      .title = "Fibonacci",
+      .what =
+          "A Fibonacci number by recursion: each call above the cut-off forks a task, below it "
+          "runs the serial program. The 50th number was the founding article's, and is here in a "
+          "full run; without a cut-off, where there is nothing but forks, it is always a smaller "
+          "one.",
+      .group = "seed scheduler",
+      .figure = "Figure 6",
+      .plot = "speedup",
+      .threads = {1, 2, 4, 8},
+      .cases = {{"no cut-off", "n=26 cutoff=2", "n=29 cutoff=2", "n=34 cutoff=2"},
+                {"cut-off 12", "n=35 cutoff=12", "n=41 cutoff=12", "n=50 cutoff=12"},
+                {"cut-off 20", "n=36 cutoff=20", "n=41 cutoff=20", "n=50 cutoff=20"}},
+      .variants = std::move(variants),
+      .run = run,
+  };
+}
+
+}  // namespace fibonacci

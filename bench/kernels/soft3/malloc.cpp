@@ -55,13 +55,13 @@ const bench::Kernel bench::kernel{
     .figure = "the soft limit article's table, test 3",
     .plot = "table",
     .threads = {2},
-    // Sizes up to the article's 32 MiB, or to an eighth of it: limits of a half or a sixteenth.
-    .cases = {{"no limit", "largest_kib=4096", "largest_kib=32768", "largest_kib=32768"},
-              {"high limit", "largest_kib=4096 limit=31", "largest_kib=32768 limit=250",
+    // Sizes up to the article's 32 MiB, or to a sixteenth of it: limits of a half or 1/32.
+    .cases = {{"no limit", "largest_kib=2048", "largest_kib=32768", "largest_kib=32768"},
+              {"high limit", "largest_kib=2048 limit=16", "largest_kib=32768 limit=250",
                "largest_kib=32768 limit=500", soft_limit::kHaveLimit},
-              {"middle limit", "largest_kib=4096 limit=25", "largest_kib=32768 limit=200",
+              {"middle limit", "largest_kib=2048 limit=12", "largest_kib=32768 limit=200",
                "largest_kib=32768 limit=400", soft_limit::kHaveLimit},
-              {"low limit", "largest_kib=4096 limit=19", "largest_kib=32768 limit=150",
+              {"low limit", "largest_kib=2048 limit=9", "largest_kib=32768 limit=150",
                "largest_kib=32768 limit=300", soft_limit::kHaveLimit}},
     .run = run,
 };

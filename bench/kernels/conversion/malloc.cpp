@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CAD conversion, again and again in one process (see converter.hpp). On an allocator that
+// fragments, the n-th conversion takes longer than the first ones. With share=1 the lab samples the
+// process and adds the share of time spent in the allocator; the work is the same.
+#include "converter.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// How much longer the last third of the conversions takes than the first: above 1 where the heap
+// gets worse. The very first conversion, which fills an empty heap, counts for neither.
+double growth(const std::vector<double>& times) {
+  const auto third = static_cast<std::ptrdiff_t>((times.size() - 1) / 3);
+  if (third == 0) return 1;
+  return median({times.end() - third, times.end()}) /
+         median({times.begin() + 1, times.begin() + 1 + third});
+}
+
+void run(bench::Arguments& arguments, bench::Result& result) {
+  conversion::Settings settings;
+  settings.conversions = static_cast<unsigned>(arguments.number("conversions", 4));
+  settings.entities = static_cast<unsigned>(arguments.number("entities", 2000));
+  settings.threads = arguments.threads();
+  settings.begin = [&](unsigned self) { bench::pin(self, settings.threads); };
+  arguments.number("share", 0);
+  bench::check(settings.conversions > 0, "conversions= must be above 0");
+
+  const std::vector<std::string> model = conversion::make_model(settings.entities);
+  conversion::Converter converter(settings, model);
+  const double begin = bench::now();
+  converter.run();
+  result.seconds = bench::now() - begin;
+  result.value = result.seconds / settings.conversions;
+  result.checksum = converter.digest();
+  bench::check(converter.digest() == settings.conversions * converter.first_digest(),
+               "the conversions do not all give the same model");
+  bench::check(converter.times().size() == settings.conversions, "not all conversions were timed");
+  result.extra["last_to_first"] = growth(converter.times());
+  result.series["conversion"] = converter.times();
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel{
+    .name = "conversion",
+    .title = "CAD conversion, again and again",
+    .what =
+        "One process reads, translates and writes the same CAD model again and again in parallel "
+        "threads, each time making and dropping tens of thousands of small objects with lists and "
+        "strings. On an allocator that fragments, the n-th conversion takes longer than the first.",
+    .group = "seed allocator",
+    .figure = "the growing conversion times of CAD Exchanger",
+    .metric = "time of a conversion",
+    .plot = "series",
+    .threads = {2},
+    .cases = {{"", "entities=2400 conversions=12", "entities=8000 conversions=24",
+               "entities=24000 conversions=100"},
+              {"share in the allocator", "entities=2400 conversions=12 share=1",
+               "entities=8000 conversions=24 share=1", "entities=24000 conversions=50 share=1"}},
+    .run = run,
+};

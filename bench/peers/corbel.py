@@ -32,5 +32,5 @@ def schedulers(context):
     if not (headers / "tbb" / "parallel_for.h").is_file():
         raise Unavailable("this version of Corbel has no scheduler")
     libs = [f"-L{context.corbel}", f"-Wl,-rpath,{context.corbel}", "-lcorbel"]
-    return [Scheduler("corbel", f"Corbel {version(context)}", api, "c++", [f"-I{headers}"], libs)
+    return [Scheduler("corbel", TITLE, api, "c++", [f"-I{headers}"], libs)
             for api in ("tbb", "classic")]

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mimalloc 3: https://github.com/microsoft/mimalloc, from the sources inside a crate.
+
+The flags are those of its CMakeLists.txt for a release build of the overriding shared library.
+"""
+
+import platform
+import re
+
+from lab.peers import Allocator
+
+NAME = "mimalloc3"
+TITLE = "mimalloc"
+KINDS = {"allocator"}
+SOURCES = [{"registry": "crates", "package": "libmimalloc-sys"}]
+SERIES = "v3"
+LIBRARY = "libmimalloc.so"
+FLAGS = ["-std=gnu11", "-DMI_MALLOC_OVERRIDE", "-DMI_SHARED_LIB", "-DMI_SHARED_LIB_EXPORT",
+         "-DMI_BUILD_RELEASE", "-DMI_CMAKE_BUILD_TYPE=release", "-fvisibility=hidden",
+         "-ftls-model=initial-exec", "-fno-builtin-malloc"]
+
+
+def build(context):
+    sources = context.crate("libmimalloc-sys") / "c_src" / "mimalloc" / SERIES
+    machine = ["-march=armv8.1-a"] if platform.machine() == "aarch64" else []
+    context.shared_library(LIBRARY, [sources / "src" / "static.c"],
+                           [*FLAGS, *machine, f"-I{sources / 'include'}"])
+
+
+def version(context):
+    header = context.folder / "libmimalloc-sys/c_src/mimalloc" / SERIES / "include/mimalloc.h"
+    number = re.search(r"#define MI_MALLOC_VERSION\s+(\d+)", header.read_text()).group(1)
+    return f"{number[:-4]}.{int(number[-4:-2])}.{int(number[-2:])}"
+
+
+def allocator(context):
+    return Allocator([str(context.folder / LIBRARY)])

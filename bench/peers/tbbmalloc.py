@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalable allocator of oneTBB, https://github.com/uxlfoundation/oneTBB, as its makers ship it."""
+
+from lab.peers import Allocator
+
+NAME = "tbbmalloc"
+TITLE = "tbbmalloc"
+KINDS = {"allocator"}
+SOURCES = [{"registry": "pypi", "package": "tbb"}]
+
+
+def build(context):
+    context.wheel("tbb")
+
+
+def allocator(context):
+    libraries = context.folder / "tbb" / "lib"
+    # The proxy opens the allocator by name; already loaded, it is found wherever it lies.
+    return Allocator([str(libraries / "libtbbmalloc_proxy.so.2"),
+                      str(libraries / "libtbbmalloc.so.2")])

@@ -14,4 +14,4 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 }  // namespace
 
-const bench::Kernel bench::kernel = fibonacci::description(run, bench::four_tricks());
+const bench::Kernel bench::kernel = fibonacci::description(run);

@@ -3,6 +3,7 @@
 // the cut-off forks one task and computes the other branch itself.
 #pragma once
 
+#include "../classic_tricks.hpp"
 #include "../harness.hpp"
 
 namespace fibonacci {
@@ -42,8 +43,7 @@ void measure(bench::Arguments& arguments, bench::Result& result, const Compute& 
   bench::check(result.checksum == by_addition(n), "not the Fibonacci number");
 }
 
-inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&),
-                                 std::vector<bench::Variant> variants) {
+inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&)) {
   return {
       .name = "fibonacci",
       .title = "Fibonacci",
@@ -59,7 +59,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&),
       .cases = {{"no cut-off", "n=26 cutoff=2", "n=29 cutoff=2", "n=34 cutoff=2"},
                 {"cut-off 12", "n=35 cutoff=12", "n=41 cutoff=12", "n=50 cutoff=12"},
                 {"cut-off 20", "n=36 cutoff=20", "n=41 cutoff=20", "n=50 cutoff=20"}},
-      .variants = std::move(variants),
+      .variants = bench::four_tricks(),
       .run = run,
   };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fibonacci with rayon's join.
 
+#[path = "fork.rs"]
 mod fork;
 #[path = "../harness.rs"]
 mod harness;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fibonacci: the optimised serial program, which knows no cut-off.
-#include "../classic_tricks.hpp"
 #include "fibonacci.hpp"
 
 namespace {
@@ -11,4 +10,4 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 }  // namespace
 
-const bench::Kernel bench::kernel = fibonacci::description(run, bench::four_tricks());
+const bench::Kernel bench::kernel = fibonacci::description(run);

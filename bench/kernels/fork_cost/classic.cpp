@@ -15,4 +15,4 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 }  // namespace
 
-const bench::Kernel bench::kernel = fork_cost::description(run, bench::four_tricks());
+const bench::Kernel bench::kernel = fork_cost::description(run);

@@ -24,8 +24,7 @@ void measure(bench::Arguments& arguments, bench::Result& result, const Compute& 
   result.value = result.seconds * 1e9 * cores / forks(n);
 }
 
-inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&),
-                                 std::vector<bench::Variant> variants) {
+inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&)) {
   return {
       .name = "fork_cost",
       .title = "Cost of a fork",
@@ -39,7 +38,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&),
       .plot = "bars",
       .threads = {1, 2, 4},
       .cases = {{"", "n=26", "n=29", "n=34"}},
-      .variants = std::move(variants),
+      .variants = bench::four_tricks(),
       .run = run,
   };
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of a fork: the bare calls, of which none forks.
-#include "../classic_tricks.hpp"
 #include "fork_cost.hpp"
 
 namespace {
@@ -11,4 +10,4 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 }  // namespace
 
-const bench::Kernel bench::kernel = fork_cost::description(run, bench::four_tricks());
+const bench::Kernel bench::kernel = fork_cost::description(run);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The empty loop with rayon: lengths between half the grain size and the grain size are what
+//! halving leaves; without a grain size rayon splits as it likes.
+
+use rayon::prelude::*;
+use std::arch::asm;
+
+#[path = "../harness.rs"]
+mod harness;
+
+/// Numbers met and their sum; the compiler finds both from a part's bounds, outside the loop.
+type Tally = (u64, u64);
+
+fn iterate(tally: Tally, i: u64) -> Tally {
+    unsafe { asm!("", options(nomem, nostack, preserves_flags)) }
+    (tally.0 + 1, tally.1.wrapping_add(i))
+}
+
+fn add(a: Tally, b: Tally) -> Tally {
+    (a.0 + b.0, a.1.wrapping_add(b.1))
+}
+
+fn run_loop(count: u64, grain: u64) -> Tally {
+    let range = (0..count as usize).into_par_iter();
+    let step = |tally, i| iterate(tally, i as u64);
+    if grain == 0 {
+        return range.fold(|| (0, 0), step).reduce(|| (0, 0), add);
+    }
+    let grain = grain as usize;
+    let range = range.with_min_len((grain / 2).max(1)).with_max_len(grain);
+    range.fold(|| (0, 0), step).reduce(|| (0, 0), add)
+}
+
+fn main() {
+    harness::run(|arguments, outcome| {
+        let count = arguments.number("count", 1_000_000);
+        let grain = arguments.number("grain", 0);
+        let pool = harness::pool(arguments.threads);
+        pool.install(|| run_loop(1000, 10));
+        let (seconds, tally) = harness::timed(|| pool.install(|| run_loop(count, grain)));
+        let all = (count, count * (count - 1) / 2);
+        harness::check(tally == all, "an iteration was left out or done twice");
+        outcome.checksum = count;
+        outcome.seconds = seconds;
+        outcome.value = seconds;
+    });
+}

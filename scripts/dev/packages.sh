@@ -33,6 +33,14 @@ packages_of() {
       ;;
     programs) list_of test/programs/packages.txt ;;
     demo) list_of tools/demo/packages.txt ;;
+    bench)
+      list_of bench/packages.txt
+      command -v cargo >/dev/null || echo cargo # a newer one than the distribution's is welcome
+      case $(distribution) in
+        ubuntu-22.04) ;; # has no clang as new as 19
+        *) printf '%s\n' clang-19 libomp-19-dev ;;
+      esac
+      ;;
     *) fail "no such group of packages: $1" ;;
   esac
 }

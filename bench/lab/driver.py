@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""./dev bench from the options to the page: prepare, plan, run, show."""
+import datetime
+import hashlib
+import re
+import signal
+import sys
+from pathlib import Path
+
+from lab import (build, catalogue, contestants as people, control, machine, measure, options, paths,
+                 peers, results, schedule, session, summary)
+from lab.progress import progress
+
+QUIET_SECONDS = 5.0
+OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+class Refused(Exception):
+    """The run cannot begin; the text says why and what to do."""
+
+
+def run(arguments):
+    parser, wanted = options.parse(arguments)
+    # The end of a service or of a build is as good a reason to stop as Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        old = _old_run(wanted.resume) if wanted.resume is not None else None
+        plan = _plan_options(old.meta["options"]) if old else wanted
+        options.check_peers(parser, plan.peers, _known_peers())
+        with progress() as bar:
+            meta, rows = _prepare(plan, old, bar)
+        if wanted.list:
+            return _list(rows)
+        folder = old.folder if old else _new_folder(wanted.output)
+        return _measure(folder, meta, rows)
+    except (Refused, results.Broken) as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        return WRONG_USE
+
+
+def _known_peers():
+    return [name for name in peers.load() if name not in people.ALWAYS]
+
+
+def _old_run(name):
+    if name:
+        return results.load(name)
+    for folder in sorted(paths.BUILT.glob("*/"), reverse=True):
+        if re.match(r"\d{4}-\d\d-\d\d", folder.name) and (folder / results.PLAN).is_file():
+            found = results.load(folder)
+            if not found.meta["finished"]:
+                return found
+    raise Refused(f"there is no run below {paths.shown(paths.BUILT)} that was stopped")
+
+
+def _plan_options(recorded):
+    """The options of the run that goes on."""
+    _, made = options.parse([])
+    for name, value in recorded.items():
+        setattr(made, name, Path(value) if name == "kernels" and value else value)
+    return made
+
+
+def _prepare(plan, old, bar):
+    """(what run.json says, rows)"""
+    notes = []
+
+    def note(line):
+        notes.append(line)
+        bar.say(line)
+
+    everybody, lines = people.prepare(plan.peers, lambda name, what: bar.preparing(
+        f"{name}: {what}"))
+    for line in lines:
+        note(line)
+    folder = plan.kernels or paths.KERNELS
+    builder = build.Builder(kernels=folder, report=bar.preparing, warn=note)
+    kernels = catalogue.discover(folder)
+    found, rows = _rows(kernels, everybody, builder, plan, note)
+    if not rows or all(row.kernel == catalogue.CONTROL for row in rows):
+        raise Refused(f"no row's name matches '{plan.only}' (./dev bench --list shows the names)"
+                      if plan.only else f"there are no kernels in {folder}")
+    meta = _meta(plan, found, everybody, rows, notes)
+    if old:
+        _same_plan(old, meta)
+        meta = {**old.meta, "finished": None}
+        skipped = {row["id"]: row.get("skipped") for row in meta["rows"]}
+        for row in rows:
+            row.skipped = skipped.get(row.id)
+    return meta, rows
+
+
+def _rows(kernels, everybody, builder, plan, note):
+    for line in catalogue.compile_described(kernels, everybody, builder):
+        note(line)
+    kernels, lines = catalogue.describe(kernels)
+    for line in lines:
+        note(line)
+    only = re.compile(plan.only) if plan.only else None
+    chosen = catalogue.matching(kernels, plan.threads, only)
+    for line in catalogue.compile_schedulers(chosen, everybody, builder):
+        note(line)
+    return kernels, catalogue.rows(kernels, everybody, plan.scale, plan.threads, only)
+
+
+def _meta(plan, kernels, everybody, rows, notes):
+    used = {row.kernel for row in rows}
+    described = {k.name: k.descriptor for k in kernels if k.name in used}
+    if catalogue.CONTROL in used:
+        described[catalogue.CONTROL] = catalogue.control_descriptor(kernels)
+    return {"format": results.FORMAT, "started": session.now(), "finished": None,
+            "scale": plan.scale, "seed": plan.seed,
+            "rounds": plan.rounds or schedule.ROUNDS[plan.scale],
+            "options": {"scale": plan.scale, "only": plan.only, "peers": plan.peers,
+                        "threads": plan.threads, "rounds": plan.rounds, "seed": plan.seed,
+                        "kernels": str(plan.kernels.resolve()) if plan.kernels else None},
+            "commit": machine.commit(), "machine": machine.facts(), "notes": notes,
+            "contestants": _facts(everybody, rows), "kernels": described,
+            "digests": _digests(rows), "rows": [row.record() for row in rows]}
+
+
+def _facts(everybody, rows):
+    """Of all who run, under the names that they have in the rows, and of all who are left out."""
+    facts = dict(everybody.facts)
+    for row in rows:
+        for one in row.contestants:
+            if one.id in facts:
+                continue
+            base = facts.get(one.scheduler, {})
+            title = base.get("title", one.id)
+            if one.variant and one.id.split("@")[0] != one.scheduler:
+                title += f" {one.variant}"
+            if "@" in one.id:
+                title += " on " + facts.get(one.allocator, {}).get("title", one.allocator)
+            facts[one.id] = {**base, "title": title, "kind": "scheduler", "skipped": None}
+    return facts
+
+
+def _digests(rows):
+    """Of every program and library that runs, so that a run never goes on with another one."""
+    files = {str(path) for row in rows for one in row.contestants
+             for path in [*one.preload, *one.command[:3]] if str(path).startswith("/")}
+    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+            for path in sorted(files) if Path(path).is_file()}
+
+
+def _same_plan(old, meta):
+    """Refuses to mix the results of different programs, or of different plans."""
+    fresh = [{k: v for k, v in row.items() if k != "skipped"} for row in meta["rows"]]
+    before = [{k: v for k, v in row.items() if k != "skipped"} for row in old.meta["rows"]]
+    changed = sorted(Path(path).name for path in set(meta["digests"]) | set(old.meta["digests"])
+                     if meta["digests"].get(path) != old.meta["digests"].get(path))
+    if changed:
+        raise Refused(f"{paths.shown(old.folder)} cannot go on: changed since: "
+                      f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; begin a new run")
+    if fresh != before or meta["machine"]["processor"] != old.meta["machine"]["processor"]:
+        raise Refused(f"{paths.shown(old.folder)} cannot go on: its rows, or the machine, are no "
+                      "longer the same; begin a new run")
+
+
+def _new_folder(output):
+    if output is None:
+        output = paths.BUILT / datetime.datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    if (output / results.PLAN).exists():
+        raise Refused(f"{output} holds a run already: --resume {output} goes on with it")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"{output} cannot be made: {error.strerror}") from None
+    return output.resolve()
+
+
+def _list(rows):
+    for row in rows:
+        print(f"{row.id:<44} {' '.join(contestant.id for contestant in row.contestants)}")
+    print(f"{len(rows)} rows, {sum(len(row.contestants) for row in rows)} pairs of a row and a "
+          "contestant")
+    return OK
+
+
+def _measure(folder, meta, rows):
+    interrupted = False
+    with progress() as bar:
+        one = session.Session(folder, meta, rows, bar)
+        bar.say(f"{len(rows)} rows into {paths.shown(folder)}, about {one.seconds_of(rows)} at the "
+                "first guess")
+        _read_files(meta["digests"])
+        if not measure.wait_until_quiet(QUIET_SECONDS):
+            line = "Other processes use the processor: runs will be disturbed."
+            bar.say(line)
+            if line not in meta["notes"]:
+                meta["notes"].append(line)
+        try:
+            one.run()
+        except KeyboardInterrupt:
+            interrupted = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not tear the page
+    code = finish(folder)
+    if interrupted:
+        print(f"Stopped. Go on with: ./dev bench --resume {paths.shown(folder)}")
+        return INTERRUPTED
+    return code
+
+
+def _read_files(files):
+    """So that the first run of a program is not the one that waits for the disk."""
+    for path in files:
+        Path(path).read_bytes()
+
+
+def finish(folder):
+    """Shows what a folder holds and writes its table and its page; returns the exit code."""
+    run = results.load(folder)
+    results.write_table(run)
+    print()
+    summary.show(run)
+    trusted, lines = control.judge(run)
+    for line in lines:
+        print(line)
+    counted = sum(bool(each["kept"]) for each in run.runs)
+    if run.disturbed():
+        print(f"{run.disturbed()} of {counted} runs were disturbed by other processes even when "
+              "repeated; they are marked.")
+    failures = run.failures()
+    for row, contestant, why in failures:
+        print(f"FAILED  {row}  {contestant}: {why}")
+    page = write_page(folder)
+    print(f"\nResults: {paths.shown(folder)}" + (f"\nThe page: {paths.shown(page)}" if page else ""))
+    return FAILED if any(summary.is_ours(who) for _, who, _ in failures) else OK
+
+
+def write_page(folder):
+    """Its path, or None: results without a page are still results."""
+    try:
+        from lab import page
+        page.write(Path(folder))
+        return Path(folder) / "index.html"
+    except Exception as error:  # whatever it is, the measurements must not be lost
+        print(f"bench: no page: {type(error).__name__}: {error}", file=sys.stderr)
+        return None

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a run on disk, and reading them again.
+
+A folder holds run.json (the plan, the machine, the contestants), results.jsonl (a line for each
+single run, written at once) and results.csv (a line for each row and contestant). A run that was
+killed leaves a last line that may be torn; it is dropped. So is nothing else: a run that failed
+stays, with the reason, and so does one that was disturbed and repeated, as not kept.
+"""
+import csv
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import statistics
+
+FORMAT = 1
+PLAN = "run.json"
+RUNS = "results.jsonl"
+TABLE = "results.csv"
+METRICS = ("value", "seconds", "peak_rss_kib", "peak_vm_kib", "minor_faults", "major_faults",
+           "cpu_seconds", "wall_seconds")
+REFERENCES = ("glibc", "serial", "serial@glibc")
+# What pages of files and of the loader add to memory by chance.
+RESOLUTION = {"peak_rss_kib": 128.0, "peak_vm_kib": 4.0, "minor_faults": 32.0,
+              "major_faults": 32.0}
+
+
+class Broken(Exception):
+    """A folder that holds no run; the text says why."""
+
+
+@dataclass
+class Run:
+    folder: Path
+    meta: dict
+    runs: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.reindex()
+
+    def reindex(self):
+        """After `runs` was changed from outside."""
+        self._pairs, self._wrong = {}, None
+        for run in self.runs:
+            self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
+
+    def add(self, run):
+        self.runs.append(run)
+        self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
+        self._wrong = None
+
+    def of(self, row, contestant):
+        """All runs of a contestant in a row, disturbed and failed ones too."""
+        return self._pairs.get((row, contestant), [])
+
+    def kept(self, row, contestant, metric="value"):
+        """The values that count, in the order of the rounds; none when the contestant failed."""
+        if self.failure(row, contestant):
+            return []
+        found = [(run["round"], run[metric]) for run in self.of(row, contestant)
+                 if run["kept"] and run.get(metric) is not None]
+        return [value for _, value in sorted(found)]
+
+    def median(self, row, contestant, metric="value"):
+        values = self.kept(row, contestant, metric)
+        return statistics.median(values) if values else None
+
+    def failure(self, row, contestant):
+        """Why a contestant failed in a row, or None."""
+        for run in self.of(row, contestant):
+            if run.get("failed"):
+                return run["failed"]
+        return self.wrong_checksums().get((row, contestant))
+
+    def wrong_checksums(self):
+        """{(row, contestant): what is wrong} for all whose result is not that of the others."""
+        if self._wrong is None:
+            self._wrong = {}
+            for row in self.meta["rows"]:
+                for contestant, what in judge_checksums(
+                        {c: self.of(row["id"], c) for c in row["contestants"]}).items():
+                    self._wrong[row["id"], contestant] = what
+        return self._wrong
+
+    def failures(self):
+        """[(row, contestant, why)]"""
+        return [(row["id"], contestant, self.failure(row["id"], contestant))
+                for row in self.meta["rows"] for contestant in row["contestants"]
+                if self.failure(row["id"], contestant)]
+
+    def disturbed(self, row=None, contestant=None):
+        """How many of the runs that count were disturbed."""
+        runs = self.of(row, contestant) if row else self.runs
+        return sum(bool(run["kept"] and run["disturbed"]) for run in runs)
+
+    def kernel(self, row):
+        """The description of a row's kernel."""
+        return self.meta["kernels"][row["kernel"]]
+
+
+def judge_checksums(runs_of):
+    """{contestant: what is wrong} of one row, from {contestant: its runs}. What is right is what
+    glibc, or the serial program, found every time; without them, what most contestants found."""
+    sums = {c: [run["checksum"] for run in runs if not run.get("failed")]
+            for c, runs in runs_of.items()}
+    sums = {c: values for c, values in sums.items() if values}
+    if not sums:
+        return {}
+    right, whose = None, "most others'"
+    for reference in REFERENCES:
+        if len(set(sums.get(reference, ()))) == 1:
+            right, whose = sums[reference][0], f"{reference}'s"
+            break
+    else:
+        votes = Counter(value for values in sums.values() for value in set(values))
+        right = votes.most_common(1)[0][0]
+    return {c: f"wrong result: its checksum is {bad[0]}, {whose} is {right}"
+            for c, values in sums.items() if (bad := [v for v in values if v != right])}
+
+
+def save_plan(folder, meta):
+    """In one step: a reader sees the old file or the new one."""
+    draft = folder / f".{PLAN}"
+    draft.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+    draft.replace(folder / PLAN)
+
+
+def load(folder):
+    folder = Path(folder)
+    if not (folder / PLAN).is_file():
+        raise Broken(f"{folder} holds no run: there is no {PLAN}")
+    try:
+        meta = json.loads((folder / PLAN).read_text())
+    except ValueError as error:
+        raise Broken(f"{folder / PLAN} is not right: {error}") from None
+    if meta.get("format") != FORMAT:
+        raise Broken(f"{folder / PLAN} has format {meta.get('format')}, this lab reads {FORMAT}")
+    return Run(folder, meta, _read_runs(folder / RUNS)[0])
+
+
+def _read_runs(path):
+    """(the runs, the length of the file up to the last whole line)"""
+    runs, good = [], 0
+    data = path.read_bytes() if path.exists() else b""
+    while (end := data.find(b"\n", good)) >= 0:
+        try:
+            runs.append(json.loads(data[good:end]))
+        except ValueError:
+            break
+        good = end + 1
+    return runs, good
+
+
+class Journal:
+    """Writes results.jsonl. Opening it cuts off a torn last line."""
+
+    def __init__(self, folder):
+        path = Path(folder) / RUNS
+        _, good = _read_runs(path)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.ftruncate(self._file, good)
+        os.lseek(self._file, 0, os.SEEK_END)
+
+    def write(self, runs):
+        data = "".join(json.dumps(run, ensure_ascii=False) + "\n" for run in runs).encode()
+        while data:
+            data = data[os.write(self._file, data):]
+
+    def close(self):
+        os.close(self._file)
+
+
+def write_table(run):
+    """results.csv: medians and spreads."""
+    names = ["row", "kernel", "case", "threads", "contestant", "unit", "runs", "disturbed",
+             "failed"]
+    for metric in METRICS:
+        names += [metric, f"{metric}_low", f"{metric}_high", f"{metric}_mad"]
+    with open(run.folder / TABLE, "w", newline="", encoding="utf8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for row in run.meta["rows"]:
+            for contestant in row["contestants"]:
+                if not run.of(row["id"], contestant):
+                    continue
+                line = [row["id"], row["kernel"], row["case"], row["threads"], contestant,
+                        run.kernel(row)["unit"], len(run.kept(row["id"], contestant)),
+                        run.disturbed(row["id"], contestant),
+                        run.failure(row["id"], contestant) or ""]
+                for metric in METRICS:
+                    found = statistics.summary(run.kept(row["id"], contestant, metric))
+                    line += [f"{v:.9g}" for v in (found.median, found.low, found.high, found.mad)] \
+                        if found else [""] * 4
+                writer.writerow(line)

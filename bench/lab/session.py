@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries a plan out: every step once, its result on disk at once, so that a run can be ended at any
+moment and go on later."""
+import datetime
+import time
+from pathlib import Path
+
+from lab import measure, results, schedule, statistics
+from lab.progress import span
+
+TIMEOUTS = {"quick": 60.0, "normal": 120.0, "full": 900.0}
+GUESSES = {"quick": 0.2, "normal": 0.7, "full": 3.0}  # seconds of a run, until one was measured
+ATTEMPTS = 3
+# What repeating disturbed runs may cost: on a machine that is never quiet it would triple the time.
+REPEAT_SECONDS = 20.0
+REPEAT_SHARE = 0.25
+QUIET_SECONDS = 1.0  # the longest wait for a quiet machine before a repetition
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+class Estimate:
+    """How long the steps that are left will take: what the same pair took, else the same row, the
+    same kernel, or a guess from the scale."""
+
+    def __init__(self, scale):
+        self.guess = GUESSES[scale]
+        self._seconds = {}
+
+    def add(self, step, seconds):
+        for key in self._keys(step):
+            self._seconds.setdefault(key, []).append(seconds)
+
+    def of(self, step):
+        for key in self._keys(step):
+            if key in self._seconds:
+                return statistics.median(self._seconds[key])
+        return self.guess
+
+    @staticmethod
+    def _keys(step):
+        return ((step.row.id, step.contestant.id), step.row.id, ("kernel", step.row.kernel))
+
+
+class Session:
+    def __init__(self, folder, meta, rows, progress, run_once=measure.run,
+                 wait_until_quiet=measure.wait_until_quiet):
+        self.folder, self.meta, self.rows, self.progress = Path(folder), meta, rows, progress
+        self.run_once, self.wait_until_quiet = run_once, wait_until_quiet
+        scale = meta["scale"]
+        self.timeout, self.estimate = TIMEOUTS[scale], Estimate(scale)
+        self.scratch = self.folder / "scratch"
+        self.spent = self.repeating = 0.0
+        self.order = 0
+
+    def run(self):
+        """Raises KeyboardInterrupt when it is ended early; what was measured is on disk then."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.scratch.mkdir(exist_ok=True)
+        if not (self.folder / results.PLAN).exists():
+            results.save_plan(self.folder, self.meta)
+        self.journal = results.Journal(self.folder)
+        self.found = results.load(self.folder)
+        self.order = max((run["order"] for run in self.found.runs), default=-1) + 1
+        try:
+            self._steps()
+        finally:
+            self.journal.close()
+            self._remove_scratch()
+        self.meta["finished"] = now()
+        results.save_plan(self.folder, self.meta)
+
+    def _steps(self):
+        steps = schedule.steps(self.rows, self.meta["rounds"], self.meta["seed"])
+        done = {(run["round"], run["row"], run["contestant"])
+                for run in self.found.runs if run["kept"]}
+        for step in steps:
+            for run in self.found.of(step.row.id, step.contestant.id):
+                if run["kept"] and run["round"] == step.round:
+                    self.estimate.add(step, run["wall_seconds"])
+        left = [step for step in steps
+                if (step.round, step.row.id, step.contestant.id) not in done]
+        for index, step in enumerate(left):
+            if self._needless(step):
+                continue
+            self._show(step, len(steps) - len(left) + index, len(steps), left[index:])
+            self._take(step)
+
+    def _needless(self, step):
+        if step.row.skipped or self.found.failure(step.row.id, step.contestant.id):
+            return True
+        seconds = [run["wall_seconds"] for c in step.row.contestants
+                   for run in self.found.of(step.row.id, c.id) if run["kept"]]
+        return schedule.is_enough(step, statistics.median(seconds) if seconds else None)
+
+    def _show(self, step, done, total, left):
+        """The time left counts seconds, not steps: rows differ a thousandfold."""
+        ahead = sum(self.estimate.of(each) for each in left if not each.row.skipped)
+        behind = sum(run["wall_seconds"] for run in self.found.runs)
+        share = behind / (behind + ahead) if ahead else 1.0
+        factor = self.spent / self.measured if getattr(self, "measured", 0) > 1 else 1.05
+        self.progress.update(f"{step.row.id}  {step.contestant.id}", done, total, share,
+                             ahead * max(1.0, factor))
+
+    def _take(self, step):
+        """One step: a run, and up to two more when it was disturbed."""
+        begin = time.monotonic()
+        attempts = []
+        try:
+            while True:
+                attempts.append(self._attempt(step, len(attempts)))
+                if not self._again(attempts):
+                    break
+                self.wait_until_quiet(QUIET_SECONDS)
+        except measure.NotInstalled as missing:
+            self._skip(step.row, str(missing))
+            return
+        best = min(attempts, key=_disturbance)
+        best["kept"] = True
+        self.journal.write(attempts)
+        for run in attempts:
+            self.found.add(run)
+        seconds = time.monotonic() - begin
+        self.spent += seconds
+        self.measured = getattr(self, "measured", 0.0) + best["wall_seconds"]
+        self.repeating += seconds * (len(attempts) - 1) / len(attempts)
+        self.estimate.add(step, best["wall_seconds"])
+        self._tell(step, best)
+
+    def _attempt(self, step, number):
+        contestant = step.contestant
+        figures = self.run_once(contestant.command, contestant.environment(), self.timeout,
+                                self.scratch)
+        self.order += 1
+        return {"row": step.row.id, "kernel": step.row.kernel, "case": step.row.case,
+                "threads": step.row.threads, "contestant": contestant.id,
+                "scheduler": contestant.scheduler, "variant": contestant.variant,
+                "allocator": contestant.allocator, "round": step.round, "attempt": number,
+                "order": self.order - 1, **figures, "kept": False}
+
+    def _again(self, attempts):
+        if not attempts[-1]["disturbed"] or attempts[-1]["failed"] or len(attempts) == ATTEMPTS:
+            return False
+        return self.repeating <= REPEAT_SECONDS + REPEAT_SHARE * self.spent
+
+    def _skip(self, row, why):
+        row.skipped = why
+        for record in self.meta["rows"]:
+            if record["id"] == row.id:
+                record["skipped"] = why
+        results.save_plan(self.folder, self.meta)
+        self.progress.say(f"{row.id} is left out: {why}")
+
+    def _tell(self, step, run):
+        """Failures are shown when they happen, and so is a result unlike the others'."""
+        row, contestant = step.row.id, step.contestant.id
+        if run["failed"]:
+            self.progress.say(f"FAILED  {row}  {contestant}: {run['failed']}")
+            return
+        wrong = results.judge_checksums({c.id: self.found.of(row, c.id)
+                                         for c in step.row.contestants})
+        if contestant in wrong:
+            self.progress.say(f"FAILED  {row}  {contestant}: {wrong[contestant]}")
+
+    def _remove_scratch(self):
+        import shutil
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def seconds_of(self, rows):
+        """The first estimate, for those who wait."""
+        steps = schedule.steps(rows, self.meta["rounds"], self.meta["seed"])
+        return span(sum(self.estimate.of(step) for step in steps))
+
+
+def _disturbance(run):
+    """The least disturbed attempt counts; one that failed counts before all others."""
+    if run["failed"]:
+        return -1.0
+    if not run["disturbed"]:
+        return 0.0
+    return (run["others_cpu_seconds"] + run["steal_seconds"]) / max(run["wall_seconds"], 1e-3)

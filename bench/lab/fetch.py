@@ -50,6 +50,15 @@ def tool(name, hint=None):
     return path
 
 
+def cc():
+    """The C compiler that everything is compiled with; ./dev may have chosen one."""
+    return tool(os.environ.get("CC") or "cc", "apt-get install g++")
+
+
+def cxx():
+    return tool(os.environ.get("CXX") or "g++", "apt-get install g++")
+
+
 def tool_version(name):
     path = shutil.which(name)
     if not path:
@@ -122,7 +131,7 @@ def wheel(package, series, lock, folder, log):
     with zipfile.ZipFile(next(download.glob("*.whl"))) as archive:
         archive.extractall(download)
     data = folder / package
-    next(download.glob("*.data/data")).rename(data)
+    next(lib.parent for lib in download.rglob("lib") if lib.is_dir()).rename(data)
     shutil.rmtree(download)
     return data
 

@@ -98,11 +98,11 @@ class Context:
         self.say(f"fetching {package}")
         return fetch.debian(package, self.folder, self.log)
 
-    def shared_library(self, name, sources, flags, compiler="cc", libs=()):
+    def shared_library(self, name, sources, flags, libs=()):
         """Compiles sources into folder/name with the release flags that every peer gets."""
         self.say(f"compiling {name}")
         common = ["-O3", "-DNDEBUG", "-fPIC", "-shared", "-w", "-pthread"]
-        self.run([compiler, *common, *flags, *map(str, sources), "-o", str(self.folder / name),
+        self.run([fetch.cc(), *common, *flags, *map(str, sources), "-o", str(self.folder / name),
                   *libs], f"compiling {name}")
         return self.folder / name
 
@@ -164,7 +164,10 @@ def _prepare(recipe, report):
 
 def _describe(recipe, context):
     version = recipe.version(context) if hasattr(recipe, "version") else _locked(recipe, context)
-    source = recipe.SOURCES[0] if recipe.SOURCES else {"registry": "system"}
+    # The first source; or a later one, where the recipe fell back on it.
+    source = next((one for one in recipe.SOURCES
+                   if "package" in one and (context.folder / one["package"]).is_dir()),
+                  recipe.SOURCES[0])
     origin = {"pypi": "PyPI", "crates": "crate", "debian": "Debian"}.get(source["registry"])
     origin = f"{origin} {source['package']}" if origin else source["registry"]
     prepared = Prepared(recipe.NAME, f"{recipe.TITLE} {version}".strip(), version, origin,
@@ -207,7 +210,7 @@ def _stamp(recipe):
         if source["registry"] == "corbel":
             for library in sorted(CORBEL.glob("libcorbelmalloc*.so.1")):
                 digest.update(library.read_bytes())
-    for tool in getattr(recipe, "TOOLS", ["c++"]):
+    for tool in getattr(recipe, "TOOLS", [os.environ.get("CXX") or "g++"]):
         digest.update(fetch.tool_version(tool).encode())
     return digest.hexdigest() + "\n"
 
@@ -216,7 +219,7 @@ def _check_served(prepared, context):
     """A preload that does not take is silent; so ask a program who serves its malloc."""
     context.say("checking that malloc is its own")
     probe = context.folder / "whose"
-    context.run(["cc", "-O1", "-o", str(probe), str(WHOSE), "-ldl"],
+    context.run([fetch.cc(), "-O1", "-o", str(probe), str(WHOSE), "-ldl"],
                 "compiling the check")
     env = {**os.environ, **prepared.allocator.env,
            "LD_PRELOAD": ":".join(map(str, prepared.allocator.preload))}

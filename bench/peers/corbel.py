@@ -3,6 +3,7 @@
 
 import re
 
+from lab import fetch
 from lab.peers import Allocator, Scheduler, Unavailable
 
 NAME = "corbel"
@@ -32,5 +33,5 @@ def schedulers(context):
     if not (headers / "tbb" / "parallel_for.h").is_file():
         raise Unavailable("this version of Corbel has no scheduler")
     libs = [f"-L{context.corbel}", f"-Wl,-rpath,{context.corbel}", "-lcorbel"]
-    return [Scheduler("corbel", TITLE, api, "c++", [f"-I{headers}"], libs)
+    return [Scheduler("corbel", TITLE, api, fetch.cxx(), [f"-I{headers}"], libs)
             for api in ("tbb", "classic")]

@@ -8,16 +8,15 @@ NAME = "libgomp"
 TITLE = "GCC libgomp"
 KINDS = {"scheduler"}
 SOURCES = [{"registry": "system"}]
-TOOLS = ["g++"]
 
 
 def build(context):
-    fetch.tool("g++", "apt-get install g++")
+    fetch.cxx()
 
 
 def version(context):
-    return context.run(["g++", "-dumpfullversion"], "asking g++ for its version").strip()
+    return context.run([fetch.cxx(), "-dumpfullversion"], "asking the compiler for its version").strip()
 
 
 def schedulers(context):
-    return [Scheduler("libgomp", TITLE, "openmp", fetch.tool("g++"), ["-fopenmp"], ["-fopenmp"])]
+    return [Scheduler("libgomp", TITLE, "openmp", fetch.cxx(), ["-fopenmp"], ["-fopenmp"])]

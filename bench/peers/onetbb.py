@@ -11,13 +11,13 @@ SOURCES = [{"registry": "pypi", "package": "tbb"}, {"registry": "pypi", "package
 
 
 def build(context):
-    fetch.tool("c++", "apt-get install g++")
+    fetch.cxx()
     context.wheel("tbb")
     context.wheel("tbb-devel")
 
 
 def schedulers(context):
     library = context.folder / "tbb" / "lib"
-    return [Scheduler("onetbb", TITLE, "tbb", fetch.tool("c++"),
-                      [f"-I{context.folder / 'tbb-devel' / 'include'}"],
+    return [Scheduler("onetbb", TITLE, "tbb", fetch.cxx(),
+                      ["-isystem", str(context.folder / "tbb-devel" / "include")],
                       [str(library / "libtbb.so.12"), f"-Wl,-rpath,{library}"])]

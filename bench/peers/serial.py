@@ -19,4 +19,4 @@ def version(context):
 
 
 def schedulers(context):
-    return [Scheduler("serial", "serial program", "serial", fetch.tool("c++"))]
+    return [Scheduler("serial", "serial program", "serial", fetch.cxx())]

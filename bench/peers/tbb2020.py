@@ -13,14 +13,14 @@ SOURCES = [{"registry": "pypi", "package": "tbb", "series": "2020"},
 
 
 def build(context):
-    fetch.tool("c++", "apt-get install g++")
+    fetch.cxx()
     context.wheel("tbb", "2020")
     context.wheel("tbb-devel", "2020")
 
 
 def schedulers(context):
     library = context.folder / "tbb" / "lib"
-    return [Scheduler("tbb2020", TITLE, "classic", fetch.tool("c++"),
+    return [Scheduler("tbb2020", TITLE, "classic", fetch.cxx(),
                       ["-DTBB_SUPPRESS_DEPRECATED_MESSAGES=1",
-                       f"-I{context.folder / 'tbb-devel' / 'include'}"],
+                       "-isystem", str(context.folder / "tbb-devel" / "include")],
                       [str(library / "libtbb.so.2"), f"-Wl,-rpath,{library}"])]

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "classic_tricks.hpp"
 #include "harness.hpp"
 
 namespace sub_string_finder {
@@ -134,14 +135,7 @@ inline bench::Kernel kernel(std::function<Find(bench::Arguments&)> prepare) {
       .threads = {1, 2, 4, 8},
       .cases = {{"grain 1", "grain=1 order=17", "grain=1 order=19", "grain=1 order=21"},
                 {"grain 100", "grain=100 order=17", "grain=100 order=19", "grain=100 order=21"}},
-      .variants = {{"serial", ""},
-                   {"tbb", ""},
-                   {"classic", "plain"},
-                   {"classic", "C"},
-                   {"classic", "CB"},
-                   {"classic", "CBR"},
-                   {"openmp", ""},
-                   {"rayon", ""}},
+      .variants = bench::four_tricks(),
       .run =
           [prepare](bench::Arguments& arguments, bench::Result& result) {
             Job job;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "classic_tricks.hpp"
 #include "harness.hpp"
 #include "tracer.hpp"
 
@@ -150,14 +151,7 @@ inline bench::Kernel kernel(std::function<Draw(bench::Arguments&)> prepare) {
       .cases = {{"grain 1", "grain=1 frames=1 step=3", "grain=1 frames=3", "grain=1 frames=20"},
                 {"grain 50", "grain=50 frames=1 step=3", "grain=50 frames=3",
                  "grain=50 frames=20"}},
-      .variants = {{"serial", ""},
-                   {"tbb", ""},
-                   {"classic", "plain"},
-                   {"classic", "C"},
-                   {"classic", "CB"},
-                   {"classic", "CBR"},
-                   {"openmp", ""},
-                   {"rayon", ""}},
+      .variants = bench::four_tricks(),
       .run =
           [prepare](bench::Arguments& arguments, bench::Result& result) {
             Job job;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ways to place n queens so that none attacks another; one task for every safe placement.
+#pragma once
+
+#include <array>
+
+#include "../harness.hpp"
+
+namespace nqueens {
+
+inline constexpr unsigned kLargest = 16;
+using Count = std::uint64_t;
+
+// The columns of the queens in the first `rows` rows. A task has a copy of its own.
+struct Board {
+  unsigned size = 0;
+  unsigned rows = 0;
+  std::array<unsigned char, kLargest> column{};
+
+  bool is_full() const { return rows == size; }
+
+  // Looks at every queen before it: a program clever enough to need no loop here would leave
+  // nothing but the scheduler's cost.
+  bool is_safe(unsigned candidate) const {
+    for (unsigned row = 0; row < rows; ++row) {
+      const unsigned distance = rows - row, other = column[row];
+      if (other == candidate || other + distance == candidate || candidate + distance == other) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Board with(unsigned candidate) const {
+    Board next = *this;
+    next.column[next.rows++] = static_cast<unsigned char>(candidate);
+    return next;
+  }
+};
+
+// `count(board)` finds the number of solutions from that board on.
+template <typename CountAll>
+void measure(bench::Arguments& arguments, bench::Result& result, const CountAll& count) {
+  static constexpr std::array<Count, kLargest + 1> kSolutions = {
+      1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512};
+  const auto n = static_cast<unsigned>(arguments.number("n", 8));
+  bench::check(n >= 1 && n <= kLargest, "n= is from 1 to 16");
+  count(Board{.size = 5});  // the library gets warm
+  const double begin = bench::now();
+  result.checksum = count(Board{.size = n});
+  result.seconds = result.value = bench::now() - begin;
+  bench::check(result.checksum == kSolutions[n], "not the number of solutions");
+}
+
+inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&)) {
+  return {
+      .name = "nqueens",
+      .title = "n queens",
+      .what =
+          "Counts all placements of n queens, with one task for every safe placement of one queen. "
+          "An irregular tree of small tasks, each with a board of its own to copy.",
+      .group = "modern scheduler",
+      .plot = "speedup",
+      .threads = {1, 2, 4},
+      .cases = {{"", "n=10", "n=12", "n=13"}},
+      .run = run,
+  };
+}
+
+}  // namespace nqueens

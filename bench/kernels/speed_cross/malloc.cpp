@@ -9,11 +9,11 @@
 // A phase lasts from the moment its first thread begins until its last one ends; the barriers
 // between phases, and touching the objects, are not in it. A phase that many threads run on fewer
 // cores takes longer for that reason alone, so its time counts for as many threads as can run at
-// once: up to the number of cores it is the paper's time of 1,000 objects in each thread.
+// once: up to the number of cores it is the paper's time of 1,000 objects in each thread. The
+// number of objects that all threads make together is fixed: n threads do an n-th of the rounds.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "marks.hpp"
@@ -142,8 +142,8 @@ class Exchange {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   const std::size_t count = arguments.number("objects", 2000);
-  const std::uint64_t rounds = arguments.number("rounds", 4);
   const unsigned threads = arguments.threads();
+  const std::uint64_t rounds = std::max<std::uint64_t>(1, arguments.number("rounds", 8) / threads);
   Exchange exchange(threads, count, rounds);
   bench::in_threads(threads, [&](unsigned self) { exchange.work(self); });
   const double running = std::min(threads, bench::usable_cores());
@@ -171,7 +171,7 @@ const bench::Kernel bench::kernel{
     .unit = "us",
     .plot = "log lines",
     .threads = {1, 2, 4, 8},
-    .cases = {{"", "objects=21000 rounds=8", "objects=84000 rounds=16",
-               "objects=84000 rounds=100"}},
+    .cases = {{"", "objects=21000 rounds=16", "objects=42000 rounds=64",
+               "objects=42000 rounds=640"}},
     .run = run,
 };

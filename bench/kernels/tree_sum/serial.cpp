@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// tree_sum without a scheduler: what the speed-ups are relative to. It knows no cut-off.
+#include "tree_sum.hpp"
+
+namespace {
+
+tree_sum::Program prepare(bench::Arguments&) {
+  return {
+      [](std::uint32_t nodes, std::uint32_t) { return tree_sum::generate({0, nodes}); },
+      [](const tree_sum::Node* tree, std::uint32_t) { return tree_sum::sum(tree); },
+  };
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel = tree_sum::kernel(prepare);

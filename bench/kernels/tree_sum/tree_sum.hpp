@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of tree_sum share: the tree, the serial work below the cut-off, and the kernel
+// around them. From the description in "The Foundations for Scalable Multi-Core Software in Intel
+// Threading Building Blocks" (Intel Technology Journal 11(4), 2007), Figures 14 and 15: a binary
+// tree of nodes with a float each is generated, then summed, both in parallel down to subtrees of
+// less than a cut-off.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "classic_tricks.hpp"
+#include "harness.hpp"
+
+namespace tree_sum {
+
+struct Node {
+  Node* left = nullptr;
+  Node* right = nullptr;
+  std::uint32_t nodes = 0;  // in this subtree
+  float value = 0;
+};
+
+// A subtree to be generated: nodes are numbered from the root on, the left subtree first.
+struct Part {
+  std::uint32_t first = 0;
+  std::uint32_t nodes = 0;
+
+  Part left() const { return {first + 1, (nodes - 1) / 2}; }
+  Part right() const { return {first + 1 + left().nodes, nodes - 1 - left().nodes}; }
+};
+
+inline float value_of(std::uint32_t number) { return 0.5f + static_cast<float>(number % 1024); }
+
+inline Node* lone_node(Part part) {
+  return new Node{nullptr, nullptr, part.nodes, value_of(part.first)};
+}
+
+// The serial programs of both phases.
+inline Node* generate(Part part) {
+  Node* const node = lone_node(part);
+  if (part.left().nodes > 0) node->left = generate(part.left());
+  if (part.right().nodes > 0) node->right = generate(part.right());
+  return node;
+}
+
+// All programs add in this order, so that they round alike.
+inline float sum(const Node* node) {
+  float result = node->value;
+  if (node->left) result += sum(node->left);
+  if (node->right) result += sum(node->right);
+  return result;
+}
+
+// A program: both phases with its scheduler. Subtrees of less than `cutoff` nodes are left to the
+// serial program; a cut-off is at least 3, so that above it a node has both its subtrees.
+struct Program {
+  std::function<Node*(std::uint32_t nodes, std::uint32_t cutoff)> generate;
+  std::function<float(const Node* tree, std::uint32_t cutoff)> sum;
+};
+
+inline void check_tree(const Node* node, Part part) {
+  bench::check(node->nodes == part.nodes && node->value == value_of(part.first), "a node");
+  bench::check((node->left != nullptr) == (part.left().nodes > 0), "a left subtree");
+  bench::check((node->right != nullptr) == (part.right().nodes > 0), "a right subtree");
+  if (node->left) check_tree(node->left, part.left());
+  if (node->right) check_tree(node->right, part.right());
+}
+
+inline void check_sum(float found, std::uint32_t nodes) {
+  double expected = 0;
+  for (std::uint32_t i = 0; i < nodes; ++i) expected += static_cast<double>(value_of(i));
+  bench::check(std::fabs(static_cast<double>(found) - expected) <= 1e-5 * expected, "the sum");
+}
+
+// The tree is not freed: the experiment is of its making, and the process ends.
+inline void measure(const Program& program, bench::Arguments& arguments, bench::Result& result) {
+  const auto nodes = static_cast<std::uint32_t>(arguments.number("nodes", 200'000));
+  const auto cutoff = static_cast<std::uint32_t>(arguments.number("cutoff", 100));
+  const std::uint64_t sums = arguments.number("sums", 1);
+  const std::string phase = arguments.text("phase", "allocation");
+  const bool summation = phase == "summation";
+  bench::check(summation || phase == "allocation", "phase= is one of allocation and summation");
+  bench::check(nodes >= 1 && cutoff >= 3 && sums >= 1, "nodes=, sums= or cutoff= is too small");
+  program.sum(program.generate(1000, 3), 3);  // so that the threads exist
+
+  const double begin = bench::now();
+  const Node* const tree = program.generate(nodes, cutoff);
+  const double middle = bench::now();
+  float total = 0;
+  for (std::uint64_t i = 0; i < sums; ++i) {
+    total = program.sum(tree, cutoff);
+    bench::escape(&total);  // each sum is taken
+  }
+  const double end = bench::now();
+
+  check_tree(tree, {0, nodes});
+  check_sum(total, nodes);
+  const double sum_seconds = (end - middle) / static_cast<double>(sums);
+  result.seconds = summation ? end - middle : middle - begin;
+  result.value = summation ? sum_seconds : middle - begin;
+  result.extra["allocation s"] = middle - begin;
+  result.extra["summation s"] = sum_seconds;
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &total, sizeof bits);
+  result.checksum = (static_cast<std::uint64_t>(nodes) << 32) | bits;
+}
+
+// One sum is short: the mean of several is taken.
+inline bench::Case case_of(const std::string& phase, const std::string& cutoff) {
+  const std::string start = "phase=" + phase + " cutoff=" + cutoff;
+  const bool summation = phase == "summation";
+  return {phase + ", cut-off " + cutoff, start + " nodes=200000" + (summation ? " sums=10" : ""),
+          start + " nodes=1000000" + (summation ? " sums=20" : ""),
+          start + " nodes=10000000" + (summation ? " sums=10" : "")};
+}
+
+// The kernel of one program; `prepare` makes its scheduler ready for the given arguments.
+inline bench::Kernel kernel(std::function<Program(bench::Arguments&)> prepare) {
+  return {
+      .name = "tree_sum",
+      .title = "Tree sum",
+      .what =
+          "A binary tree of nodes with a float each is generated in parallel, one new for each "
+          "node, and then summed in parallel; subtrees below the cut-off are left to one task. "
+          "The time of either phase is compared with that of the serial program on glibc: the "
+          "first asks the allocator as much as the scheduler, and the second finds out how "
+          "near to each other the allocator has placed the nodes of a subtree.",
+      .group = "seed scheduler",
+      .figure = "Figures 14 and 15",
+      .plot = "speedup",
+      .threads = {1, 2, 4},
+      .cases = {case_of("allocation", "10"), case_of("allocation", "100"),
+                case_of("allocation", "10000"), case_of("summation", "10"),
+                case_of("summation", "100"), case_of("summation", "10000")},
+      // The two ends only: with three allocators there are many contestants already.
+      .variants = {{"classic", "plain"}, {"classic", "CBR"}},
+      .allocators = {"glibc", "tbbmalloc", "corbel"},
+      .run = [prepare](bench::Arguments& arguments,
+                       bench::Result& result) { measure(prepare(arguments), arguments, result); },
+  };
+}
+
+}  // namespace tree_sum

@@ -3,50 +3,20 @@
 libtbbmalloc.so.2 swapped for ours, and both. The shapes and the files must be the same as on the
 system's malloc, and the n-th conversion must not take longer than the first ones."""
 
-import glob
 import os
 import re
 import statistics
+import sys
 
 import common
 
-SCRIPT = os.path.join(common.HERE, "opencascade.tcl")
+sys.path.insert(0, os.path.join(common.HERE, "..", "..", "bench", "kernels", "opencascade"))
+import draw as occt  # noqa: E402
+
 CONVERSIONS = 45
 WARM_UP = 6
 GROWTH = 1.3
 TICKS = 10e6  # Nanoseconds: the kernel may account processor time in ticks of 4 or 10 ms.
-
-
-def resources():
-    for folder in ("/usr/share/opencascade/resources", "/usr/share/opencascade"):
-        if os.path.isdir(os.path.join(folder, "DrawResources")):
-            return folder
-    common.skip("Open CASCADE's resources are not installed (Debian package occt-misc)")
-
-
-def draw_environment(scratch):
-    """DRAW without a window: its resources, and plug-ins under the unversioned names it asks for."""
-    links = os.path.join(scratch, "plugins")
-    os.mkdir(links)
-    for path in glob.glob("/usr/lib/*/libTK*.so.*"):
-        name = re.match(r"(libTK\w+\.so)\.[\d.]+$", os.path.basename(path))
-        if name and not os.path.lexists(os.path.join(links, name.group(1))):
-            os.symlink(path, os.path.join(links, name.group(1)))
-    base = resources()
-    draw = os.path.join(base, "DrawResources")
-    return links, {
-        "CASROOT": "/usr", "CSF_OCCTResourcePath": base, "DRAWHOME": draw, "CSF_DrawPluginDefaults": draw,
-        "DRAWDEFAULT": os.path.join(draw, "DrawDefault"), "CSF_LANGUAGE": "us",
-        "CSF_STEPDefaults": os.path.join(base, "XSTEPResource"), "CSF_XSMessage": os.path.join(base, "XSMessage"),
-        "CSF_SHMessage": os.path.join(base, "SHMessage"), "CSF_PluginDefaults": os.path.join(base, "StdResource"),
-        "CSF_StandardDefaults": os.path.join(base, "StdResource"),
-        "CSF_XCAFDefaults": os.path.join(base, "StdResource"),
-    }
-
-
-def without_date(path):
-    with open(path, "rb") as data:
-        return re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'DATE'", data.read())
 
 
 def growth(name, times):
@@ -63,17 +33,17 @@ def growth(name, times):
 def convert(name, draw, mode, scratch, env):
     folder = os.path.join(scratch, name)
     os.mkdir(folder)
-    done = common.run([draw, "-b", "-f", SCRIPT], mode, timeout=120, cwd=folder,
+    done = common.run([draw, "-b", "-f", occt.SCRIPT], mode, timeout=120, cwd=folder,
                       env=dict(env, FOLDER=folder, CONVERSIONS=str(CONVERSIONS)))
     lines = done.out.decode("utf8", "replace").splitlines()
-    results = [line for line in lines if line.startswith("result")]
-    common.check(results and results[-1] == "result end", "%s: %s\n%s" % (
+    results = occt.results(lines)
+    common.check(results, "%s: %s\n%s" % (
         name, "\n".join(lines[-10:]), done.err.decode("utf8", "replace")))
     common.no_complaint(name, done.err)
     done.results = "\n".join(results)
-    done.times = [int(line.split()[2]) for line in lines if line.startswith("time")]
+    done.times = occt.times(lines)
     common.check(len(done.times) == CONVERSIONS, "not all conversions were timed")
-    done.files = [without_date(os.path.join(folder, "model%d.stp" % n)) for n in (1, CONVERSIONS)]
+    done.files = [occt.without_date(os.path.join(folder, "model%d.stp" % n)) for n in (1, CONVERSIONS)]
     with open(os.path.join(folder, "maps")) as maps:
         done.maps = maps.read()
     with open(os.path.join(folder, "status")) as status:
@@ -93,8 +63,11 @@ def convert_without_growth(name, draw, mode, scratch, env):
 
 
 def test(scratch):
-    draw = common.require("occt-draw", package="occt-draw")
-    links, env = draw_environment(scratch)
+    draw = common.require(occt.PROGRAM, package="occt-draw")
+    try:
+        links, env = occt.environment(scratch)
+    except occt.Missing as missing:
+        common.skip(str(missing))
     swapped = os.path.join(scratch, "swap")
     os.mkdir(swapped)
     os.symlink(common.library(common.DROPIN), os.path.join(swapped, common.DROPIN))

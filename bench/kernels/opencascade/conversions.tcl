@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The script that test_opencascade.py gives to Open CASCADE's DRAW: build shapes, then write and read
-# STEP again and again in this one process. Everything that can be compared goes to standard output in
-# lines "result ..."; processor time, which cannot, in lines "time ...".
+# The script that program.py, and test/programs/test_opencascade.py, give to Open CASCADE's DRAW: build
+# shapes, then write and read STEP again and again in this one process. Everything that can be compared
+# goes to standard output in lines "result ..."; processor time, which cannot, in lines "time ...".
 #
-# Environment: CONVERSIONS, how many; FOLDER, where the STEP files go.
+# Environment: CONVERSIONS, how many; FOLDER, where the STEP files go; COLUMNS, how large the model
+# is: up to 8, which is also what it is if not said.
 
 pload MODELING XDE
+
+if {![info exists env(COLUMNS)]} { set env(COLUMNS) 8 }
 
 # Nanoseconds of processor time of this process, or of wall time where the system does not count.
 proc processor_time {} {
@@ -30,7 +33,7 @@ proc counts {shape} {
 # A plate with holes and studs, its edges rounded: a few hundred faces of several kinds of surface.
 set build {
   box plate 0 0 0 120 80 10
-  for {set i 0} {$i < 8} {incr i} {
+  for {set i 0} {$i < $env(COLUMNS)} {incr i} {
     for {set j 0} {$j < 5} {incr j} {
       set x [expr {10 + 14 * $i}]
       set y [expr {10 + 15 * $j}]

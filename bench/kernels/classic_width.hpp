@@ -2,7 +2,6 @@
 // How wide a program of the classic API runs: exactly `threads` threads, the caller among them.
 #pragma once
 
-#define TBB_SUPPRESS_DEPRECATED_MESSAGES 1
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>

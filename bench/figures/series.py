@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Curves inside a run: the time of the n-th conversion, memory over time. A series whose name
+begins with a word for time is the x axis of those beside it.
+"""
+from lab.page import show
+
+from . import bars, drawing
+
+PLOTS = ("series",)
+TIMES = ("t", "time", "second", "seconds", "ms", "at", "x")
+UNITS = {"s", "ms", "us", "µs", "ns", "KiB", "MiB", "GiB", "%", "seconds"}
+MOST_POINTS = 240
+HEIGHT = 2.4
+
+
+def _axis(curves):
+    """(name of the x series or None, names of the y series)."""
+    for name in curves:
+        first = name.replace("_", " ").replace(",", " ").split()
+        if first and first[0].lower() in TIMES and len(curves) > 1:
+            return name, [other for other in curves if other != name]
+    return None, list(curves)
+
+
+def _scaled(kernel, name, top):
+    """(divisor, axis text): a name without a unit is in the kernel's."""
+    text = name.replace("_", " ")
+    if set(text.replace(",", " ").split()) & UNITS or not kernel.is_time:
+        return 1, text
+    divisor, unit = show.scale(top, kernel.unit)
+    return divisor, f"{text}, {unit}"
+
+
+def _thinned(points):
+    step = -(-len(points) // MOST_POINTS)
+    return points[::step] if step > 1 else points
+
+
+def _panel(axes, row, name):
+    curves = {cell.identity: cell.series() for cell in row.measured(controls=True)}
+    curves = {identity: found for identity, found in curves.items() if name in found}
+    divisor, text = _scaled(row.kernel, name, max(max(found[name]) for found in curves.values()))
+    ends, label = [], None
+    for identity, found in curves.items():
+        label = _axis(found)[0]
+        places = found[label] if label else range(1, len(found[name]) + 1)
+        points = _thinned([(x, y / divisor) for x, y in zip(places, found[name])])
+        axes.plot(*zip(*points), **drawing.line_style(identity))
+        ends.append((identity, *points[-1]))
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+    axes.grid(axis="y", linewidth=0.6)
+    axes.set_ylabel(drawing.wrapped(text, 34))
+    axes.set_xlabel((label or f"n-th {name} of one process").replace("_", " "))
+    drawing.end_labels(axes, ends, HEIGHT)
+
+
+def draw(kernel, run):
+    panels = []
+    for case in kernel.case_labels:
+        for threads in kernel.thread_counts:
+            row = kernel.row(case, threads)
+            cells = row.measured() if row else []
+            names = list(dict.fromkeys(name for cell in cells
+                                       for name in _axis(cell.series())[1]))
+            panels += [(row, name) for name in names]
+    if not panels:
+        return bars.draw(kernel, run)
+    figure, axes = drawing.subplots((HEIGHT + 0.7) * len(panels), len(panels))
+    figure.subplots_adjust(hspace=0.42, right=0.8)
+    for each, (row, name) in zip(axes, panels):
+        _panel(each, row, name)
+        if len(kernel.rows) > 1:
+            each.set_title(show.case_text(row), loc="left", fontsize=drawing.SMALL,
+                           fontweight="bold")
+    return drawing.embed(figure, kernel, "curves over the run")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed-up over the serial program as in Figures 6 to 9, 14 and 15: a group of bars for each way
+to run the program, in it a bar for each number of threads.
+"""
+from lab.page import looks
+
+from . import bars, drawing
+
+PLOTS = ("speedup",)
+
+
+def serial_cell(kernel, case, allocator=""):
+    """The serial program's runs of a case, on the same allocator where there are several."""
+    found = []
+    for row in kernel.rows:
+        if row.case == case:
+            found += [cell for cell in row.cells.values()
+                      if looks.parts(cell.identity)[0] == "serial" and cell.good]
+    same = [cell for cell in found if looks.parts(cell.identity)[2] == allocator]
+    return (same or found or [None])[0]
+
+
+def speedup(kernel, serial, cell):
+    """(median, low, high), or None."""
+    if not serial or not cell or not cell.costs() or not serial.median():
+        return None
+    summary, base = cell.summary(), serial.median()
+    each = [value / base if kernel.higher_is_better else base / value
+            for value in (summary.median, summary.low, summary.high) if value]
+    return (each[0], min(each), max(each))
+
+
+def _panel(axes, kernel, case, allocator, counts, cores):
+    serial = serial_cell(kernel, case, allocator)
+    identities = [identity for identity in kernel.contestants
+                  if looks.parts(identity)[0] != "serial"
+                  and looks.parts(identity)[2] == allocator
+                  and any(kernel.cell(case, count, identity) for count in counts)]
+    bar = 0.84 / len(counts)
+    top = cores or 1
+    for place, identity in enumerate(identities):
+        for index, count in enumerate(counts):
+            found = speedup(kernel, serial, kernel.cell(case, count, identity))
+            if not found:
+                continue
+            at = place - 0.42 + bar * (index + 0.5)
+            axes.bar(at, found[0], bar * 0.9, color=drawing.colour(identity),
+                     alpha=drawing.thread_shade(index, len(counts)))
+            axes.vlines(at, found[1], found[2], color=drawing.INK, linewidth=0.9, alpha=0.75)
+            axes.text(at, found[2] + 0.02 * top, f"{found[0]:.2f}"[:4].lstrip("0"), ha="center",
+                      va="bottom", fontsize=5.5 if len(identities) * len(counts) > 16 else 7,
+                      rotation=90 if len(identities) * len(counts) > 16 else 0)
+            top = max(top, found[2])
+    for level, text in ((1, "serial"), (cores, f"{cores} cores")):
+        if level:
+            axes.axhline(level, color=drawing.INK, linewidth=0.8, linestyle=(0, (4, 3)),
+                         alpha=0.6, zorder=1)
+            axes.text(1.01, level, text, transform=axes.get_yaxis_transform(), va="center",
+                      fontsize=drawing.TINY, color=drawing.SOFT)
+        if level == cores == 1:
+            break
+    axes.set_xticks(range(len(identities)),
+                    [looks.name(identity.partition("@")[0], newline=True).replace(
+                        "TBB 2020", "TBB\n2020") for identity in identities],
+                    fontsize=drawing.TINY)
+    for label, identity in zip(axes.get_xticklabels(), identities):
+        label.set_fontweight("bold" if drawing.is_corbel(identity) else "normal")
+    axes.set_xlim(-0.6, len(identities) - 0.4)
+    axes.set_ylim(0, top * 1.16)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("speed-up")
+    title = ", ".join(filter(None, (case, f"on {looks.name(allocator)}" * bool(allocator))))
+    axes.set_title(title, loc="left", fontsize=drawing.SMALL, fontweight="bold")
+
+
+def draw(kernel, run):
+    counts = kernel.thread_counts
+    allocators = sorted({looks.parts(identity)[2] for identity in kernel.contestants},
+                        key=looks.sort_key)
+    panels = [(case, allocator) for case in kernel.case_labels for allocator in allocators
+              if serial_cell(kernel, case)]
+    if not panels:
+        return bars.draw(kernel, run)
+    cores = (run.meta.get("machine") or {}).get("usable_cores") or 0
+    figure, axes = drawing.subplots(2.2 * len(panels) + 0.3, len(panels), layout="constrained")
+    for each, (case, allocator) in zip(axes, panels):
+        _panel(each, kernel, case, allocator, counts, cores)
+    figure.supxlabel("bars of a group from the left: " + ", ".join(map(str, counts))
+                     + (" threads" if counts != [1] else " thread"), fontsize=drawing.SMALL)
+    return drawing.embed(figure, kernel, "speed-up over the serial program")

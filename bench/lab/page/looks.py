@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the page names, orders and draws the contestants: the same everywhere."""
+
+# Order of the tables and plots; what is not named here comes after, by name.
+ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "jemalloc",
+         "rpmalloc", "tcmalloc", "serial", "onetbb", "tbb2020", "libomp", "libgomp", "rayon")
+CONTROLS = ("corbel-copy", "corbel-slowed")
+
+# Colour (tools/report/colours.py) and marker; a marker tells lines apart where colours may not.
+LOOKS = {
+    "corbel": ("corbel", "o"),
+    "corbel-copy": ("olive", "s"), "corbel-slowed": ("magenta", "X"),
+    "glibc": ("system", "s"), "tbbmalloc": ("blue", "^"), "mimalloc3": ("orange", "D"),
+    "mimalloc2": ("olive", "d"), "snmalloc": ("purple", "v"), "jemalloc": ("magenta", "P"),
+    "rpmalloc": ("sky", "X"), "tcmalloc": ("coal", "*"),
+    "serial": ("system", "s"), "onetbb": ("blue", "^"), "tbb2020": ("purple", "v"),
+    "libomp": ("orange", "D"), "libgomp": ("olive", "d"), "rayon": ("magenta", "P"),
+}
+SPARE = (("brown", "p"), ("other", "h"), ("sky", ">"), ("olive", "<"))
+NAMES = {"corbel": "Corbel", "corbel-copy": "a copy of Corbel", "corbel-slowed": "Corbel, slowed",
+         "onetbb": "oneTBB", "tbb2020": "TBB 2020", "mimalloc3": "mimalloc 3",
+         "mimalloc2": "mimalloc 2", "serial": "serial"}
+
+
+def parts(identity):
+    """An id such as "tbb2020+CBR@glibc" as (contestant, variant, allocator)."""
+    identity, _, allocator = identity.partition("@")
+    identity, _, variant = identity.partition("+")
+    base, _, interface = identity.partition(".")
+    return base, " ".join(filter(None, (interface, variant))), allocator
+
+
+def name(identity, newline=False):
+    """The short name for people."""
+    base, variant, allocator = parts(identity)
+    text = NAMES.get(base, base)
+    gap = "\n" if newline else " "
+    if variant:
+        text += f"{gap}+{variant}"
+    if allocator:
+        text += f"{gap}on {NAMES.get(allocator, allocator)}"
+    return text
+
+
+def look(identity):
+    """(colour, marker) of a contestant; variants have their contestant's colour."""
+    base = parts(identity)[0]
+    if base in LOOKS:
+        return LOOKS[base]
+    return SPARE[sum(base.encode()) % len(SPARE)]
+
+
+def sort_key(identity):
+    base, variant, allocator = parts(identity)
+    first = ORDER.index(base) if base in ORDER else len(ORDER) + (base in CONTROLS)
+    return (first, base, len(variant), variant, allocator)
+
+
+def is_control(identity):
+    return parts(identity)[0] in CONTROLS

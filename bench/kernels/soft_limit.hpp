@@ -46,6 +46,13 @@ inline void set(bench::Arguments& arguments, bench::Result& result) {
   result.extra["limit_mib"] = static_cast<double>(mib);
 }
 
+// Whether blocks of `size` bytes at `a` and `b` do not overlap.
+inline bool apart(const void* a, const void* b, std::size_t size) {
+  const auto x = reinterpret_cast<std::uintptr_t>(a);
+  const auto y = reinterpret_cast<std::uintptr_t>(b);
+  return (x < y ? y - x : x - y) >= size;
+}
+
 // The article's array of pointers is on the thread's stack, where a million of them would fill it.
 // Here it is mapped by hand, so that it is not in the allocator's heap and its limit either.
 class Slots {
@@ -78,9 +85,7 @@ class Slots {
   bool were_apart(std::size_t size) {
     std::sort(begin(), end());
     for (std::size_t i = 1; i < count_; ++i) {
-      const auto gap = static_cast<std::size_t>(static_cast<char*>(blocks_[i]) -
-                                                static_cast<char*>(blocks_[i - 1]));
-      if (gap < size) return false;
+      if (!apart(blocks_[i - 1], blocks_[i], size)) return false;
     }
     return count_ == 0 || blocks_[0] != nullptr;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CAD conversion, again and again in one process (see converter.hpp). On an allocator that
 // fragments, the n-th conversion takes longer than the first ones. With share=1 the lab samples the
-// process and adds the share of time spent in the allocator; the work is the same.
+// process and adds the share of processor time spent in the allocator; the work is the same.
 #include "converter.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   settings.entities = static_cast<unsigned>(arguments.number("entities", 2000));
   settings.threads = arguments.threads();
   settings.begin = [&](unsigned self) { bench::pin(self, settings.threads); };
-  arguments.number("share", 0);
+  arguments.number("share", 0);  // for the lab alone
   bench::check(settings.conversions > 0, "conversions= must be above 0");
 
   const std::vector<std::string> model = conversion::make_model(settings.entities);
@@ -65,7 +65,7 @@ const bench::Kernel bench::kernel{
     .threads = {2},
     .cases = {{"", "entities=2400 conversions=12", "entities=8000 conversions=24",
                "entities=24000 conversions=100"},
-              {"share in the allocator", "entities=2400 conversions=12 share=1",
+              {"share in the allocator", "entities=2400 conversions=24 share=1",
                "entities=8000 conversions=24 share=1", "entities=24000 conversions=50 share=1"}},
     .run = run,
 };

@@ -40,6 +40,12 @@ def _panel(axes, kernel, row, identities, named):
     axes.spines["bottom"].set_visible(False)
 
 
+def _title(kernel, row):
+    """What tells a panel from the others."""
+    several = len(kernel.thread_counts) > 1
+    return show.case_text(row) if several or not row.case else row.case
+
+
 def draw(kernel, run):
     rows = [row for case in kernel.case_labels for threads in kernel.thread_counts
             if (row := kernel.row(case, threads)) and row.measured(controls=True)]
@@ -50,7 +56,7 @@ def draw(kernel, run):
     several = len(kernel.thread_counts)
     columns = min(several, 4) if several > 1 else min(COLUMNS, len(rows))
     lines = -(-len(rows) // columns)
-    titles = [drawing.wrapped(show.case_text(row), 72 // columns) for row in rows]
+    titles = [drawing.wrapped(_title(kernel, row), 66 // columns) for row in rows]
     above = max(title.count("\n") for title in titles) * 0.13
     panel = 0.17 * len(identities) + 0.34 + above
     figure, axes = drawing.subplots(panel * lines + 0.25, lines, columns,

@@ -50,7 +50,7 @@ def _panel(axes, kernel, case, counts):
                       f"{'» ' if percent > limit else ''}{_percent(percent)}"
                       f"{' on ' if index == 0 else ', '}{count}"
                       + (" threads" if index == 0 else ""),
-                      va="center", fontsize=6.5)
+                      va="center", fontsize=drawing.TINY)
     axes.axvline(0, color=drawing.INK, linewidth=0.8)
     axes.set_xlim(lowest * 1.1, limit * 1.25)
     axes.set_ylim(len(identities) - 0.4, -0.6)
@@ -70,7 +70,7 @@ def draw(kernel, run):
         return bars.draw(kernel, run)
     cases = kernel.case_labels
     rows = max(1, len(kernel.contestants))
-    figure, axes = drawing.subplots((0.14 * rows * (len(counts) - 1) + 0.08 * rows + 0.7)
+    figure, axes = drawing.subplots((0.15 * rows * (len(counts) - 1) + 0.08 * rows + 0.7)
                                     * len(cases), len(cases), layout="constrained")
     for each, case in zip(axes, cases):
         _panel(each, kernel, case, counts)

@@ -7,8 +7,8 @@ from lab.page import looks, show
 from report import svg
 from report.colours import placeholder
 
-WIDTH = 5.6  # inches: about 400 of the units that a phone shows as pixels
-SMALL, TINY = 8, 7
+WIDTH = 5.2  # inches: about 375 of the units that a phone shows as pixels
+SMALL, TINY = 9, 8
 INK, GRID, SOFT, BAD = map(placeholder, ("ink", "grid", "soft", "bad"))
 CLIP_AT, CLIP_TO = 5, 3.5  # times the median of the bars
 

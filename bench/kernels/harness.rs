@@ -79,6 +79,21 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (begin.elapsed().as_secs_f64(), result)
 }
 
+pub const MONOTONIC: i32 = 1; // clocks of clock_gettime
+pub const PROCESS_TIME: i32 = 2;
+
+extern "C" {
+    fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
+}
+
+/// Seconds on one of the system's clocks, of which std shows only differences.
+pub fn clock(which: i32) -> f64 {
+    let mut time = [0; 2];
+    let failed = unsafe { clock_gettime(which, &mut time) } != 0;
+    check(!failed, "the clock cannot be read");
+    time[0] as f64 + time[1] as f64 * 1e-9
+}
+
 /// The cores that this process may use.
 pub fn usable_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

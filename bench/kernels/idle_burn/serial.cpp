@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Idle workers: nobody is idle, the cost of the measurement itself.
+#include "../serial_width.hpp"
+#include "idle_burn.hpp"
+
+const bench::Kernel bench::kernel = idle_burn::description(idle_burn::run<bench::Width>);

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start-up with the oneTBB API.
+#include "../tbb_width.hpp"
+#include "start_up.hpp"
+
+const bench::Kernel bench::kernel = start_up::description(start_up::run<bench::Width>);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! sub_string_finder with rayon: a parallel iterator over the positions in pieces of the grain
-//! size. The text, the work and the checksum are those of sub_string_finder.hpp.
+//! sub_string_finder with rayon: a parallel iterator over the positions in pieces of half the grain
+//! size to all of it, which is what halving leaves of a blocked range. The text, the work and the
+//! checksum are those of sub_string_finder.hpp.
 use rayon::prelude::*;
 
 #[path = "../harness.rs"]
@@ -62,7 +63,7 @@ fn main() {
                 found
                     .par_iter_mut()
                     .enumerate()
-                    .with_min_len(grain)
+                    .with_min_len((grain / 2).max(1))
                     .with_max_len(grain)
                     .for_each(|(i, m)| *m = longest(&text, i));
             });

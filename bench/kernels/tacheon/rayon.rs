@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tacheon with rayon: a parallel iterator over the tiles in pieces of the grain size. The tiles,
-//! the reference and the checksum are those of tacheon.hpp.
+//! tacheon with rayon: a parallel iterator over the tiles in pieces of half the grain size to
+//! all of it, which is what halving leaves of a blocked range. The tiles, the reference and the
+//! checksum are those of tacheon.hpp.
 use rayon::prelude::*;
 
 #[path = "../harness.rs"]
@@ -96,7 +97,7 @@ fn main() {
             pool.install(|| {
                 tiles
                     .par_iter_mut()
-                    .with_min_len(grain)
+                    .with_min_len((grain / 2).max(1))
                     .with_max_len(grain)
                     .enumerate()
                     .for_each(|(i, tile)| *tile = draw(&scene, i * step));

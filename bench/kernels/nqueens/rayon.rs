@@ -8,9 +8,8 @@ use rayon::prelude::*;
 mod harness;
 
 const LARGEST: usize = 16;
-const SOLUTIONS: [u64; LARGEST + 1] = [
-    1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512,
-];
+const SOLUTIONS: [u64; LARGEST + 1] =
+    [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512];
 
 #[derive(Clone, Copy)]
 struct Board {

@@ -100,7 +100,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .figure = "Figure 7",
       .plot = "speedup",
       .threads = {1, 2, 4, 8},
-      .cases = {{"grain 1", "count=300000 grain=1", "count=2000000 grain=1",
+      .cases = {{"grain 1", "count=300000 grain=1", "count=1000000 grain=1",
                  "count=10000000 grain=1"},
                 {"grain 100", "count=20000000 grain=100", "count=100000000 grain=100",
                  "count=100000000 grain=100"},

@@ -16,6 +16,8 @@ import tempfile
 import threading
 import time
 
+from lab import share
+
 KEPT = ("PATH", "HOME")  # all that a run inherits; no MALLOC_*, no LD_*, no OMP_*
 DISTURBED_SECONDS = 0.030
 DISTURBED_SHARE = 0.03
@@ -82,6 +84,15 @@ def wait_until_quiet(seconds, sample=0.25, times=machine_times):
 def run(command, env, timeout, cwd=None):
     """Runs once; returns the part of a result line that one run can tell. `failed` is None or says
     why the run does not count; NotInstalled is raised for a program that is not here."""
+    if share.WORD not in command:
+        return _run(command, env, timeout, cwd)
+    with share.counted(program=any(str(word).endswith("program.py") for word in command)) as count:
+        found = _run(command, count.environment(env), timeout, cwd)
+        found["extra"].update(count.extra())
+    return found
+
+
+def _run(command, env, timeout, cwd):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         found = _process([str(word) for word in command], env, timeout, cwd, output, errors)
         code, late = found.pop("code"), found.pop("late")

@@ -15,6 +15,7 @@ import dataclasses
 import fcntl
 import hashlib
 import importlib.util
+import inspect
 import json
 import os
 import pathlib
@@ -200,8 +201,8 @@ def _built_with(folder):
 
 def _stamp(recipe):
     """Changes whenever what is built would: recipe, helpers, versions, compiler, Corbel itself."""
-    digest = hashlib.sha256()
-    for path in (recipe.__file__, __file__, fetch.__file__, WHOSE, *CONTROLS.glob("*.c*")):
+    digest = hashlib.sha256(inspect.getsource(Context).encode())
+    for path in (recipe.__file__, WHOSE, *getattr(recipe, "INPUTS", [])):
         digest.update(pathlib.Path(path).read_bytes())
     lock = fetch.read_lock()
     for source in recipe.SOURCES:

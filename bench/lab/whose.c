@@ -10,8 +10,8 @@
 #include <string.h>
 
 int main(void) {
-  static const char* const kFunctions[] = {"malloc", "free", "calloc", "realloc",
-                                           "posix_memalign", "aligned_alloc"};
+  static const char* const kFunctions[] = {"malloc",  "free",           "calloc",
+                                           "realloc", "posix_memalign", "aligned_alloc"};
   for (size_t i = 0; i < sizeof kFunctions / sizeof *kFunctions; ++i) {
     Dl_info where;
     void* function = dlsym(RTLD_DEFAULT, kFunctions[i]);

@@ -35,7 +35,12 @@ packages_of() {
     demo) list_of tools/demo/packages.txt ;;
     bench)
       list_of bench/packages.txt
-      command -v cargo >/dev/null || echo cargo # a newer one than the distribution's is welcome
+      if ! command -v cargo >/dev/null; then # a newer one than the distribution's is welcome
+        case $(distribution) in
+          debian-12) echo cargo-web ;; # its plain cargo is too old for today's registry
+          *) echo cargo ;;
+        esac
+      fi
       case $(distribution) in
         ubuntu-22.04) ;; # has no clang as new as 19
         *) printf '%s\n' clang-19 libomp-19-dev ;;

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the peers: the lock, recipes that fail, half-built folders, and the allocator's share.
+No network: the recipes here are made up, and Corbel and the C library are on the machine."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from lab import fetch, measure, peers, share  # noqa: E402
+
+BUSY = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int count, char** words) {
+  uint64_t seed = 1, sum = 0;
+  static void* blocks[4096];
+  int wanted = count > 1 && strcmp(words[1], "allocate") == 0;
+  for (long i = 0; i < (wanted ? 5000000 : 150000000); ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    sum ^= seed >> 32;
+    if (!wanted) continue;
+    size_t at = (seed >> 33) % 4096;
+    free(blocks[at]);
+    blocks[at] = malloc((seed >> 50) % 2000);
+  }
+  puts("{\\"value\\": 1, \\"checksum\\": \\"0\\"}");
+  return sum == 42;
+}
+"""
+
+
+def recipe(**more):
+    """A recipe as load() gives it; its file stands for what the stamp reads."""
+    made = types.SimpleNamespace(
+        NAME="fake", TITLE="Fake", KINDS={"scheduler"}, SOURCES=[{"registry": "system"}],
+        __file__=str(ROOT / "bench" / "peers" / "glibc.py"), build=lambda context: None,
+        version=lambda context: "1",
+        schedulers=lambda context: [peers.Scheduler("fake", "Fake", "tbb", "c++")])
+    made.__dict__.update(more)
+    return made
+
+
+class Lock(unittest.TestCase):
+    def test_has_every_package_of_every_recipe(self):
+        lock = fetch.read_lock()
+        for name, one in peers.load().items():
+            for source in one.SOURCES:
+                if "package" in source:
+                    entry = fetch.entry(lock, source["registry"], source["package"],
+                                        source.get("series"))
+                    self.assertTrue(entry["version"], name)
+
+    def test_pins_what_is_downloaded(self):
+        for entry in fetch.read_lock():
+            digests = entry.get("sha256", {})
+            digests = digests.values() if isinstance(digests, dict) else [digests]
+            if entry["registry"] != "debian":
+                self.assertTrue(digests)
+            for digest in digests:
+                self.assertRegex(digest, r"^[0-9a-f]{64}$")
+
+    def test_is_sorted_and_without_addresses(self):
+        lock = fetch.read_lock()
+        keys = [(e["registry"], e["package"], e["version"]) for e in lock]
+        self.assertEqual(keys, sorted(set(keys)))
+        self.assertNotIn("://", fetch.LOCK.read_text())
+
+    def test_unknown_package_says_what_to_do(self):
+        with self.assertRaisesRegex(fetch.Unavailable, "dev bench lock"):
+            fetch.entry([], "pypi", "tbb")
+
+
+class Recipes(unittest.TestCase):
+    def test_have_what_the_lab_needs(self):
+        for name, one in peers.load().items():
+            self.assertTrue(one.TITLE and one.SOURCES and one.__doc__, name)
+            self.assertTrue(one.KINDS <= {"allocator", "scheduler"}, name)
+            self.assertTrue(callable(one.build), name)
+            self.assertEqual("allocator" in one.KINDS, hasattr(one, "allocator"), name)
+            self.assertEqual("scheduler" in one.KINDS, hasattr(one, "schedulers"), name)
+            self.assertEqual(pathlib.Path(one.__file__).stem, name.replace("-", "_"))
+
+    def test_are_short(self):
+        for path in peers.RECIPES.glob("*.py"):
+            self.assertLessEqual(len(path.read_text().splitlines()), 55, path.name)
+
+
+class Prepare(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        patch = mock.patch.object(peers, "BUILT", self.folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def prepare(self, one):
+        with mock.patch.object(peers, "load", lambda: {"fake": one}):
+            return peers.prepare(["fake"])["fake"]
+
+    def test_builds_once(self):
+        built = []
+        one = recipe(build=lambda context: built.append(context.folder.name))
+        self.assertEqual(self.prepare(one).title, "Fake 1")
+        self.assertEqual(self.prepare(one).schedulers[0].title, "Fake 1")
+        self.assertEqual(built, [".fake.draft"])
+
+    def test_an_interrupted_build_is_made_again(self):
+        def half(context):
+            (context.folder / "part").write_text("x")
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.prepare(recipe(build=half))
+        self.assertFalse((self.folder / "fake").exists())
+        found = []
+        self.prepare(recipe(build=lambda context: found.extend(context.folder.iterdir())))
+        self.assertEqual(found, [])
+        self.assertTrue((self.folder / "fake" / "stamp").exists())
+
+    def test_every_failure_is_one_line(self):
+        def fails(context):
+            context.run(["false"], "compiling it")
+
+        def broken(context):
+            raise ZeroDivisionError("oh")
+
+        for build, text in ((fails, "compiling it failed .see .*fake.log"),
+                            (broken, "recipe failed: ZeroDivisionError: oh"),
+                            (lambda context: context.run(["no-such-program"], "x"), "x: .*no-such")):
+            found = self.prepare(recipe(build=build))
+            self.assertIsInstance(found, peers.Unavailable)
+            self.assertRegex(str(found), text)
+            self.assertNotIn("\n", str(found))
+
+    def test_an_unknown_name(self):
+        found = peers.prepare(["no-such-peer"])["no-such-peer"]
+        self.assertRegex(str(found), "no recipe bench/peers/no_such_peer.py")
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_preload_that_does_not_take_is_found(self):
+        def build(context):
+            (context.folder / "empty.c").write_text("int nothing;")
+            context.shared_library("empty.so", [context.folder / "empty.c"], [])
+
+        for file, text in (("empty.so", "malloc is served by .*libc"), ("missing.so", "missing.so")):
+            one = recipe(KINDS={"allocator"}, build=build, allocator=lambda context, file=file:
+                         peers.Allocator([str(context.folder / file)]))
+            found = self.prepare(one)
+            self.assertIsInstance(found, peers.Unavailable)
+            self.assertRegex(str(found), text)
+            self.assertFalse((self.folder / "fake" / "stamp").exists())
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_the_c_library(self):
+        with mock.patch.object(peers, "BUILT", self.folder):
+            found = peers.prepare(["glibc"])["glibc"]
+        self.assertTrue(re.fullmatch(r"glibc 2\.\d+", found.title))
+        self.assertEqual(found.allocator.preload, [])
+
+
+@unittest.skipUnless(shutil.which("cc"), "no C compiler")
+class Share(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        source = cls.folder / "busy.c"
+        source.write_text(BUSY)
+        cls.program = cls.folder / "busy"
+        subprocess.run(["cc", "-O2", "-fno-builtin", "-o", cls.program, source], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def measured(self, *words):
+        run = measure.run([str(self.program), *words], measure.environment(), 60)
+        self.assertIsNone(run["failed"])
+        return run["extra"]
+
+    def test_of_a_program_that_only_allocates(self):
+        self.assertGreater(self.measured("allocate", share.WORD)["allocator_share"], 0.8)
+
+    def test_of_a_program_that_only_computes(self):
+        self.assertLess(self.measured("compute", share.WORD)["allocator_share"], 0.02)
+
+    def test_only_where_it_is_asked_for(self):
+        self.assertEqual(self.measured("compute"), {})
+
+
+if __name__ == "__main__":
+    unittest.main()

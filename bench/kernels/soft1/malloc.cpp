@@ -59,9 +59,10 @@ const bench::Kernel bench::kernel{
     .name = "soft1",
     .title = "Soft limit, test 1: random sizes",
     .what =
-        "Every thread takes 1,000 blocks of one random size up to 100 KiB, fills them and frees "
-        "them, again and again with new sizes. Elapsed time and peak memory are taken without a "
-        "heap limit and, for the allocators that have one, with three limits.",
+        "Every thread takes blocks of one random size up to 100 KiB (1,000 of them in the "
+        "article), fills them and frees them, again and again with new sizes. Elapsed time and "
+        "peak memory are taken without a heap limit and, for the allocators that have one, with "
+        "three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 1",
     .plot = "table",

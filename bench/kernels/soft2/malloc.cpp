@@ -51,10 +51,10 @@ const bench::Kernel bench::kernel{
     .name = "soft2",
     .title = "Soft limit, test 2: blocks of 100 bytes",
     .what =
-        "Every thread takes a million blocks of 100 bytes and frees them in the same order, again "
-        "and again. Elapsed time and peak memory are taken without a heap limit and, for the "
-        "allocators that have one, with three limits; one row writes to the blocks, which the "
-        "article does not.",
+        "Every thread takes blocks of 100 bytes (a million of them in the article) and frees them "
+        "in the same order, again and again. Elapsed time and peak memory are taken without a heap "
+        "limit and, for the allocators that have one, with three limits; one row writes to the "
+        "blocks, which the article does not.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 2",
     .plot = "table",

@@ -53,9 +53,9 @@ const bench::Kernel bench::kernel{
     .name = "soft3",
     .title = "Soft limit, test 3: growing sizes",
     .what =
-        "Every thread takes and frees ten blocks of 8 KiB, then ten of 16 KiB, and so on up to 32 "
-        "MiB, without writing to them. Elapsed time and peak memory are taken without a heap limit "
-        "and, for the allocators that have one, with three limits.",
+        "Every thread takes and frees ten blocks of 8 KiB, then ten of 16 KiB, and so on (up to 32 "
+        "MiB in the article), without writing to them. Elapsed time and peak memory are taken "
+        "without a heap limit and, for the allocators that have one, with three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 3",
     .plot = "table",

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// calloc of 16 bytes to 64 KiB, of which only a part is used. Pages fresh from the system are zero
+// already; who knows that need not write them.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness.hpp"
+#include "sizes.hpp"
+
+namespace {
+
+constexpr unsigned kSlots = 512;
+constexpr std::size_t kLargest = 65536;
+constexpr std::uint64_t kWholeIn = 32;  // one block in so many is looked at byte by byte
+constexpr unsigned kSamples = 8;
+
+struct Block {
+  unsigned char* bytes = nullptr;
+  std::size_t size = 0;
+  std::size_t used = 0;
+  unsigned char mark = 0;
+};
+
+bool all_zero(const unsigned char* bytes, std::size_t size) {
+  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+// The part that is used is all looked at, beyond it some bytes; every now and then all of it.
+void check_zero(const Block& block, bench::Random& random, bool whole) {
+  bench::check(all_zero(block.bytes, whole ? block.size : block.used),
+               "calloc's block is not zero");
+  bench::check(block.bytes[block.size - 1] == 0, "calloc's block is not zero at its end");
+  for (unsigned i = 0; i < kSamples && !whole; ++i) {
+    const std::uint32_t at = random.below(static_cast<std::uint32_t>(block.size));
+    bench::check(block.bytes[at] == 0, "calloc's block is not zero");
+  }
+}
+
+void give_back(const Block& block) {
+  if (!block.bytes) return;
+  bench::check(block.bytes[0] == block.mark && block.bytes[block.used - 1] == block.mark &&
+                   block.bytes[block.size - 1] == block.mark,
+               "a block has changed");
+  std::free(block.bytes);
+}
+
+std::uint64_t replace_at_random(std::uint64_t seed, std::uint64_t count) {
+  bench::Random random(seed);
+  std::vector<Block> set(kSlots);
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Block& block = set[random.below(kSlots)];
+    give_back(block);
+    block.size = bench::doubling_size(random, 16, kLargest);
+    block.used = std::max<std::size_t>(1, block.size * (1 + random.below(4)) / 8);
+    block.mark = static_cast<unsigned char>(1 + random.below(255));
+    block.bytes = static_cast<unsigned char*>(std::calloc(1, block.size));
+    bench::check(block.bytes != nullptr, "calloc gave NULL");
+    check_zero(block, random, i % kWholeIn == 0);
+    std::memset(block.bytes, block.mark, block.used);
+    block.bytes[block.size - 1] = block.mark;
+    sum += block.size ^ block.mark;
+  }
+  for (const Block& block : set) give_back(block);
+  return sum;
+}
+
+void run(bench::Arguments& arguments, bench::Result& result) {
+  const std::uint64_t count = arguments.number("blocks", 10'000);  // of each thread
+  std::vector<std::uint64_t> sums(arguments.threads());
+  result.seconds = bench::in_threads(arguments.threads(), [&](unsigned thread) {
+    sums[thread] = replace_at_random(thread + 1, count);
+  });
+  result.value = result.seconds * 1e9 / static_cast<double>(count);
+  for (const std::uint64_t sum : sums) result.checksum += sum;
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel{
+    .name = "calloc_heavy",
+    .title = "calloc, 16 bytes to 64 KiB",
+    .what =
+        "Each thread replaces random ones of 512 zeroed blocks, each doubling of the size as "
+        "likely "
+        "as the others, and uses an eighth to half of each. That they are zero is checked; the "
+        "time "
+        "is mostly that of making them so.",
+    .group = "modern allocator",
+    .metric = "time of a block",
+    .unit = "ns",
+    .threads = {1, 2},
+    .cases = {{"", "blocks=25000", "blocks=150000", "blocks=1500000"}},
+    .run = run,
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that come and go. Each leaves some blocks behind, which a thread of the next generation
+// frees when their maker has long ended: caches must be given up and heaps adopted.
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "harness.hpp"
+#include "marks.hpp"
+#include "sizes.hpp"
+
+namespace {
+
+constexpr unsigned kBlocks = 300;
+constexpr unsigned kLeft = 40;
+
+struct Block {
+  void* address;
+  std::size_t size;
+  std::uint64_t mark;
+};
+
+using Legacy = std::vector<Block>;
+
+std::uint64_t give_back(const Block& block) {
+  bench::check(bench::has_mark(block.address, block.size, block.mark), "a block has changed");
+  std::free(block.address);
+  return block.size;
+}
+
+std::uint64_t live_and_end(std::uint64_t seed, const Legacy& inherited, Legacy& left) {
+  bench::Random random(seed);
+  std::uint64_t bytes = 0;
+  Block own[kBlocks];
+  for (unsigned i = 0; i < kBlocks; ++i) {
+    const std::size_t size = bench::skewed_size(random);
+    own[i] = {std::malloc(size), size, random.next()};
+    bench::check(own[i].address != nullptr, "malloc gave NULL");
+    bench::put_mark(own[i].address, size, own[i].mark);
+    if (i < inherited.size()) bytes += give_back(inherited[i]);
+  }
+  left.clear();
+  for (unsigned i = 0; i < kBlocks; ++i) {
+    if (i % (kBlocks / kLeft) == 0 && left.size() < kLeft) {
+      left.push_back(own[i]);
+    } else {
+      bytes += give_back(own[i]);
+    }
+  }
+  return bytes;
+}
+
+void run(bench::Arguments& arguments, bench::Result& result) {
+  const std::uint64_t all = arguments.number("ends", 400);
+  const unsigned width = arguments.threads();
+  std::vector<Legacy> before(width);
+  std::vector<Legacy> after(width);
+  for (unsigned i = 0; i < width; ++i) {
+    before[i].reserve(kLeft);
+    after[i].reserve(kLeft);
+  }
+  std::atomic<std::uint64_t> bytes{0};
+  const double begin = bench::now();
+  for (std::uint64_t made = 0; made < all; made += width) {
+    std::vector<std::thread> generation;
+    for (unsigned i = 0; i < width; ++i) {
+      generation.emplace_back([&, i, seed = made + i + 1] {
+        bytes.fetch_add(live_and_end(seed, before[(i + 1) % width], after[i]),
+                        std::memory_order_relaxed);
+      });
+    }
+    for (std::thread& thread : generation) thread.join();
+    before.swap(after);
+  }
+  for (const Legacy& legacy : before) {
+    for (const Block& block : legacy) {
+      bytes.fetch_add(give_back(block), std::memory_order_relaxed);
+    }
+  }
+  result.seconds = bench::now() - begin;
+  result.value = result.seconds * 1e6 / static_cast<double>(all);
+  result.checksum = bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel{
+    .name = "thread_churn",
+    .title = "Threads that come and go",
+    .what =
+        "Threads are made in waves and end after 300 small blocks each; 40 of these outlive their "
+        "maker and are freed by a thread of the next wave. Time is that of a thread's whole life, "
+        "its creation included.",
+    .group = "modern allocator",
+    .metric = "time of a thread",
+    .unit = "us",
+    .threads = {1, 2, 4},
+    .cases = {{"", "ends=1000", "ends=8000", "ends=60000"}},
+    .run = run,
+};

@@ -254,7 +254,7 @@ class Server:
 
     def kill(self):
         if not self.measured.ended:
-            self.process.kill()
+            os.kill(self.pid, signal.SIGKILL)  # Popen's kill() may reap, and lose the figures
             self._reap()
 
     def __enter__(self):

@@ -62,7 +62,7 @@ fn differing(tiles: &[Tile], step: usize) -> usize {
         let sum = |c: usize| channel(c).map(|&level| i64::from(level)).sum::<i64>();
         (0..3).filter(|&c| (sum(c) - expected(3 * tile + c)).abs() > (TILE * TILE) as i64).count()
     };
-    (0..TILES / step).map(|i| apart(i * step)).sum()
+    (0..TILES.div_ceil(step)).map(|i| apart(i * step)).sum()
 }
 
 fn checksum() -> u64 {
@@ -88,11 +88,12 @@ fn main() {
     harness::run(|arguments, outcome| {
         let grain = arguments.number("grain", 50) as usize;
         let step = arguments.number("step", 1) as usize;
+        harness::check(step > 0, "step= is at least 1");
         let frames = arguments.number("frames", 1);
         let image = arguments.text("image", "");
         let scene = tracer::corbel_arch();
         let pool = harness::pool(arguments.threads);
-        let mut tiles = vec![[0; 3 * TILE * TILE]; TILES / step];
+        let mut tiles = vec![[0; 3 * TILE * TILE]; TILES.div_ceil(step)];
         let draw_all = |tiles: &mut [Tile], grain: usize| {
             pool.install(|| {
                 tiles
@@ -103,7 +104,7 @@ fn main() {
                     .for_each(|(i, tile)| *tile = draw(&scene, i * step));
             });
         };
-        draw_all(&mut tiles[..64], 1); // so that the threads exist
+        draw_all(&mut tiles[..TILES.div_ceil(step).min(64)], 1); // so that the threads exist
         let (seconds, ()) = harness::timed(|| {
             for _ in 0..frames {
                 draw_all(&mut tiles, grain);

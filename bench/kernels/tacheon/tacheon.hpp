@@ -35,7 +35,7 @@ struct Job {
   std::size_t step = 1;  // only every third tile, say, for a short run
   std::vector<std::uint8_t> picture = std::vector<std::uint8_t>(3 * kWidth * kHeight);
 
-  std::size_t count() const { return kTiles / step; }
+  std::size_t count() const { return (kTiles + step - 1) / step; }
 
   // The work for the tiles from `begin` to before `end`, of those that are drawn.
   void draw(std::size_t begin, std::size_t end) {
@@ -156,11 +156,12 @@ inline bench::Kernel kernel(std::function<Draw(bench::Arguments&)> prepare) {
           [prepare](bench::Arguments& arguments, bench::Result& result) {
             Job job;
             job.step = arguments.number("step", 1);
+            bench::check(job.step > 0, "step= is at least 1");
             const std::uint64_t frames = arguments.number("frames", 1);
             const std::string image = arguments.text("image", "");
             const std::string reference = arguments.text("reference", "");
             const Draw draw = prepare(arguments);
-            draw(job, 64);
+            draw(job, std::min<std::size_t>(job.count(), 64));
             job.picture.assign(job.picture.size(), 0);
             job.grain = arguments.number("grain", 50);
             const double begin = bench::now();

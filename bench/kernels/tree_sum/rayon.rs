@@ -100,7 +100,7 @@ fn check_sum(found: f32, nodes: u32) {
 
 fn main() {
     harness::run(|arguments, outcome| {
-        let nodes = arguments.number("nodes", 200_000) as u32;
+        let nodes = arguments.number("nodes", 100_000) as u32;
         let cutoff = arguments.number("cutoff", 100) as u32;
         let sums = arguments.number("sums", 1);
         let phase = arguments.text("phase", "allocation");

@@ -78,7 +78,7 @@ inline void check_sum(float found, std::uint32_t nodes) {
 
 // The tree is not freed: the experiment is of its making, and the process ends.
 inline void measure(const Program& program, bench::Arguments& arguments, bench::Result& result) {
-  const auto nodes = static_cast<std::uint32_t>(arguments.number("nodes", 200'000));
+  const auto nodes = static_cast<std::uint32_t>(arguments.number("nodes", 100'000));
   const auto cutoff = static_cast<std::uint32_t>(arguments.number("cutoff", 100));
   const std::uint64_t sums = arguments.number("sums", 1);
   const std::string phase = arguments.text("phase", "allocation");
@@ -113,7 +113,7 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
 inline bench::Case case_of(const std::string& phase, const std::string& cutoff) {
   const std::string start = "phase=" + phase + " cutoff=" + cutoff;
   const bool summation = phase == "summation";
-  return {phase + ", cut-off " + cutoff, start + " nodes=200000" + (summation ? " sums=10" : ""),
+  return {phase + ", cut-off " + cutoff, start + " nodes=100000" + (summation ? " sums=10" : ""),
           start + " nodes=1000000" + (summation ? " sums=20" : ""),
           start + " nodes=10000000" + (summation ? " sums=10" : "")};
 }

@@ -154,6 +154,6 @@ const bench::Kernel bench::kernel{
     .unit = "ns",
     .plot = "lines",
     .threads = {2, 4, 8},
-    .cases = {{"", "rounds=2000", "rounds=16000", "rounds=160000"}},
+    .cases = {{"", "rounds=4000", "rounds=30000", "rounds=250000"}},
     .run = run,
 };

@@ -93,6 +93,6 @@ const bench::Kernel bench::kernel{
     .metric = "time of a block",
     .unit = "ns",
     .threads = {2, 4},
-    .cases = {{"", "blocks=200000", "blocks=2000000", "blocks=20000000"}},
+    .cases = {{"", "blocks=300000", "blocks=3000000", "blocks=20000000"}},
     .run = run,
 };

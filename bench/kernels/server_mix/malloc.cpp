@@ -139,7 +139,7 @@ const bench::Kernel bench::kernel{
     .group = "modern allocator",
     .plot = "table",
     .threads = {1, 2, 4},
-    .cases = {{"", "steps=400000 live=5000", "steps=2000000 live=16000",
-               "steps=20000000 live=40000"}},
+    .cases = {{"", "steps=1000000 live=5000", "steps=5000000 live=16000",
+               "steps=30000000 live=40000"}},
     .run = run,
 };

@@ -94,6 +94,6 @@ const bench::Kernel bench::kernel{
     .group = "modern allocator",
     .plot = "table",
     .threads = {1, 2},
-    .cases = {{"", "nodes=300000", "nodes=2000000", "nodes=10000000"}},
+    .cases = {{"", "nodes=800000", "nodes=2000000", "nodes=10000000"}},
     .run = run,
 };

@@ -46,7 +46,7 @@ def _panel(axes, kernel, case, counts):
             if percent <= limit:
                 axes.hlines(at, max(low, lowest), min(high, limit * 1.05), color=drawing.INK, linewidth=0.9,
                             alpha=0.75)
-            axes.text(max(0, shown, min(high, limit)) + limit * 0.015, at,
+            axes.text(max(0, shown, min(high, limit * 1.05)) + limit * 0.015, at,
                       f"{'» ' if percent > limit else ''}{_percent(percent)}"
                       f"{' on ' if index == 0 else ', '}{count}"
                       + (" threads" if index == 0 else ""),
@@ -72,6 +72,7 @@ def draw(kernel, run):
     rows = max(1, len(kernel.contestants))
     figure, axes = drawing.subplots((0.15 * rows * (len(counts) - 1) + 0.08 * rows + 0.7)
                                     * len(cases), len(cases), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.1)
     for each, case in zip(axes, cases):
         _panel(each, kernel, case, counts)
     return drawing.embed(figure, kernel, "difference to the run with one thread")

@@ -7,6 +7,7 @@ from . import bars, drawing
 
 PLOTS = ("lines", "log lines")
 HEIGHT = 2.5
+DODGE = 0.035
 
 
 def beyond_cores(axes, counts, cores, text=True):
@@ -34,7 +35,9 @@ def _panel(axes, kernel, case, counts, logarithmic):
     divisor, unit = show.scale(max(cell.median() for _, points in found for _, cell in points),
                                kernel.unit)
     ends = []
-    for identity, points in found:
+    for index, (identity, points) in enumerate(found):
+        # Side by side, so that the spreads do not cover each other.
+        points = [(place + (index - (len(found) - 1) / 2) * DODGE, cell) for place, cell in points]
         places = [place for place, _ in points]
         medians = [cell.median() / divisor for _, cell in points]
         axes.plot(places, medians, marker=drawing.marker(identity),

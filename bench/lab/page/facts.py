@@ -16,10 +16,7 @@ def _list(items):
 
 def trust(run):
     """The control's verdict, disturbed runs, who is missing and who failed."""
-    trusted, lines = control.judge(run.results)
-    mark = {True: ("lower", "✓ "), False: ("higher", "✗ "), None: ("same", "? ")}[trusted]
-    items = [f'<span class="{mark[0]}">{mark[1] if number == 0 else ""}{show.escape(line)}</span>'
-             for number, line in enumerate(lines)]
+    items = [_control_line(line) for line in control.judge(run.results)[1]]
     items.append(f"{show.plural(run.count, 'run')} in all. Other processes disturbed "
                  f"{run.repeated + run.marked}: {run.repeated} were repeated, {run.marked} "
                  f"count, marked, because repeating did not help.")
@@ -28,10 +25,25 @@ def trust(run):
         run.results.of(plan["id"], each) for each in plan.get("contestants") or [])]
     if not run.meta.get("finished"):
         items.append("<strong>The run is not complete</strong>: it was stopped, or is still going. "
-                     f"{len(empty)} of {show.plural(len(planned), 'row')} have no result yet.")
+                     f"{show.plural(len(planned), 'row')} planned, {len(empty)} without a result.")
     items += [show.escape(note) for note in run.meta.get("notes") or []]
     items += _skipped(run) + _failed(run)
     return _list(items)
+
+
+def _control_line(line):
+    bad = any(word in line for word in ("NOT", "DIFFER", "failed"))
+    unknown = not bad and any(word in line for word in ("left out", "too few"))
+    kind, mark = ("higher", "✗") if bad else ("same", "?") if unknown else ("lower", "✓")
+    return f'<span class="{kind}">{mark} {show.escape(line)}</span>'
+
+
+def warning(run):
+    """What must be read before the result, if anything."""
+    if control.judge(run.results)[0] is False:
+        return ('<p class="higher">This run cannot be trusted: its control experiment did not find '
+                "what is known. <a href=\"#trust\">See below.</a></p>")
+    return ""
 
 
 def _skipped(run):

@@ -17,13 +17,15 @@ import sys
 import tempfile
 import zipfile
 
+from lab import paths
+
 # Newest first; pip takes the first that it finds a wheel for.
 WHEEL_TAGS = [f"manylinux_2_{minor}" for minor in (39, 38, 35, 34, 31, 28, 27, 24, 17)] + [
     "manylinux2014", "manylinux2010", "manylinux1"]
 MACHINES = ["x86_64", "aarch64"]
 QUIET = {"CARGO_NET_RETRY": "1", "CARGO_TERM_COLOR": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
-LOCK = pathlib.Path(__file__).resolve().parents[1] / "peers.lock"
+LOCK = paths.BENCH / "peers.lock"
 
 
 class Unavailable(Exception):
@@ -78,7 +80,7 @@ def run(command, what, log, cwd, env=None):
     with open(log, "a") as out:
         out.write(f"$ {' '.join(map(str, command))}\n{done.stdout}{done.stderr}\n")
     if done.returncode != 0:
-        raise Unavailable(f"{what} failed (see {log})")
+        raise Unavailable(f"{what} failed ({paths.shown(log)})")
     return done.stdout
 
 
@@ -158,8 +160,10 @@ def debian(package, folder, log):
 def refresh(recipes, report):
     """Asks the registries for the newest versions and writes the lock."""
     found = {}
+    log = paths.BUILT / "peers" / "lock.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
     with tempfile.TemporaryDirectory() as folder:
-        log = pathlib.Path(folder) / "log"
         for recipe in recipes:
             for source in recipe.SOURCES:
                 resolve = {"crates": _newest_crates, "pypi": _newest_wheels,
@@ -211,7 +215,13 @@ def _newest_wheels(source, folder, log):
 
 
 def _newest_debian(source, folder, log):
-    text = run(["apt-cache", "policy", source["package"]], source["package"], log, folder)
-    version = re.search(r"Candidate: (\S+)", text)
-    if version and version.group(1) != "(none)":
+    """What the distribution here has; elsewhere the entry stays as it is."""
+    try:
+        text = run(["apt-cache", "policy", source["package"]], source["package"], log, folder)
+    except Unavailable:
+        text = ""
+    version = re.search(r"Candidate: ([^(\s]\S*)", text)
+    if version:
         yield {"registry": "debian", "package": source["package"], "version": version.group(1)}
+    else:
+        yield from (one for one in read_lock() if one["package"] == source["package"])

@@ -24,11 +24,11 @@ import subprocess
 
 from lab import fetch
 from lab.fetch import Unavailable
+from lab.paths import BENCH, ROOT
+from lab.paths import BUILT as LAB_BUILT
 
-BENCH = pathlib.Path(__file__).resolve().parents[1]
-ROOT = BENCH.parent
 RECIPES = BENCH / "peers"
-BUILT = ROOT / "build" / "bench" / "peers"
+BUILT = LAB_BUILT / "peers"
 CORBEL = ROOT / "build" / "release" / "lib"
 CONTROLS = RECIPES / "controls"
 WHOSE = BENCH / "lab" / "whose.c"

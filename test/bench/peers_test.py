@@ -39,6 +39,50 @@ int main(int count, char** words) {
 }
 """
 
+OPERATORS = """
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <malloc.h>
+#include <new>
+struct alignas(256) Wide { char bytes[700]; };
+struct Plain { char bytes[40]; ~Plain() {} };
+static bool aligned(const void* block, std::size_t to) {
+  return block && reinterpret_cast<std::uintptr_t>(block) % to == 0;
+}
+int main() {
+  bool good = true;
+  auto* a = new Wide;
+  auto* b = new Wide[3];
+  auto* c = new (std::nothrow) Wide;
+  auto* d = new (std::nothrow) Wide[2];
+  good = good && aligned(a, 256) && aligned(b, 256) && aligned(c, 256) && aligned(d, 256);
+  delete a; delete[] b; delete c; delete[] d;
+  delete new Plain; delete[] new Plain[5]; delete new (std::nothrow) Plain;
+  operator delete(operator new(50), std::size_t{50});
+  operator delete(operator new(50), std::nothrow);
+  operator delete[](operator new[](50, std::align_val_t{64}), std::size_t{50}, std::align_val_t{64});
+  bool thrown = false;
+  volatile std::size_t too_much = std::size_t{1} << 62;
+  try { operator delete(operator new(too_much)); } catch (const std::bad_alloc&) { thrown = true; }
+  good = good && thrown && !operator new(too_much, std::nothrow);
+  void* e = nullptr;
+  good = good && posix_memalign(&e, 4096, 100) == 0 && aligned(e, 4096);
+  void* f = aligned_alloc(128, 256);
+  void* g = memalign(512, 100);
+  void* h = valloc(10);
+  good = good && aligned(f, 128) && aligned(g, 512) && aligned(h, 4096);
+  int* i = static_cast<int*>(calloc(1000, 4));
+  good = good && i[999] == 0;
+  i = static_cast<int*>(realloc(i, 100000));
+  i = static_cast<int*>(reallocarray(i, 50000, 4));
+  good = good && i && i[999] == 0 && !reallocarray(nullptr, too_much, 16);
+  for (void* block : {e, f, g, h, static_cast<void*>(i)}) free(block);
+  return good ? 0 : 1;
+}
+"""
+
 
 def recipe(**more):
     """A recipe as load() gives it; its file stands for what the stamp reads."""
@@ -135,7 +179,7 @@ class Prepare(unittest.TestCase):
         def broken(context):
             raise ZeroDivisionError("oh")
 
-        for build, text in ((fails, "compiling it failed .see .*fake.log"),
+        for build, text in ((fails, "compiling it failed .*fake.log"),
                             (broken, "recipe failed: ZeroDivisionError: oh"),
                             (lambda context: context.run(["no-such-program"], "x"), "x: .*no-such")):
             found = self.prepare(recipe(build=build))
@@ -196,6 +240,26 @@ class Share(unittest.TestCase):
 
     def test_only_where_it_is_asked_for(self):
         self.assertEqual(self.measured("compute"), {})
+
+
+@unittest.skipUnless(shutil.which("c++"), "no C++ compiler")
+class Family(unittest.TestCase):
+    """The preload libraries that stand in front of an allocator hand everything on."""
+
+    def test_every_function_arrives(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "operators.cpp"
+            source.write_text(OPERATORS)
+            program, slowed = source.with_suffix(""), source.with_suffix(".so")
+            subprocess.run(["c++", "-std=c++20", "-w", "-fno-builtin", "-o", program, source],
+                           check=True)
+            slow = peers.load()["corbel-slowed"]
+            subprocess.run(["cc", *slow.FLAGS, f"-DSLOWED_ROUNDS={slow.ROUNDS}", slow.INPUTS[0],
+                            "-o", slowed, "-ldl"], check=True)
+            for before in ([], [share.library()], [slowed], [share.library(), slowed]):
+                done = subprocess.run([program], env=measure.environment(before), check=False,
+                                      capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), before)
 
 
 if __name__ == "__main__":

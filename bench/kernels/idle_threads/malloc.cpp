@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <latch>
+#include <semaphore>
 
 #include "harness.hpp"
 #include "marks.hpp"
@@ -18,10 +19,13 @@ constexpr unsigned kLarger = 8;  // blocks of 4 to 32 KiB
 constexpr unsigned kKept = 4;
 // Small stacks, so that VmPeak is about the allocator; large enough for any thread-local storage.
 constexpr std::size_t kStack = 256 << 10U;
+// Working at the same time: a crowd of runnable threads would measure spin locks, not memory.
+constexpr unsigned kAtOnce = 2;
 
 struct Meeting {
   explicit Meeting(unsigned count) : parked(count) {}
   std::latch parked;
+  std::counting_semaphore<kAtOnce> room{kAtOnce};
   std::latch go_on{1};
   std::atomic<std::uint64_t> live{0};
   std::atomic<std::uint64_t> sum{0};
@@ -66,6 +70,7 @@ void* work_then_sleep(void* argument) {
   std::uint64_t kept = 0;
   for (unsigned i = 0; i < kKept; ++i) kept += blocks[i].size;
   meeting->live.fetch_add(kept, std::memory_order_relaxed);
+  meeting->room.release();
   meeting->parked.count_down();
   meeting->go_on.wait();
   for (unsigned i = 0; i < kKept; ++i) bytes += give_back(blocks[i]);
@@ -84,6 +89,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const double before = static_cast<double>(bench::status_kib("VmRSS")) / 1024;
   const double begin = bench::now();
   for (unsigned i = 0; i < count; ++i) {
+    meeting.room.acquire();
     sleepers[i] = {&meeting, i};
     const int error = pthread_create(&threads[i], &attributes, work_then_sleep, &sleepers[i]);
     bench::check(error == 0, "a thread could not be made");

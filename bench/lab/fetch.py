@@ -145,8 +145,8 @@ def pip_download():
 
 def debian(package, folder, log):
     """(root, version) of a Debian package: / where it is installed, else unpacked below folder."""
-    query = subprocess.run([tool("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}", package],
-                           capture_output=True, text=True).stdout.split()
+    query = subprocess.run([tool("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}",
+                            package], capture_output=True, text=True).stdout.split()
     if query[:1] == ["installed"]:
         return pathlib.Path("/"), query[1]
     root = pathlib.Path(folder) / package

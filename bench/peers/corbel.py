@@ -17,7 +17,8 @@ def build(context):
 
 
 def version(context):
-    found = re.search(r"project\([^)]*VERSION ([\d.]+)", (context.root / "CMakeLists.txt").read_text())
+    project = (context.root / "CMakeLists.txt").read_text()
+    found = re.search(r"project\([^)]*VERSION ([\d.]+)", project)
     return found.group(1) if found else ""
 
 

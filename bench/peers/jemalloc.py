@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jemalloc: https://github.com/jemalloc/jemalloc, from the sources inside a crate, in its default
+"""jemalloc (jemalloc/jemalloc on GitHub), from the sources inside a crate, in its default
 configuration. The crate carries the finished configure script beside the sources."""
 
 import shutil

@@ -15,7 +15,7 @@ def build(context):
 
 
 def version(context):
-    return context.run([fetch.cxx(), "-dumpfullversion"], "asking the compiler for its version").strip()
+    return context.run([fetch.cxx(), "-dumpfullversion"], "asking for the version").strip()
 
 
 def schedulers(context):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mimalloc 2: https://github.com/microsoft/mimalloc, from the sources inside a crate.
+"""mimalloc 2 (microsoft/mimalloc on GitHub), from the sources inside a crate.
 
 The flags are those of its CMakeLists.txt for a release build of the overriding shared library.
 """

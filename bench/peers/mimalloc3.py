@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mimalloc 3: https://github.com/microsoft/mimalloc.
+"""mimalloc 3 (microsoft/mimalloc on GitHub).
 
 A wheel has the newest version, built for release with its own CMake files; where there is no wheel
 for the machine, it is built from the sources inside a crate, with the flags of CMakeLists.txt.

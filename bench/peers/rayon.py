@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rayon: https://github.com/rayon-rs/rayon, the crate and all it depends on, compiled for release."""
+"""rayon (rayon-rs/rayon on GitHub): the crate and all it depends on, compiled for release."""
 
 from lab import fetch
 from lab.peers import Scheduler

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rpmalloc: https://github.com/mjansson/rpmalloc, from the sources inside a crate, built as its own
+"""rpmalloc (mjansson/rpmalloc on GitHub), from the sources inside a crate, built as its own
 build files build the library that replaces malloc."""
 
 from lab.peers import Allocator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""snmalloc: https://github.com/microsoft/snmalloc, from the sources inside a crate, with its own
+"""snmalloc (microsoft/snmalloc on GitHub), from the sources inside a crate, with its own
 CMake files: the target for preloading, without the checks that are for hardened builds."""
 
 from lab import fetch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalable allocator of oneTBB, https://github.com/uxlfoundation/oneTBB, as its makers ship it."""
+"""The scalable allocator of oneTBB (uxlfoundation/oneTBB on GitHub), as its makers ship it."""
 
 from lab.peers import Allocator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tcmalloc of gperftools, https://github.com/gperftools/gperftools, as the distribution ships
+"""The tcmalloc of gperftools (gperftools/gperftools on GitHub), as the distribution ships
 it. Installed or not: the package is unpacked into the peer's folder where it is missing."""
 
 import shutil

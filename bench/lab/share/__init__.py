@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of CPU time that a program spends inside its allocator.
 
-The convention: a case of a kernel whose arguments contain the word share=1 is run with the
-library of this folder in front of the contestant; the kernel itself takes the word and does nothing
-with it. The run's extra figures get "allocator_share", from 0 to 1. Such a run is for the share, not
-for the time, so it is a case of its own.
+The convention: a case of a kernel whose arguments contain the word share=1 is run with the library
+of this folder in front of the contestant; the kernel itself takes the word and does nothing with
+it. The run's extra figures get "allocator_share", from 0 to 1. Such a run is for the share, not for
+the time, so it is a case of its own.
 
 share.cpp says how it is measured.
 """

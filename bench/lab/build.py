@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ ALLOCATOR_FLAGS = ["-O2", "-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-bu
                    "-fno-builtin-free"]
 # As cargo's release profile, so that a loop body is compiled alike for all schedulers.
 SCHEDULER_FLAGS = ["-O3"]
-RUST_FLAGS = ["--edition=2021", "-Copt-level=3", "-Cdebuginfo=1", "-Ccodegen-units=1"]
+RUST_FLAGS = ["-Cdebuginfo=1", "-Ccodegen-units=1"]  # the rest is the recipe's
 AT_ONCE = 2
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"|#\[path\s*=\s*"([^"]+)"\]'
                      rb'|include!\("([^"]+)"\)', re.M)
@@ -142,19 +143,21 @@ class Builder:
         self.report(f"compiling {name}")
         output.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
-        # Under another name first: a program that is running now keeps its file.
-        draft = output.with_name(f".{output.name}.{os.getpid()}")
-        command[command.index("-o") + 1] = str(draft)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # In a folder of its own first: a program that is running now keeps its file, another lab
+        # may compile the same one, and rustc leaves more than one file beside its output.
+        with tempfile.TemporaryDirectory(prefix=".draft-", dir=output.parent) as folder:
+            draft = Path(folder) / output.name
+            command[command.index("-o") + 1] = str(draft)
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                draft.replace(output)
         log = output.with_name(output.name + ".log")
         log.write_text(" ".join(command) + "\n" + done.stdout + done.stderr)
         if done.returncode != 0:
-            draft.unlink(missing_ok=True)
             raise Failure(f"{first_error(done.stderr)} ({paths.shown(log)})")
         if "warning:" in done.stderr:
             self.warn(f"{name}: the compiler warns: {first_error(done.stderr, 'warning:')} "
                       f"({paths.shown(log)})")
-        draft.replace(output)
         stamp.write_text(digest)
         return output
 

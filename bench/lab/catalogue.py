@@ -178,8 +178,10 @@ def rows(kernels, contestants, scale, threads=None, only=None):
 def _rows_of(kernel, threads):
     """All (case, row without contestants) of a kernel."""
     asked = kernel.descriptor["threads"]
+    if len(asked) > 1:
+        asked = threads or asked
     for case in kernel.descriptor["cases"]:
-        for count in threads if threads and len(asked) > 1 else asked:
+        for count in asked:
             yield case, Row(f"{kernel.name}/{case['label'] or '-'}/t{count}", kernel.name,
                             case["label"], count)
 

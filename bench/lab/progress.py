@@ -74,7 +74,8 @@ class Lines:
             self.say(f"{share * 100:3.0f} %  {done}/{total}  {text}  {span(left)} left")
 
     def say(self, text):
-        print(text, file=self.file, flush=True)
+        self.file.write(text + "\n")  # in one piece: two compilers may report at once
+        self.file.flush()
 
 
 class Silent(Lines):

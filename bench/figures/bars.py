@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars: a panel for each case and number of threads, a bar for each contestant."""
 from lab.page import looks, show
+from lab.page.model import MEMORY
 
 from . import drawing
 
@@ -8,9 +9,9 @@ PLOTS = ("bars",)
 COLUMNS = 3
 
 
-def _panel(axes, kernel, row, identities, named):
+def _panel(axes, row, metric, unit, identities, named):
     cells = [row.cells.get(identity) for identity in identities]
-    medians = [cell.median() if cell and cell.good else None for cell in cells]
+    medians = [cell.median(metric) if cell and cell.good else None for cell in cells]
     limit = drawing.clip(medians)
     for place, (identity, cell, median) in enumerate(zip(identities, cells, medians)):
         if median is None:
@@ -21,12 +22,12 @@ def _panel(axes, kernel, row, identities, named):
         cut = median > limit
         axes.barh(place, min(median, limit), 0.72, color=drawing.colour(identity),
                   alpha=1 if drawing.is_corbel(identity) else 0.8)
-        summary = cell.summary()
+        summary = cell.summary(metric)
         if not cut:
             drawing.whiskers(axes, place, summary, 1, limit=limit * 1.05)
         end = min(max(median, summary.high), limit * 1.05)
         axes.text(end + limit * 0.03, place,
-                  ("» " if cut else "") + drawing.short(median, kernel.unit), va="center",
+                  ("» " if cut else "") + drawing.short(median, unit), va="center",
                   fontsize=drawing.TINY,
                   fontweight="bold" if drawing.is_corbel(identity) else "normal")
     axes.set_xlim(0, limit * 1.62)
@@ -47,6 +48,15 @@ def _title(kernel, row):
 
 
 def draw(kernel, run):
+    return figure(kernel, "value", kernel.unit, drawing.axis_text(kernel))
+
+
+def memory(kernel):
+    """The same for the peak of resident memory."""
+    return figure(kernel, MEMORY, "KiB", "peak RSS (less is better)", "-memory")
+
+
+def figure(kernel, metric, unit, label, mark=""):
     rows = [row for case in kernel.case_labels for threads in kernel.thread_counts
             if (row := kernel.row(case, threads)) and row.measured(controls=True)]
     if not rows:
@@ -59,12 +69,12 @@ def draw(kernel, run):
     titles = [drawing.wrapped(_title(kernel, row), 66 // columns) for row in rows]
     above = max(title.count("\n") for title in titles) * 0.13
     panel = 0.17 * len(identities) + 0.34 + above
-    figure, axes = drawing.subplots(panel * lines + 0.25, lines, columns,
+    drawn, axes = drawing.subplots(panel * lines + 0.25, lines, columns,
                                     layout="constrained")
     for index, (row, title) in enumerate(zip(rows, titles)):
-        _panel(axes[index], kernel, row, identities, index % columns == 0)
+        _panel(axes[index], row, metric, unit, identities, index % columns == 0)
         axes[index].set_title(title, loc="left", fontsize=drawing.SMALL)
     for unused in axes[len(rows):]:
         unused.axis("off")
-    figure.supxlabel(drawing.axis_text(kernel), fontsize=drawing.SMALL)
-    return drawing.embed(figure, kernel, f"bars of the {kernel.metric}")
+    drawn.supxlabel(label, fontsize=drawing.SMALL)
+    return drawing.embed(drawn, kernel, f"bars, {label}", mark)

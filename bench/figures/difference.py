@@ -44,8 +44,8 @@ def _panel(axes, kernel, case, counts):
             axes.barh(at, shown, bar * 0.86, color=drawing.colour(identity),
                       alpha=drawing.thread_shade(index, len(counts) - 1))
             if percent <= limit:
-                axes.hlines(at, max(low, lowest), min(high, limit * 1.05), color=drawing.INK, linewidth=0.9,
-                            alpha=0.75)
+                axes.hlines(at, max(low, lowest), min(high, limit * 1.05), color=drawing.INK,
+                            linewidth=0.9, alpha=0.75)
             axes.text(max(0, shown, min(high, limit * 1.05)) + limit * 0.015, at,
                       f"{'» ' if percent > limit else ''}{_percent(percent)}"
                       f"{' on ' if index == 0 else ', '}{count}"

@@ -24,7 +24,7 @@ def _axis(curves):
 
 def _scaled(kernel, name, top):
     """(divisor, axis text): a name without a unit is in the kernel's."""
-    text = name.replace("_", " ")
+    text = show.words(name)
     if set(text.replace(",", " ").split()) & UNITS or not kernel.is_time:
         return 1, text
     divisor, unit = show.scale(top, kernel.unit)
@@ -51,7 +51,7 @@ def _panel(axes, row, name):
     axes.margins(x=0.01)
     axes.grid(axis="y", linewidth=0.6)
     axes.set_ylabel(drawing.wrapped(text, 34))
-    axes.set_xlabel((label or f"n-th {name} of one process").replace("_", " "))
+    axes.set_xlabel(show.words(label or f"n-th {name} of one process"))
     drawing.end_labels(axes, ends, HEIGHT)
 
 

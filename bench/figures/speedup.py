@@ -92,7 +92,8 @@ def draw(kernel, run):
     if not panels:
         return bars.draw(kernel, run)
     cores = (run.meta.get("machine") or {}).get("usable_cores") or 0
-    figure, axes = drawing.subplots((1.9 if len(panels) > 4 else 2.2) * len(panels) + 0.3, len(panels), layout="constrained")
+    height = 1.9 if len(panels) > 4 else 2.2
+    figure, axes = drawing.subplots(height * len(panels) + 0.3, len(panels), layout="constrained")
     for each, (case, allocator) in zip(axes, panels):
         _panel(each, kernel, case, allocator, counts, cores)
     figure.supxlabel("bars of a group from the left: " + ", ".join(map(str, counts))

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table in the form of the soft-limit article's: contestants down, cases across, in each the
-peak memory and the elapsed time.
+peak memory and the elapsed time. Both stand above it as bars.
 """
 from lab.page import looks, show
+from report import svg
+
+from . import bars
 
 PLOTS = ("table",)
 
@@ -28,7 +31,7 @@ def head(titles, first, value="elapsed"):
             f"<tr>{below}</tr></thead>")
 
 
-def draw(kernel, run):
+def draw(kernel, run, with_bars=True):
     rows = [row for case in kernel.case_labels for threads in kernel.thread_counts
             if (row := kernel.row(case, threads)) and row.cells]
     lines = []
@@ -37,7 +40,11 @@ def draw(kernel, run):
         own = ' class="own"' if looks.parts(identity)[0] == "corbel" else ""
         lines.append(f'<tr{own}><th scope="row">{show.escape(looks.name(identity))}</th>'
                      f"{found}</tr>")
-    return (f'<div class="wide grid" tabindex="0" role="region" '
+    plots = (f'<div class="two">{bars.draw(kernel, run)}{bars.memory(kernel)}</div>'
+             if svg.PLOTS and with_bars else "")
+    if len(rows) == 1 and plots:
+        return plots  # the numbers below them are the same table
+    return (f'{plots}<div class="wide grid" tabindex="0" role="region" '
             f'aria-label="{show.escape(kernel.title)}"><table>'
             f"{head([show.case_text(row) for row in rows], 'contestant', kernel.metric)}"
             f"<tbody>{''.join(lines)}</tbody></table></div>")

@@ -122,8 +122,9 @@ class Complete(PageTest):
         if not svg.PLOTS:
             self.assertIn("needs matplotlib", self.text)
             return
-        # Each experiment but the three whose form is a table, and two overviews.
-        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 3 + 2)
+        # None for the soft limits, two for the other experiment whose form is a table, one for
+        # each of the rest, and two overviews.
+        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 3 + 1 + 2)
         self.assertEqual(self.text.count('<svg role="img" aria-label="'),
                          self.checker.counts["svg"])
 

@@ -13,8 +13,8 @@ ALLOCATORS = {"corbel": 1.0, "glibc": 1.6, "tbbmalloc": 1.7, "mimalloc3": 0.95, 
               "snmalloc": 1.0, "jemalloc": 1.3, "rpmalloc": 1.2, "tcmalloc": 0.9}
 SCHEDULERS = {"serial": 1.0, "onetbb": 1.15, "tbb2020": 1.3, "tbb2020+C": 1.4, "tbb2020+CB": 1.2,
               "tbb2020+CBR": 1.05, "libomp": 1.5, "libgomp": 2.5, "rayon": 1.02}
-WHAT = ("Every thread does the thing that this experiment is about, again and again. The time tells "
-        "how well the allocator does it.")
+WHAT = ("Every thread does the thing that this experiment is about, again and again. The time "
+        "tells how well the allocator does it.")
 
 
 def kernel(name, plot, threads, cases=("",), **more):
@@ -44,6 +44,7 @@ def kernels():
         kernel("conversion", "series", [2], metric="time of a conversion", **seed),
         kernel("fast16", "bars", [1, 2, 4], unit="ns", title="malloc(16) and free"),
         kernel("mixed", "bars", [1], ("8 to 64 bytes", "up to 4 KiB", "up to 1 MiB")),
+        kernel("tree", "table", [1, 2]),
         kernel("spike", "series", [2], unit="MiB", metric="resident memory 2 s after the spike"),
         kernel("redis", "bars", [1], ("SET", "GET"), group="program", unit="1/s",
                higher_is_better=True, metric="requests"),
@@ -144,7 +145,8 @@ def write(folder, seed=1, rounds=7, only=None, scale="quick"):
     meta = {
         "format": 1, "started": "2026-01-01T10:00:00+00:00",
         "finished": "2026-01-01T10:09:30+00:00", "scale": scale, "seed": 42,
-        "rounds": rounds, "options": {"rounds": rounds, "only": None, "threads": None}, "commit": "0123456789ab",
+        "rounds": rounds, "options": {"rounds": rounds, "only": None, "threads": None},
+        "commit": "0123456789ab",
         "machine": {"processor": "Invented CPU @ 2.10GHz", "cores": 4, "usable_cores": 2,
                     "memory_bytes": 8 << 30, "kernel": "6.1.0", "distribution": "Debian 12",
                     "c_library": "glibc 2.36", "compiler": "g++ 12.2.0", "load_average": [0.1] * 3,

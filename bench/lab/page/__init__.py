@@ -59,8 +59,8 @@ def document(run):
         f'<header><h1>Corbel beside its peers</h1><p class="soft">{started} · '
         f'{run.meta.get("scale") or ""} sizes · {where} · commit {run.meta.get("commit") or "?"} · '
         '<a href="#machine">machine</a> · <a href="#reading">how to read this</a></p></header>',
-        f"<main>{facts.warning(run)}{_words(contests)}", '<section id="trust"><h2>Can this run be trusted?</h2>', facts.trust(run),
-        "</section>", _summary(contests, run), chapters.contents(run), chapters.all_chapters(run),
+        f"<main>{facts.warning(run)}{_words(contests)}",
+        f'<section id="trust"><h2>Can this run be trusted?</h2>{facts.trust(run)}</section>', _summary(contests, run), chapters.contents(run), chapters.all_chapters(run),
         f'<h2 id="machine">Machine</h2>{facts.machine(run)}',
         f"<h2>Contestants</h2>{facts.versions(run)}",
         f'<h2 id="reading">How to read this page</h2>{facts.reading()}',

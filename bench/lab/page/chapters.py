@@ -70,8 +70,8 @@ def numbers(kernel):
                       f"<span>{show.escape(show.case_text(row))}</span></th></tr>"
                       f"{''.join(lines)}</tbody>")
     heads = (["contestant", kernel.metric, "interval", "Corbel ÷", "peak RSS", "Corbel ÷",
-              "VmPeak", "minor faults", "major"] + [name.replace("_", " ") for name in extras]
-             + ["runs"])
+              "VmPeak", "minor faults", "major"]
+             + [show.words(name) for name in extras] + ["runs"])
     head = "".join(f'<th scope="col">{show.escape(text)}</th>' for text in heads)
     return (f'<details{" open" if count <= OPEN_LINES else ""}><summary>The numbers '
             f'({show.plural(count, "line")})</summary><div class="wide" tabindex="0" role="region" '

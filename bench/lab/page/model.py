@@ -205,7 +205,8 @@ class Run:
 
     def rows_of(self, schedulers):
         return [row for _, _, kernels in self.groups() for kernel in kernels
-                if kernel.schedulers == schedulers and kernel.group != "control" for row in ordered(kernel) if row.cells]
+                if kernel.schedulers == schedulers and kernel.group != "control"
+                for row in ordered(kernel) if row.cells]
 
 
 def ordered(kernel):

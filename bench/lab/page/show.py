@@ -7,6 +7,7 @@ STEPS = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
          "us": ((1e6, "s"), (1e3, "ms"), (1, "µs"), (1e-3, "ns")),
          "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
          "1/s": ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1, "/s")),
+         "KiB": ((2**20, "GiB"), (1024, "MiB"), (1, "KiB")),
          "MiB": ((1024, "GiB"), (1, "MiB"), (1 / 1024, "KiB"))}
 GLYPHS = {"lower": " ▾", "higher": " ▴", "same": " ≈", "few": " ?"}
 WORDS = {"lower": "better beyond the spread", "higher": "worse beyond the spread",
@@ -15,6 +16,12 @@ WORDS = {"lower": "better beyond the spread", "higher": "worse beyond the spread
 
 def escape(text):
     return html.escape(str(text))
+
+
+def words(name):
+    """A name such as rss_mib for people."""
+    spelt = {"mib": "MiB", "kib": "KiB", "rss": "RSS", "us": "µs"}
+    return " ".join(spelt.get(word, word) for word in name.replace("_", " ").split())
 
 
 def scale(number, unit):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The n-th Fibonacci number by the recursion of the 2007 article (figure 6), where every call above
-// the cut-off forks one task and computes the other branch itself.
+// the cut-off is a task that forks; all but the first three classic variants, which make both
+// children, compute one branch themselves.
 #pragma once
 
 #include "../classic_tricks.hpp"

@@ -66,7 +66,7 @@ const bench::Kernel bench::kernel{
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 1",
     .plot = "table",
-    .threads = {2},
+    .threads = {1, 2},
     // A half or a tenth of the article's blocks for two threads: limits of a quarter or a
     // twentieth. 20 sizes are needed for the largest of them to come near 100 KiB.
     .cases = {{"no limit", "blocks=100 repeats=20", "blocks=500 repeats=20",

@@ -58,7 +58,7 @@ const bench::Kernel bench::kernel{
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 2",
     .plot = "table",
-    .threads = {2},
+    .threads = {1, 2},
     // A fifth or a tenth of the article's blocks: limits of a tenth or a twentieth.
     .cases = {{"no limit", "blocks=100000 repeats=6", "blocks=200000 repeats=40",
                "blocks=1000000 repeats=100"},

@@ -59,7 +59,7 @@ const bench::Kernel bench::kernel{
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 3",
     .plot = "table",
-    .threads = {2},
+    .threads = {1, 2},
     // Sizes up to the article's 32 MiB, or to a sixteenth of it: limits of a half or 1/32.
     .cases = {{"no limit", "largest_kib=2048", "largest_kib=32768", "largest_kib=32768"},
               {"high limit", "largest_kib=2048 limit=16", "largest_kib=32768 limit=250",

@@ -51,7 +51,7 @@ def embed(figure, label, mark, tight=True):
     """The figure as an element of a page. `mark` is unique in the page; the figure is closed."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None},
-                   **({"bbox_inches": "tight", "pad_inches": 0.05} if tight else {}))
+                   **({"bbox_inches": "tight", "pad_inches": 0.1} if tight else {}))
     plt.close(figure)
     text = buffer.getvalue()
     text = colours.resolve(_smaller(text[text.index("<svg"):]))

@@ -26,7 +26,7 @@ def draw(contest, name):
                   markersize=11 if own else 7, linestyle="none", zorder=5 if own else 3)
     axes.axvline(1, color=drawing.GRID, linewidth=1, zorder=0)
     axes.axhline(1, color=drawing.GRID, linewidth=1, zorder=0)
-    axes.margins(0.16, 0.14)
+    axes.margins(0.24, 0.16)
     _labels(figure, axes, points)
     count = next(iter(points.values()))[2]
     axes.set_xlabel(f"time ÷ {looks.name(base)}’s (less is better)")

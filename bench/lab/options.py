@@ -87,7 +87,7 @@ def check_peers(made, chosen, known):
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             made.error(f"argument --peers: there is no peer '{name}'"
-                       + (f"; '{near[0]}'?" if near else "") + f" Known are: {', '.join(known)}")
+                       + (f"; '{near[0]}'?" if near else ".") + f" Known are: {', '.join(known)}")
 
 
 def parse(arguments):

@@ -2,6 +2,7 @@
 """Carries a plan out: every step once, its result on disk at once, so that a run can be ended at any
 moment and go on later."""
 import datetime
+import shutil
 import time
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from lab import measure, results, schedule, statistics
 from lab.progress import span
 
 TIMEOUTS = {"quick": 60.0, "normal": 120.0, "full": 900.0}
-GUESSES = {"quick": 0.2, "normal": 0.7, "full": 3.0}  # seconds of a run, until one was measured
+GUESSES = {"quick": 0.1, "normal": 0.7, "full": 3.0}  # seconds of a run, until one was measured
 ATTEMPTS = 3
 # What repeating disturbed runs may cost: on a machine that is never quiet it would triple the time.
 REPEAT_SECONDS = 20.0
@@ -52,7 +53,7 @@ class Session:
         scale = meta["scale"]
         self.timeout, self.estimate = TIMEOUTS[scale], Estimate(scale)
         self.scratch = self.folder / "scratch"
-        self.spent = self.repeating = 0.0
+        self.spent = self.repeating = self.measured = 0.0  # seconds
         self.order = 0
 
     def run(self):
@@ -100,7 +101,7 @@ class Session:
         ahead = sum(self.estimate.of(each) for each in left if not each.row.skipped)
         behind = sum(run["wall_seconds"] for run in self.found.runs)
         share = behind / (behind + ahead) if ahead else 1.0
-        factor = self.spent / self.measured if getattr(self, "measured", 0) > 1 else 1.05
+        factor = self.spent / self.measured if self.measured > 1 else 1.05
         self.progress.update(f"{step.row.id}  {step.contestant.id}", done, total, share,
                              ahead * max(1.0, factor))
 
@@ -124,7 +125,7 @@ class Session:
             self.found.add(run)
         seconds = time.monotonic() - begin
         self.spent += seconds
-        self.measured = getattr(self, "measured", 0.0) + best["wall_seconds"]
+        self.measured += best["wall_seconds"]
         self.repeating += seconds * (len(attempts) - 1) / len(attempts)
         self.estimate.add(step, best["wall_seconds"])
         self._tell(step, best)
@@ -165,7 +166,6 @@ class Session:
             self.progress.say(f"FAILED  {row}  {contestant}: {wrong[contestant]}")
 
     def _remove_scratch(self):
-        import shutil
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def seconds_of(self, rows):

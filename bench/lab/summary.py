@@ -51,7 +51,7 @@ def against_best(run, row, metric="value"):
 
 
 def lines(run):
-    """[(group, rows, {metric: (geometric mean, better, same, worse)})]"""
+    """[(group, rows, {metric: (geometric mean, better, same, worse, too few runs)})]"""
     found = []
     for group in [*GROUPS, *sorted({k["group"] for k in run.meta["kernels"].values()}
                                    - {*GROUPS, CONTROL})]:
@@ -62,8 +62,8 @@ def lines(run):
             if compared:
                 words = [c.verdict for c in compared]
                 sums[metric] = (statistics.geometric_mean([c.ratio for c in compared]),
-                                words.count("lower"),
-                                words.count("same") + words.count("few"), words.count("higher"))
+                                words.count("lower"), words.count("same"), words.count("higher"),
+                                words.count("few"))
         if rows and sums:
             found.append((group, len(rows), sums))
     return found
@@ -83,6 +83,9 @@ def show(run, out=print):
     if found:
         out("Geometric means of Corbel ÷ the best peer of each row, below 1 is better; in how many "
             "rows it is better, equal within the spread, worse.")
+    few = sum(sums["value"][-1] for _, _, sums in found if "value" in sums)
+    if few:
+        out(f"{few} rows have too few runs to tell.")
 
 
 def _rich(found):
@@ -100,7 +103,7 @@ def _rich(found):
 def _cells(one, colours=False):
     if not one:
         return "-", "-"
-    mean, better, same, worse = one
+    mean, better, same, worse, _ = one
     text = "-" if mean is None else f"{mean:.2f}×"
     if colours and mean is not None and better != worse:
         text = f"[{'green' if mean < 1 else 'red'}]{text}[/]"

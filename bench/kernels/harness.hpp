@@ -82,8 +82,15 @@ extern const Kernel kernel;
 // Seconds on a clock that only goes forward.
 double now();
 
-// Ends the run with exit code 1 and `what` on standard error unless `good`.
-void check(bool good, const char* what);
+// Ends the run with exit code 1 and `what` on standard error.
+[[noreturn, gnu::cold]] void wrong(const char* what);
+
+// Goes wrong() unless `good`. Inline, because it is called in timed loops.
+inline void check(bool good, const char* what) {
+  if (!good) [[unlikely]] {
+    wrong(what);
+  }
+}
 
 // Runs `body(i)` in `count` threads, begun together, and returns the seconds from that moment until
 // the last has ended. With no more threads than cores, thread i stays on the i-th usable core.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control experiment: whether this run can tell what is equal from what is not."""
-from lab import statistics
 from lab.catalogue import CONTROL
 
 SAME, SLOWER = "corbel-copy", "corbel-slowed"
@@ -14,7 +13,7 @@ def judge(run):
     lines, trusted = [], True
     for other, wanted in ((SAME, "same"), (SLOWER, "higher")):
         why = run.failure(row["id"], other) or run.failure(row["id"], "corbel")
-        found = statistics.compare(run.kept(row["id"], "corbel"), run.kept(row["id"], other))
+        found = run.compare(row["id"], "corbel", other)
         if why:
             trusted = False
             lines.append(f"Control: {other} failed: {why}")

@@ -43,6 +43,7 @@ class Run:
     def reindex(self):
         """After `runs` was changed from outside."""
         self._pairs, self._wrong = {}, None
+        self._names = {row["id"]: row["contestants"] for row in self.meta["rows"]}
         for run in self.runs:
             self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
 
@@ -57,15 +58,37 @@ class Run:
 
     def kept(self, row, contestant, metric="value"):
         """The values that count, in the order of the rounds; none when the contestant failed."""
-        if self.failure(row, contestant):
-            return []
-        found = [(run["round"], run[metric]) for run in self.of(row, contestant)
-                 if run["kept"] and run.get(metric) is not None]
-        return [value for _, value in sorted(found)]
+        return [value for _, value in sorted(self._by_round(row, contestant, metric).items())]
 
     def median(self, row, contestant, metric="value"):
         values = self.kept(row, contestant, metric)
         return statistics.median(values) if values else None
+
+    def compare(self, row, base, other, metric="value"):
+        """`other` against `base` in a row, by statistics.compare(); in a row with enough others,
+        what each round did to these is taken out first. None when either has no value."""
+        sides = [self._by_round(row, contestant, metric) for contestant in (base, other)]
+        least = RESOLUTION.get(metric, 0.0)
+        found = statistics.compare(*(list(side.values()) for side in sides), least)
+        others = [values for name in self._names.get(row, ()) if name not in (base, other)
+                  and (values := self._by_round(row, name, metric))]
+        if found is None or metric in RESOLUTION or len(others) < statistics.FEWEST_OF_ROW:
+            return found
+        if min(min(values.values()) for values in [*sides, *others]) <= 0:
+            return found
+        factors = round_factors(others)
+        usual = statistics.median([statistics.spread(freed) / statistics.median(freed)
+                                   for freed in (_freed(values, factors) for values in others)])
+        found.verdict = statistics.verdict(*(_freed(side, factors) for side in sides), least, usual)
+        if {"lower": found.ratio > 1, "higher": found.ratio < 1}.get(found.verdict):
+            found.verdict = "same"
+        return found
+
+    def _by_round(self, row, contestant, metric):
+        if self.failure(row, contestant):
+            return {}
+        return {run["round"]: run[metric] for run in self.of(row, contestant)
+                if run["kept"] and run.get(metric) is not None}
 
     def failure(self, row, contestant):
         """Why a contestant failed in a row, or None."""
@@ -98,6 +121,21 @@ class Run:
     def kernel(self, row):
         """The description of a row's kernel."""
         return self.meta["kernels"][row["kernel"]]
+
+
+def round_factors(others):
+    """{round: how much slower than usual it was}, from contestants' values by round."""
+    shares = {}
+    for values in others:
+        middle = statistics.median(list(values.values()))
+        for number, value in values.items():
+            shares.setdefault(number, []).append(value / middle)
+    return {number: statistics.median(values) for number, values in shares.items()
+            if len(values) >= statistics.FEWEST_OF_ROW}
+
+
+def _freed(values, factors):
+    return [value / factors.get(number, 1.0) for number, value in values.items()]
 
 
 def judge_checksums(runs_of):

@@ -2,6 +2,8 @@
 """Carries a plan out: every step once, its result on disk at once, so that a run can be ended at any
 moment and go on later."""
 import datetime
+import fcntl
+import os
 import shutil
 import time
 from pathlib import Path
@@ -16,6 +18,25 @@ ATTEMPTS = 3
 REPEAT_SECONDS = 20.0
 REPEAT_SHARE = 0.25
 QUIET_SECONDS = 1.0  # the longest wait for a quiet machine before a repetition
+
+
+class InUse(Exception):
+    """Another lab is measuring into the folder."""
+
+
+class Changed(Exception):
+    """A program or library is no longer the one that the run began with."""
+
+
+def hold(folder):
+    """Takes the folder for this process, until the result is closed."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise InUse(f"{folder} is being measured by another lab") from None
+    return held
 
 
 def now():
@@ -47,9 +68,10 @@ class Estimate:
 
 class Session:
     def __init__(self, folder, meta, rows, progress, run_once=measure.run,
-                 wait_until_quiet=measure.wait_until_quiet):
+                 wait_until_quiet=measure.wait_until_quiet, changed=lambda: []):
         self.folder, self.meta, self.rows, self.progress = Path(folder), meta, rows, progress
         self.run_once, self.wait_until_quiet = run_once, wait_until_quiet
+        self.changed = changed  # names of what is no longer as it was planned
         scale = meta["scale"]
         self.timeout, self.estimate = TIMEOUTS[scale], Estimate(scale)
         self.scratch = self.folder / "scratch"
@@ -59,6 +81,13 @@ class Session:
     def run(self):
         """Raises KeyboardInterrupt when it is ended early; what was measured is on disk then."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        held = hold(self.folder)
+        try:
+            self._run()
+        finally:
+            os.close(held)
+
+    def _run(self):
         self.scratch.mkdir(exist_ok=True)
         if not (self.folder / results.PLAN).exists():
             results.save_plan(self.folder, self.meta)
@@ -83,17 +112,29 @@ class Session:
                     self.estimate.add(step, run["wall_seconds"])
         left = [step for step in steps
                 if (step.round, step.row.id, step.contestant.id) not in done]
+        number = None
         for index, step in enumerate(left):
+            if step.round != number:
+                number = step.round
+                self._check_unchanged()
             if self._needless(step):
                 continue
             self._show(step, len(steps) - len(left) + index, len(steps), left[index:])
             self._take(step)
+        self._check_unchanged()
+
+    def _check_unchanged(self):
+        """Results of two versions of one program must not stand side by side as one."""
+        if names := self.changed():
+            raise Changed(f"changed while it was measured: {', '.join(names[:5])}")
 
     def _needless(self, step):
         if step.row.skipped or self.found.failure(step.row.id, step.contestant.id):
             return True
+        # From the rounds before this one, so that all contestants of a row stop at the same.
         seconds = [run["wall_seconds"] for c in step.row.contestants
-                   for run in self.found.of(step.row.id, c.id) if run["kept"]]
+                   for run in self.found.of(step.row.id, c.id)
+                   if run["kept"] and run["round"] < step.round]
         return schedule.is_enough(step, statistics.median(seconds) if seconds else None)
 
     def _show(self, step, done, total, left):
@@ -118,17 +159,23 @@ class Session:
         except measure.NotInstalled as missing:
             self._skip(step.row, str(missing))
             return
+        finally:
+            self._record(attempts)
         best = min(attempts, key=_disturbance)
-        best["kept"] = True
-        self.journal.write(attempts)
-        for run in attempts:
-            self.found.add(run)
         seconds = time.monotonic() - begin
         self.spent += seconds
         self.measured += best["wall_seconds"]
         self.repeating += seconds * (len(attempts) - 1) / len(attempts)
         self.estimate.add(step, best["wall_seconds"])
         self._tell(step, best)
+
+    def _record(self, attempts):
+        """Also when the step is ended in a repetition: what was measured is not lost."""
+        if attempts:
+            min(attempts, key=_disturbance)["kept"] = True
+            self.journal.write(attempts)
+            for run in attempts:
+                self.found.add(run)
 
     def _attempt(self, step, number):
         contestant = step.contestant

@@ -13,12 +13,19 @@ together, and by at least 1 % (2 % below five runs). Two copies of one contestan
 apart in less than 1 of 100 cases with three to nine runs a side, whether the noise is normal,
 exponential, or mostly small with a heavy right tail; test/bench simulates it. What no rule can
 see with three runs is a contestant that falls into one of two modes by chance for each process.
+
+In a row of many contestants more is known: what a round did to all of them (the contestants of a
+row run one after another, so a slow minute falls on all), and how far the runs of one contestant
+usually lie apart. Then verdict() is given values freed from their rounds, and that usual range; a
+range smaller than it is taken to be small by chance and raised half the way, and 4 / n does.
 """
 import math
 from dataclasses import dataclass
 
 FEWEST = 3
 WIDENING = 4.5
+WIDENING_OF_ROW = 4.0
+FEWEST_OF_ROW = 3  # contestants other than the two that are compared
 SMALLEST_SHARE = 0.01
 SMALLEST_SHARE_OF_FEW = 0.02
 CONFIDENCE = 0.95
@@ -115,15 +122,22 @@ def compare(base, other, least=0.0):
         low, high = min(low, ratio), max(high, ratio)
     else:
         low = high = ratio
-    return Comparison(ratio, low, high, _verdict(base, other, below, above, least))
+    return Comparison(ratio, low, high, verdict(base, other, least))
 
 
-def _verdict(base, other, below, above, least):
+def verdict(base, other, least=0.0, usual=None):
+    """`usual`: the range of a contestant's values in this row as a share of their median."""
     runs = min(len(base), len(other))
     if runs < FEWEST:
         return "few"
+    below, above = median(base), median(other)
     share = SMALLEST_SHARE if runs >= 5 else SMALLEST_SHARE_OF_FEW
-    noise = WIDENING / runs * (spread(base) + spread(other))
+    ranges, widening = [spread(base), spread(other)], WIDENING
+    if usual is not None:
+        ranges = [max(own, (own + usual * middle) / 2)
+                  for own, middle in zip(ranges, (below, above))]
+        widening = WIDENING_OF_ROW
+    noise = widening / runs * sum(ranges)
     if abs(above - below) <= max(noise, share * max(abs(below), abs(above)), least):
         return "same"
     return "lower" if above < below else "higher"

@@ -2,7 +2,7 @@
 """The end of a run on the terminal: Corbel against the best peer, group by group."""
 import sys
 
-from lab import results, statistics
+from lab import statistics
 from lab.catalogue import CONTROL, GROUPS
 
 try:
@@ -44,10 +44,10 @@ def against_best(run, row, metric="value"):
     peer = best(run, row, [c for c in row["contestants"] if is_peer(run, c)], metric)
     if ours is None or peer is None:
         return None
-    sides = [run.kept(row["id"], c, metric) for c in (peer, ours)]
+    sides = [peer, ours]
     if metric == "value" and run.kernel(row)["higher_is_better"]:
         sides.reverse()
-    return peer, statistics.compare(*sides, least=results.RESOLUTION.get(metric, 0.0))
+    return peer, run.compare(row["id"], *sides, metric)
 
 
 def lines(run):

@@ -110,6 +110,24 @@ class Command(FolderTest):
         self.assertEqual(again.returncode, 2)
         self.assertIn("--resume", again.stderr)
 
+    def test_a_real_kernel_and_the_control(self):
+        """What comes out is this machine's affair; that everything is there is not."""
+        folder = self.folder / "run"
+        done = bench("--quick", "--rounds", "1", "--only", "^fast16/-/t1$", "--peers", "glibc",
+                     "--output", folder, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Control: ", done.stdout)
+        run = results.load(folder)
+        self.assertEqual([row["id"] for row in run.meta["rows"]], ["control/-/t1", "fast16/-/t1"])
+        self.assertEqual({one: len(run.kept("control/-/t1", one))
+                          for one in run.meta["rows"][0]["contestants"]},
+                         {"corbel": 3, "corbel-copy": 3, "corbel-slowed": 3})
+        for one in ("corbel", "glibc"):
+            value, = run.kept("fast16/-/t1", one)
+            self.assertGreater(value, 0)
+            self.assertGreater(run.kept("fast16/-/t1", one, "peak_rss_kib")[0], 500)
+        self.assertEqual(run.failures(), [])
+
     def test_stopped_and_resumed(self):
         folder = self.folder / "run"
         kernels = self.kernel(sleep=0.2)

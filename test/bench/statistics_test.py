@@ -4,7 +4,7 @@ import random
 import unittest
 
 import fake
-from lab import statistics
+from lab import results, statistics
 
 SIMULATIONS = 2500
 NOISES = {
@@ -62,6 +62,45 @@ class Verdicts(unittest.TestCase):
     def test_a_base_of_nought(self):
         self.assertEqual(statistics.compare([0] * 3, [0] * 3).ratio, 1.0)
         self.assertEqual(statistics.compare([0] * 3, [5] * 3).verdict, "higher")
+
+
+class Rows(unittest.TestCase):
+    """A row of many contestants in rounds that drift: what is common to a round is no noise."""
+
+    def shares(self, runs, factor, levels, simulations=600):
+        """How often "b" is told from "a", and how often their values alone tell."""
+        source = random.Random(11)
+        names = list(levels)
+        whole = alone = 0
+        for _ in range(simulations):
+            lines = []
+            for number in range(runs):
+                drift = 1 + 0.2 * source.random()
+                for name in names:
+                    value = drift * (factor if name == "b" else 1.0) * (
+                        1 + levels[name] * (fake.noise(source) - 1))
+                    lines.append({**fake.figures(value), "row": "r", "contestant": name,
+                                  "round": number, "kept": True})
+            found = results.Run(None, {"rows": [{"id": "r", "contestants": names}]}, lines)
+            whole += found.compare("r", "a", "b").verdict != "same"
+            alone += statistics.compare(found.kept("r", "a"), found.kept("r", "b")).verdict != "same"
+        return whole / simulations, alone / simulations
+
+    def test_copies_are_rarely_told_apart(self):
+        for runs in (3, 5, 7):
+            for noisy in (1, 3):  # those compared as noisy as the others, and noisier
+                with self.subTest(runs=runs, noisy=noisy):
+                    levels = dict.fromkeys("cdefg", 1) | dict.fromkeys("ab", noisy)
+                    self.assertLessEqual(self.shares(runs, 1.0, levels)[0], 0.02)
+
+    def test_more_is_found_than_by_the_values_alone(self):
+        whole, alone = self.shares(3, 1.15, dict.fromkeys("abcdefg", 1))
+        self.assertGreater(whole, 0.6)
+        self.assertLess(alone, 0.3)
+
+    def test_two_contestants_are_compared_as_they_are(self):
+        whole, alone = self.shares(3, 1.3, dict.fromkeys("ab", 1), 100)
+        self.assertEqual(whole, alone)
 
 
 class Summaries(unittest.TestCase):

@@ -131,8 +131,9 @@ class Cell:
 class Row:
     """A kernel with one case and one number of threads."""
 
-    def __init__(self, kernel, case, threads, identity):
+    def __init__(self, kernel, case, threads, identity, found):
         self.kernel, self.case, self.threads, self.id = kernel, case, threads, identity
+        self.results = found
         self.cells = {}
         self._compared = {}
 
@@ -155,7 +156,9 @@ class Row:
         one, two = self.cells[base].costs(metric), self.cells[other].costs(metric)
         if not one or not two or numbers.median(one) <= 0 or numbers.median(two) <= 0:
             return None
-        return statistics.compare(one, two, results.RESOLUTION.get(metric, 0.0))
+        if metric == "value" and self.kernel.higher_is_better:
+            base, other = other, base  # the ratio of the costs
+        return self.results.compare(self.id, base, other, metric)
 
 
 class Run:
@@ -173,7 +176,8 @@ class Run:
 
     def _add(self, plan):
         owner = self.kernels.setdefault(plan["kernel"], Kernel(plan["kernel"], {}))
-        row = Row(owner, plan.get("case") or "", plan.get("threads") or 1, plan["id"])
+        row = Row(owner, plan.get("case") or "", plan.get("threads") or 1, plan["id"],
+                  self.results)
         owner.rows.append(row)
         for identity in plan.get("contestants") or []:
             runs = self.results.of(row.id, identity)

@@ -6,9 +6,12 @@
 // Every thread has 1,000 slots with a block each and replaces the blocks of random slots. After so
 // many replacements it starts a successor, hands its slots over and ends; blocks thus bleed from
 // thread to thread. The first blocks all come from the main thread, shuffled. The original counts
-// what is done in a fixed time; here the work is fixed, and its checksum with it.
+// what is done in a fixed time; here the work is fixed, and its checksum with it: the generations
+// are divided among the lines of threads, so that rows of any number of threads do the same work.
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
+#include <latch>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,17 +47,19 @@ struct Work {
   std::uint64_t replacements;  // of each generation
 };
 
-// The threads that follow each other on the same slots.
-class Line {
+// The threads that follow each other on the same slots. What two lines have stays in cache lines of
+// their own (and in no pair of them that is fetched together): only the allocator is to be seen.
+class alignas(128) Line {
  public:
   Line(Work work, std::vector<Slot> slots, unsigned number)
       : work_(work), slots_(std::move(slots)), random_(number + 1), threads_(work.generations) {}
 
-  // The calling thread is the first generation.
+  // The calling thread is the first generation, and waits here for the last.
   void run() {
     live(0);
-    // A thread is entered here before the one that starts it ends, so this finds them all.
-    for (std::size_t i = 1; i < threads_.size(); ++i) threads_[i].join();
+    first_over_.count_down();
+    last_over_.wait();
+    if (threads_.size() > 1) threads_.back().join();
   }
 
   // What is left in the end.
@@ -65,21 +70,41 @@ class Line {
 
  private:
   void live(std::uint64_t generation) {
+    Slot* const slots = slots_.data();
     const auto count = static_cast<std::uint32_t>(slots_.size());
+    bench::Random random = random_;
+    std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < work_.replacements; ++i) {
-      Slot& slot = slots_[random_.below(count)];
-      sum_ += slot.clear();
-      slot.fill(random_);
+      Slot& slot = slots[random.below(count)];
+      sum += slot.clear();
+      slot.fill(random);
     }
-    if (++generation < work_.generations) {
-      threads_[generation] = std::thread([this, generation] { live(generation); });
+    random_ = random;
+    sum_ += sum;
+    if (++generation == work_.generations) {
+      last_over_.count_down();
+    } else {
+      threads_[generation] = std::thread([this, generation] { follow(generation); });
     }
+  }
+
+  // The predecessor ends, and its stack with it, before its successor begins; after that its note
+  // of the successor in threads_ can be read, too.
+  void follow(std::uint64_t generation) {
+    if (generation == 1) {
+      first_over_.wait();
+    } else {
+      threads_[generation - 1].join();
+    }
+    live(generation);
   }
 
   Work work_;
   std::vector<Slot> slots_;
   bench::Random random_;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // by generation; the first is no thread of ours
+  std::latch first_over_{1};
+  std::latch last_over_{1};
   std::uint64_t sum_ = 0;
 };
 
@@ -98,11 +123,12 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t per_thread = arguments.number("slots", 1000);
   const unsigned threads = arguments.threads();
   const std::uint64_t replacements = arguments.number("replacements", 10'000);
-  const Work work{arguments.number("generations", 3), replacements};
-  bench::check(per_thread > 0 && work.generations > 0, "slots= and generations= begin at 1");
+  const Work work{std::max<std::uint64_t>(1, arguments.number("generations", 3) / threads),
+                  replacements};
+  bench::check(per_thread > 0, "slots= begins at 1");
 
   const std::vector<Slot> slots = first_slots(per_thread * threads);
-  std::vector<Line> lines;
+  std::deque<Line> lines;
   for (unsigned i = 0; i < threads; ++i) {
     const auto begin = slots.begin() + static_cast<std::ptrdiff_t>(i * per_thread);
     lines.emplace_back(
@@ -134,7 +160,7 @@ const bench::Kernel bench::kernel{
     .higher_is_better = true,
     .plot = "lines",
     .threads = {1, 2, 4, 8},
-    .cases = {{"", "replacements=50000 generations=8", "replacements=100000 generations=20",
-               "replacements=100000 generations=200"}},
+    .cases = {{"", "replacements=100000 generations=24", "replacements=100000 generations=96",
+               "replacements=100000 generations=640"}},
     .run = run,
 };

@@ -5,14 +5,17 @@
 // The article: "Controlling memory consumption with Intel Threading Building Blocks scalable
 // allocator" (Intel, 2014). Its program prints the elapsed time of a test that every thread runs at
 // once, and VmPeak; its table has no limit, then limits of 500, 400 and 300 MB, on machines that
-// run 4 and 8 threads. `--full` has its sizes and limits; with `--threads 4` it is its first
-// machine.
+// run 4 and 8 threads.
+//
+// A case states its limit for four threads. What is alive grows with the number of threads, so each
+// run sets a quarter of that limit for each of its threads: it binds equally in a row of one, two
+// or four. `--full --threads 4` has the article's sizes and its 500, 400 and 300 MB.
 //
 // The smaller scales keep the proportion of limit to live memory. Four threads of test 1 have up to
 // 4 x 1,000 x 100 KiB = 390 MiB alive, so the limits are 1.28, 1.02 and 0.77 times of that: one
 // that leaves some room for buffers, one that leaves next to none, and one that cannot be kept.
-// With two threads and 1/n of the blocks, the limits are therefore 1/2n of the article's. The other
-// tests' live memory is of the same order, and their limits follow the same rule.
+// With 1/n of the blocks, the limits are therefore 1/n of the article's. The other tests' live
+// memory is of the same order, and their limits follow the same rule.
 #pragma once
 
 #include <dlfcn.h>
@@ -33,17 +36,21 @@ inline constexpr std::size_t kMiB = 1024 * kKiB;
 // The allocators that have a limit to set.
 inline const std::vector<std::string> kHaveLimit = {"tbbmalloc", "corbel"};
 
-// Sets the limit of the run, if there is one. The function comes with the contestant.
+inline constexpr std::uint64_t kStatedFor = 4;  // threads
+
+// Sets the limit of the run, if there is one: `limit` is in MiB, for four threads. The function
+// comes with the contestant.
 inline void set(bench::Arguments& arguments, bench::Result& result) {
-  const std::uint64_t mib = arguments.number("limit", 0);
-  if (mib == 0) return;
+  const std::uint64_t stated = arguments.number("limit", 0);
+  if (stated == 0) return;
+  const std::uint64_t bytes = stated * kMiB * arguments.threads() / kStatedFor;
   constexpr int kSetSoftHeapLimit = 1;  // TBBMALLOC_SET_SOFT_HEAP_LIMIT
   using Mode = int (*)(int, std::intptr_t);
   const auto mode = reinterpret_cast<Mode>(dlsym(RTLD_DEFAULT, "scalable_allocation_mode"));
   bench::check(mode != nullptr, "a limit was asked for, and this allocator has none to set");
-  bench::check(mode(kSetSoftHeapLimit, static_cast<std::intptr_t>(mib * kMiB)) == 0,
+  bench::check(mode(kSetSoftHeapLimit, static_cast<std::intptr_t>(bytes)) == 0,
                "the limit could not be set");
-  result.extra["limit_mib"] = static_cast<double>(mib);
+  result.extra["limit_mib"] = static_cast<double>(bytes) / static_cast<double>(kMiB);
 }
 
 // Whether blocks of `size` bytes at `a` and `b` do not overlap.

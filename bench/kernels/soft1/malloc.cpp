@@ -67,15 +67,15 @@ const bench::Kernel bench::kernel{
     .figure = "the soft limit article's table, test 1",
     .plot = "table",
     .threads = {1, 2},
-    // A half or a tenth of the article's blocks for two threads: limits of a quarter or a
-    // twentieth. 20 sizes are needed for the largest of them to come near 100 KiB.
-    .cases = {{"no limit", "blocks=100 repeats=20", "blocks=500 repeats=20",
+    // A tenth or a half of the article's blocks, and of its limits. 20 sizes are needed for the
+    // largest of them to come near 100 KiB.
+    .cases = {{"no limit", "blocks=100 repeats=60", "blocks=500 repeats=20",
                "blocks=1000 repeats=100"},
-              {"high limit", "blocks=100 repeats=20 limit=25", "blocks=500 repeats=20 limit=125",
+              {"high limit", "blocks=100 repeats=60 limit=50", "blocks=500 repeats=20 limit=250",
                "blocks=1000 repeats=100 limit=500", soft_limit::kHaveLimit},
-              {"middle limit", "blocks=100 repeats=20 limit=20", "blocks=500 repeats=20 limit=100",
+              {"middle limit", "blocks=100 repeats=60 limit=40", "blocks=500 repeats=20 limit=200",
                "blocks=1000 repeats=100 limit=400", soft_limit::kHaveLimit},
-              {"low limit", "blocks=100 repeats=20 limit=15", "blocks=500 repeats=20 limit=75",
+              {"low limit", "blocks=100 repeats=60 limit=30", "blocks=500 repeats=20 limit=150",
                "blocks=1000 repeats=100 limit=300", soft_limit::kHaveLimit}},
     .run = run,
 };

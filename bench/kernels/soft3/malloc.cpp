@@ -60,13 +60,13 @@ const bench::Kernel bench::kernel{
     .figure = "the soft limit article's table, test 3",
     .plot = "table",
     .threads = {1, 2},
-    // Sizes up to the article's 32 MiB, or to a sixteenth of it: limits of a half or 1/32.
-    .cases = {{"no limit", "largest_kib=2048", "largest_kib=32768", "largest_kib=32768"},
-              {"high limit", "largest_kib=2048 limit=16", "largest_kib=32768 limit=250",
+    // Sizes up to a quarter of the article's 32 MiB, with a quarter of its limits; or all of it.
+    .cases = {{"no limit", "largest_kib=8192", "largest_kib=32768", "largest_kib=32768"},
+              {"high limit", "largest_kib=8192 limit=125", "largest_kib=32768 limit=500",
                "largest_kib=32768 limit=500", soft_limit::kHaveLimit},
-              {"middle limit", "largest_kib=2048 limit=12", "largest_kib=32768 limit=200",
+              {"middle limit", "largest_kib=8192 limit=100", "largest_kib=32768 limit=400",
                "largest_kib=32768 limit=400", soft_limit::kHaveLimit},
-              {"low limit", "largest_kib=2048 limit=9", "largest_kib=32768 limit=150",
+              {"low limit", "largest_kib=8192 limit=75", "largest_kib=32768 limit=300",
                "largest_kib=32768 limit=300", soft_limit::kHaveLimit}},
     .run = run,
 };

@@ -198,10 +198,7 @@ class Converter {
   Converter(const Settings& settings, const std::vector<std::string>& model)
       : settings_(settings),
         model_(model),
-        sections_(settings.threads),
-        shapes_(settings.threads),
-        sums_(settings.threads),
-        first_sums_(settings.threads),
+        parts_(settings.threads),
         barrier_(static_cast<std::ptrdiff_t>(settings.threads)) {}
 
   void run() {
@@ -209,42 +206,52 @@ class Converter {
     for (unsigned i = 0; i < settings_.threads; ++i) threads.emplace_back([this, i] { work(i); });
     for (std::thread& thread : threads) thread.join();
   }
-  std::uint64_t digest() const { return total(sums_); }
+  std::uint64_t digest() const { return total(&Part::sum); }
   // Of the first conversion alone; the same as that of each other one.
-  std::uint64_t first_digest() const { return total(first_sums_); }
+  std::uint64_t first_digest() const { return total(&Part::first_sum); }
   const std::vector<double>& times() const { return times_; }
 
  private:
-  static std::uint64_t total(const std::vector<std::uint64_t>& sums) {
+  // What one thread fills, away from the others' cache lines (and the pairs of lines that are
+  // fetched together): what the threads share shall be the allocator's doing.
+  struct alignas(128) Part {
+    Section section;
+    std::vector<std::shared_ptr<Shape>> shapes;
     std::uint64_t sum = 0;
-    for (const std::uint64_t part : sums) sum += part;
+    std::uint64_t first_sum = 0;
+  };
+
+  std::uint64_t total(std::uint64_t Part::* member) const {
+    std::uint64_t sum = 0;
+    for (const Part& part : parts_) sum += part.*member;
     return sum;
   }
 
   void work(unsigned self) {
     if (settings_.begin) settings_.begin(self);
-    const unsigned other = (self + 1) % settings_.threads;
+    Part& own = parts_[self];
+    Part& other = parts_[(self + 1) % settings_.threads];
     const std::size_t low = model_.size() * self / settings_.threads;
     const std::size_t high = model_.size() * (self + 1) / settings_.threads;
     auto start = std::chrono::steady_clock::now();
     for (unsigned round = 0; round < settings_.conversions; ++round) {
-      for (std::size_t i = low; i < high; ++i) sections_[self].push_back(parse(model_[i]));
+      for (std::size_t i = low; i < high; ++i) own.section.push_back(parse(model_[i]));
       barrier_.arrive_and_wait();
       // What one thread has read another one translates and drops.
-      Section section = std::move(sections_[other]);
+      Section section = std::move(other.section);
       for (auto& entity : section) {
-        shapes_[self].push_back(translate(*entity));
+        own.shapes.push_back(translate(*entity));
         entity.reset();
       }
       section = Section();
       barrier_.arrive_and_wait();
-      for (auto& shape : shapes_[self]) {
+      for (auto& shape : own.shapes) {
         // A sum over digests of single shapes: the same for any split into sections.
-        sums_[self] += write(*shape, 14695981039346656037u);
+        own.sum += write(*shape, 14695981039346656037u);
         shape.reset();
       }
-      shapes_[self] = {};
-      if (round == 0) first_sums_[self] = sums_[self];
+      own.shapes = {};
+      if (round == 0) own.first_sum = own.sum;
       barrier_.arrive_and_wait();
       if (self == 0) {
         const auto now = std::chrono::steady_clock::now();
@@ -256,10 +263,7 @@ class Converter {
 
   const Settings& settings_;
   const std::vector<std::string>& model_;
-  std::vector<Section> sections_;
-  std::vector<std::vector<std::shared_ptr<Shape>>> shapes_;
-  std::vector<std::uint64_t> sums_;
-  std::vector<std::uint64_t> first_sums_;
+  std::vector<Part> parts_;
   std::vector<double> times_;
   std::barrier<> barrier_;
 };

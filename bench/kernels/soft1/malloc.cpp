@@ -65,6 +65,7 @@ const bench::Kernel bench::kernel{
         "three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 1",
+    .metric = "elapsed time",
     .plot = "table",
     .threads = {1, 2},
     // A tenth or a half of the article's blocks, and of its limits. 20 sizes are needed for the

@@ -57,6 +57,7 @@ const bench::Kernel bench::kernel{
         "blocks, which the article does not.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 2",
+    .metric = "elapsed time",
     .plot = "table",
     .threads = {1, 2},
     // A tenth or a fifth of the article's blocks, and of its limits.

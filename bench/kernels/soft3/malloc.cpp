@@ -58,6 +58,7 @@ const bench::Kernel bench::kernel{
         "without a heap limit and, for the allocators that have one, with three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 3",
+    .metric = "elapsed time",
     .plot = "table",
     .threads = {1, 2},
     // Sizes up to a quarter of the article's 32 MiB, with a quarter of its limits; or all of it.

@@ -60,8 +60,7 @@ const bench::Kernel bench::kernel{
     .title = "new and delete, 10 to 41 bytes",
     .what =
         "Every thread makes 100,000 objects of 10 to 41 bytes with new[] and deletes them in the "
-        "same order, again and again. In 2009, with "
-        "two threads, the scalable allocator took 7.1 "
+        "same order, again and again. In 2009, with two threads, the scalable allocator took 7.1 "
         "seconds where the system's took 16.5.",
     .group = "seed allocator",
     .figure = "the measurement in rein's world",

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core_time.hpp"
 #include "harness.hpp"
 #include "marks.hpp"
 #include "sizes.hpp"
@@ -135,7 +136,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   });
   bench::check(pool.take() == nullptr, "a batch is left");
   const std::uint64_t blocks = each * (threads / 2) * 4 * kBatch;
-  result.value = result.seconds * 1e9 / static_cast<double>(blocks);
+  result.value = bench::core_seconds_each(result.seconds, threads, blocks) * 1e9;
   result.checksum = sum.load(std::memory_order_relaxed);
 }
 
@@ -146,11 +147,11 @@ const bench::Kernel bench::kernel{
     .title = "Asymmetric exchange",
     .what =
         "Half of the threads make three batches of 64 blocks for each one they free, the others "
-        "the "
-        "reverse, all through one bounded pool. Most blocks are freed by a thread that did not "
-        "make them, and at rates that do not match.",
+        "the reverse, all through one bounded pool, so most blocks are freed by a thread that did "
+        "not make them. The figure is processor-core time for each block: the elapsed time, times "
+        "the threads or, if there are fewer, the cores, divided by all blocks.",
     .group = "modern allocator",
-    .metric = "time of a block",
+    .metric = "processor time of a block",
     .unit = "ns",
     .plot = "lines",
     .threads = {2, 4, 8},

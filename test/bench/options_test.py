@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words of ./dev bench: mistakes name what is allowed, and a whole run through the command."""
-import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -155,7 +153,8 @@ class Command(FolderTest):
             (kernels / "made_up" / "program.py").read_text() + "# another program now\n")
         changed = bench("--resume", folder)
         self.assertEqual(changed.returncode, 2)
-        self.assertIn("changed since: program.py", changed.stderr)
+        self.assertIn("changed since: ", changed.stderr)
+        self.assertIn("program.py", changed.stderr)
 
     def test_list_measures_nothing(self):
         done = bench("--list", "--kernels", self.kernel(), "--peers", "glibc")
@@ -213,20 +212,23 @@ class Compare(FolderTest):
 
     def test_the_command(self):
         self.run_with("a", {})
-        new = self.run_with("b", {"corbel": 1.4}, scale="normal")
+        new = self.run_with("b", {"corbel": 1.4})
         meta = new.meta
         meta["machine"]["processor"] = "Another"
         results.save_plan(new.folder, meta)
         page = self.folder / "compared.html"
         done = bench("compare", self.folder / "a", self.folder / "b", "--html", page)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for text in ("The sizes differ: quick against normal", "The machines differ: processor",
-                     "r0", "more", "4 of 16"):
+        for text in ("The machines differ: processor", "r0", "more", "4 of 16"):
             self.assertIn(text, done.stdout)
         self.assertIn("prefers-color-scheme:dark", page.read_text())
-        shown = json.loads((self.folder / "a" / results.PLAN).read_text())
-        self.assertEqual(shown["scale"], "quick")
-        shutil.rmtree(self.folder / "a")
+
+    def test_other_sizes_are_said(self):
+        self.run_with("a", {})
+        self.run_with("b", {}, scale="normal")
+        done = bench("compare", self.folder / "a", self.folder / "b")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("The sizes differ: quick against normal", done.stdout)
 
 
 if __name__ == "__main__":

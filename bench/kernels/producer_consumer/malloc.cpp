@@ -89,9 +89,8 @@ const bench::Kernel bench::kernel{
     .what =
         "Half of the threads only allocate, the others only free what they are handed; at most "
         "4,096 blocks of a pair are live, so peak memory shows whether they return to the "
-        "producer. "
-        "The figure is processor-core time for each block, both sides together: the "
-        "elapsed time, times the threads or, if there are fewer, the cores, divided by all blocks.",
+        "producer. The figure is processor-core time for each block, both sides together: elapsed "
+        "time, times the threads or, if there are fewer, the cores, divided by all blocks.",
     .group = "modern allocator",
     .metric = "processor time of a block",
     .unit = "ns",

@@ -34,6 +34,7 @@ class Contestant:
     variant: str = None
     allocator: str = None
     program: bool = False
+    files: list = field(default_factory=list)  # what else it is made of
 
     def environment(self):
         return measure.environment(self.preload, self.env, self.program)
@@ -204,7 +205,21 @@ def _contestants(kernel, case, threads, scale, contestants):
         if not only or name in only:
             yield Contestant(name, [*start, str(kernel.program), f"threads={threads}", *words],
                              list(allocator.preload), dict(allocator.env), allocator=name,
-                             program=kernel.kind == "program")
+                             program=kernel.kind == "program",
+                             files=[*files_of(allocator), *_parts(kernel)])
+
+
+def files_of(peer):
+    """What a run of an allocator or a scheduler depends on beside what it preloads."""
+    return list(getattr(peer, "files", ()))
+
+
+def _parts(kernel):
+    """A real program is measured by scripts, and on inputs, that others use, too."""
+    if kernel.kind != "program":
+        return []
+    return [*kernel.folder.glob("*.*"), paths.KERNELS / "program_runner.py",
+            *paths.PROGRAMS.glob("*.*")]
 
 
 def _schedulers(kernel, case, threads, words, contestants):
@@ -226,7 +241,8 @@ def _schedulers(kernel, case, threads, words, contestants):
                     name, [str(program), f"threads={count}", *words,
                            *([f"variant={variant}"] if variant else [])],
                     list(given.preload), {**given.env, **scheduler.env}, scheduler.id,
-                    variant or None, allocator or "glibc")
+                    variant or None, allocator or "glibc",
+                    files=[*files_of(given), *files_of(scheduler)])
 
 
 def scheduler_id(scheduler, variant, allocator):
@@ -256,7 +272,7 @@ def control(kernels, contestants):
     row = Row(f"{CONTROL}/-/t1", CONTROL, "", 1, repeats=CONTROL_REPEATS)
     row.contestants = [
         Contestant(name, [str(kernel.program), "threads=1", *words], list(allocator.preload),
-                   dict(allocator.env), allocator=name)
+                   dict(allocator.env), allocator=name, files=files_of(allocator))
         for name, allocator in {"corbel": corbel, **contestants.controls}.items()]
     return [row]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lab import paths, results, statistics
 from lab.catalogue import CONTROL
+from lab.summary import has_ours
 
 try:
     from rich import box
@@ -16,7 +17,6 @@ try:
 except ImportError:
     RICH = False
 
-OURS = "corbel"
 METRICS = (("value", "figure"), ("peak_rss_kib", "peak memory"))
 WORDS = {"lower": "less", "higher": "more", "same": "equal", "few": "few runs", "gone": "gone",
          "new": "new", "failed": "FAILS", "works": "works again"}
@@ -52,12 +52,21 @@ def changes(old, new):
                 for contestant in row["contestants"]:
                     pairs.setdefault((row["id"], contestant), row)
     for (row_id, contestant), row in pairs.items():
+        if not same_work(old, new, row):
+            continue
         kernel = (new if row["kernel"] in new.meta["kernels"] else old).kernel(row)
         for metric, _ in METRICS:
             change = _one(old, new, row_id, contestant, metric, kernel)
             if change:
                 found.append(change)
     return found
+
+
+def same_work(old, new, row):
+    """Whether a row, if both runs have it, is of one size in both."""
+    sizes = [(run.meta["scale"], run.meta["kernels"][row["kernel"]]["cases"])
+             for run in (old, new) if row["kernel"] in run.meta["kernels"]]
+    return len(sizes) < 2 or sizes[0] == sizes[1]
 
 
 def _one(old, new, row, contestant, metric, kernel):
@@ -87,7 +96,7 @@ def drift(old, new, row, contestant, metric):
     for name in old.meta["contestants"]:
         facts = [run.meta["contestants"].get(name, {}).get("version") for run in (old, new)]
         medians = [run.median(row, name, metric) for run in (old, new)]
-        if name != contestant and name != OURS and facts[0] == facts[1] and all(medians):
+        if name != contestant and not has_ours(name) and facts[0] == facts[1] and all(medians):
             shares.append(abs(medians[1] / medians[0] - 1))
     return statistics.median(shares) if shares else 0.0
 
@@ -97,7 +106,7 @@ def differences(old, new):
     lines = []
     if old.meta["scale"] != new.meta["scale"]:
         lines.append(f"The sizes differ: {old.meta['scale']} against {new.meta['scale']}. "
-                     "Figures of different sizes say nothing about each other.")
+                     "Figures of different sizes say nothing about each other: none is compared.")
     for fact in SAME_MACHINE:
         before, after = (run.meta["machine"].get(fact) for run in (old, new))
         if before != after:
@@ -111,7 +120,7 @@ def differences(old, new):
     sizes = [name for name in set(old.meta["kernels"]) & set(new.meta["kernels"])
              if old.meta["kernels"][name]["cases"] != new.meta["kernels"][name]["cases"]]
     if sizes:
-        lines.append(f"The cases differ in: {', '.join(sorted(sizes))}.")
+        lines.append(f"The cases differ in, and are not compared: {', '.join(sorted(sizes))}.")
     return lines
 
 

@@ -13,7 +13,7 @@ from lab import (build, catalogue, contestants as people, control, machine, meas
 from lab.progress import progress
 
 QUIET_SECONDS = float(os.environ.get("CORBEL_BENCH_QUIET_SECONDS", 5))  # the tests do not wait
-OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, WRONG_USE, UNTRUSTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Refused(Exception):
@@ -23,7 +23,8 @@ class Refused(Exception):
 def run(arguments):
     parser, wanted = options.parse(arguments)
     # The end of a service or of a build is as good a reason to stop as Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    for reason in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(reason, _end)
     try:
         old = _old_run(wanted.resume) if wanted.resume is not None else None
         plan = _plan_options(old.meta["options"]) if old else wanted
@@ -39,6 +40,10 @@ def run(arguments):
         return WRONG_USE
 
 
+def _end(*_):
+    raise KeyboardInterrupt
+
+
 def _known_peers():
     return [name for name in peers.load() if name not in people.ALWAYS]
 
@@ -49,7 +54,7 @@ def _old_run(name):
     for folder in sorted(paths.BUILT.glob("*/"), reverse=True):
         if re.match(r"\d{4}-\d\d-\d\d", folder.name) and (folder / results.PLAN).is_file():
             found = results.load(folder)
-            if not found.meta["finished"]:
+            if not found.meta["finished"] and not session.is_held(folder):
                 return found
     raise Refused(f"there is no run below {paths.shown(paths.BUILT)} that was stopped")
 
@@ -74,6 +79,9 @@ def _prepare(plan, old, bar):
         f"{name}: {what}"))
     for line in lines:
         note(line)
+    if "corbel" not in everybody.allocators:
+        raise Refused(f"without Corbel there is nothing to compare: "
+                      f"{everybody.facts['corbel']['skipped']}")
     folder = plan.kernels or paths.KERNELS
     builder = build.Builder(kernels=folder, report=bar.preparing, warn=note)
     kernels = catalogue.discover(folder)
@@ -139,19 +147,26 @@ def _facts(everybody, rows):
 
 def _digests(rows):
     """Of every program and library that runs, so that a run never goes on with another one."""
-    files = {str(path) for row in rows for one in row.contestants
-             for path in [*one.preload, *one.command[:3]] if str(path).startswith("/")}
+    return _digests_of({str(path) for row in rows for one in row.contestants
+                        for path in [*one.files, *one.preload, *one.command[:3]]
+                        if str(path).startswith("/")})
+
+
+def _digests_of(files):
     return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
             for path in sorted(files) if Path(path).is_file()}
+
+
+def _changed(before, now):
+    return sorted({Path(path).name for path in set(before) | set(now)
+                   if before.get(path) != now.get(path)})
 
 
 def _same_plan(old, meta):
     """Refuses to mix the results of different programs, or of different plans."""
     fresh = [{k: v for k, v in row.items() if k != "skipped"} for row in meta["rows"]]
     before = [{k: v for k, v in row.items() if k != "skipped"} for row in old.meta["rows"]]
-    changed = sorted(Path(path).name for path in set(meta["digests"]) | set(old.meta["digests"])
-                     if meta["digests"].get(path) != old.meta["digests"].get(path))
-    if changed:
+    if changed := _changed(old.meta["digests"], meta["digests"]):
         raise Refused(f"{paths.shown(old.folder)} cannot go on: changed since: "
                       f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; begin a new run")
     if fresh != before or meta["machine"]["processor"] != old.meta["machine"]["processor"]:
@@ -180,9 +195,10 @@ def _list(rows):
 
 
 def _measure(folder, meta, rows):
-    interrupted = False
+    interrupted, spoilt = False, None
     with progress() as bar:
-        one = session.Session(folder, meta, rows, bar)
+        one = session.Session(folder, meta, rows, bar, changed=lambda: _changed(
+            meta["digests"], _digests_of(meta["digests"])))
         bar.say(f"{len(rows)} rows into {paths.shown(folder)}, about {one.seconds_of(rows)} at the "
                 "first guess")
         _read_files(meta["digests"])
@@ -195,8 +211,17 @@ def _measure(folder, meta, rows):
             one.run()
         except KeyboardInterrupt:
             interrupted = True
+        except session.InUse as used:
+            raise Refused(str(used)) from None
+        except session.Changed as change:
+            spoilt = str(change)
+            meta["notes"].append(f"This run is mixed: {spoilt}.")
+            results.save_plan(folder, meta)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not tear the page
     code = finish(folder)
+    if spoilt:
+        print(f"bench: stopped, because something {spoilt}; begin a new run", file=sys.stderr)
+        return UNTRUSTED
     if interrupted:
         print(f"Stopped. Go on with: ./dev bench --resume {paths.shown(folder)}")
         return INTERRUPTED
@@ -227,7 +252,9 @@ def finish(folder):
         print(f"FAILED  {row}  {contestant}: {why}")
     page = write_page(folder)
     print(f"\nResults: {paths.shown(folder)}" + (f"\nThe page: {paths.shown(page)}" if page else ""))
-    return FAILED if any(summary.is_ours(who) for _, who, _ in failures) else OK
+    if any(summary.has_ours(who) for _, who, _ in failures):
+        return FAILED
+    return UNTRUSTED if trusted is False else OK
 
 
 def write_page(folder):

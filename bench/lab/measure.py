@@ -17,6 +17,7 @@ import threading
 import time
 
 from lab import share
+from lab.fetch import Unavailable
 
 KEPT = ("PATH", "HOME")  # all that a run inherits; no MALLOC_*, no LD_*, no OMP_*
 DISTURBED_SECONDS = 0.030
@@ -49,16 +50,22 @@ def environment(preload=(), more=None, program=False):
 
 
 def machine_times(path="/proc/stat"):
-    """(busy, steal) seconds of all processors since the machine started; None where there is no
-    such file."""
+    """(busy, steal) seconds, since the machine started, of the processors that this process may
+    use; None where there is no such file."""
+    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    busy = stolen = 0
     try:
         with open(path, encoding="ascii") as file:
-            fields = [int(field) for field in file.readline().split()[1:]]
-        user, nice, system, _, _, irq, softirq, steal = (fields + [0] * 8)[:8]
+            for name, *fields in (line.split() for line in file if line.startswith("cpu")):
+                if name in mine:
+                    user, nice, system, _, _, irq, softirq, steal = \
+                        ([int(field) for field in fields] + [0] * 8)[:8]
+                    busy += user + nice + system + irq + softirq
+                    stolen += steal
     except (OSError, ValueError):
         return None
     tick = os.sysconf("SC_CLK_TCK")
-    return (user + nice + system + irq + softirq) / tick, steal / tick
+    return busy / tick, stolen / tick
 
 
 def is_disturbed(others_seconds, wall_seconds, cores):
@@ -86,9 +93,13 @@ def run(command, env, timeout, cwd=None):
     why the run does not count; NotInstalled is raised for a program that is not here."""
     if share.WORD not in command:
         return _run(command, env, timeout, cwd)
-    with share.counted(program=any(str(word).endswith("program.py") for word in command)) as count:
-        found = _run(command, count.environment(env), timeout, cwd)
-        found["extra"].update(count.extra())
+    program = any(str(word).endswith("program.py") for word in command)
+    try:
+        with share.counted(program) as count:
+            found = _run(command, count.environment(env), timeout, cwd)
+            found["extra"].update(count.extra())
+    except Unavailable as why:
+        raise NotInstalled(str(why)) from None
     return found
 
 

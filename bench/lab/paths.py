@@ -5,6 +5,7 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parents[1]
 ROOT = BENCH.parent
 KERNELS = BENCH / "kernels"
+PROGRAMS = ROOT / "tools" / "programs"  # inputs of real programs
 BUILT = ROOT / "build" / "bench"  # kernels, peers, and one folder for each run
 
 

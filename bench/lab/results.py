@@ -22,6 +22,8 @@ TABLE = "results.csv"
 METRICS = ("value", "seconds", "peak_rss_kib", "peak_vm_kib", "minor_faults", "major_faults",
            "cpu_seconds", "wall_seconds")
 REFERENCES = ("glibc", "serial", "serial@glibc")
+# The work of an allocator kernel may depend on the number of threads; a scheduler's never does.
+SAME_ON_ALL_THREADS = ("serial", "serial@glibc")
 # What pages of files and of the loader add to memory by chance.
 RESOLUTION = {"peak_rss_kib": 128.0, "peak_vm_kib": 4.0, "minor_faults": 32.0,
               "major_faults": 32.0}
@@ -102,10 +104,26 @@ class Run:
         if self._wrong is None:
             self._wrong = {}
             for row in self.meta["rows"]:
-                for contestant, what in judge_checksums(
-                        {c: self.of(row["id"], c) for c in row["contestants"]}).items():
+                for contestant, what in self.judge(row).items():
                     self._wrong[row["id"], contestant] = what
         return self._wrong
+
+    def judge(self, row):
+        """{contestant: what is wrong} of one row."""
+        return judge_checksums({c: self.of(row["id"], c) for c in row["contestants"]},
+                               self._reference_elsewhere(row))
+
+    def _reference_elsewhere(self, row):
+        """What the reference found where it ran on another number of threads, or without a limit:
+        serial programs run once for a case."""
+        work = row.get("kernel"), row.get("case")
+        for reference in SAME_ON_ALL_THREADS:
+            sums = {run["checksum"] for other in self.meta["rows"]
+                    if (other.get("kernel"), other.get("case")) == work
+                    for run in self.of(other["id"], reference) if not run.get("failed")}
+            if len(sums) == 1:
+                return reference, sums.pop()
+        return None
 
     def failures(self):
         """[(row, contestant, why)]"""
@@ -138,9 +156,10 @@ def _freed(values, factors):
     return [value / factors.get(number, 1.0) for number, value in values.items()]
 
 
-def judge_checksums(runs_of):
+def judge_checksums(runs_of, elsewhere=None):
     """{contestant: what is wrong} of one row, from {contestant: its runs}. What is right is what
-    glibc, or the serial program, found every time; without them, what most contestants found."""
+    glibc, or the serial program, found every time, or what it found `elsewhere` (its name, the
+    checksum); without them, what most contestants found; and nobody when they are evenly split."""
     sums = {c: [run["checksum"] for run in runs if not run.get("failed")]
             for c, runs in runs_of.items()}
     sums = {c: values for c, values in sums.items() if values}
@@ -152,8 +171,14 @@ def judge_checksums(runs_of):
             right, whose = sums[reference][0], f"{reference}'s"
             break
     else:
-        votes = Counter(value for values in sums.values() for value in set(values))
-        right = votes.most_common(1)[0][0]
+        votes = Counter(value for values in sums.values() for value in set(values)).most_common(2)
+        if elsewhere:
+            whose, right = f"{elsewhere[0]}'s", elsewhere[1]
+        elif len(votes) < 2 or votes[0][1] > votes[1][1]:
+            right = votes[0][0]
+        else:
+            return dict.fromkeys(sums, "the contestants' checksums differ, and no side has the "
+                                 "majority")
     return {c: f"wrong result: its checksum is {bad[0]}, {whose} is {right}"
             for c, values in sums.items() if (bad := [v for v in values if v != right])}
 
@@ -186,6 +211,8 @@ def _read_runs(path):
         try:
             runs.append(json.loads(data[good:end]))
         except ValueError:
+            if data.find(b"\n", end + 1) >= 0:
+                raise Broken(f"{path}: line {len(runs) + 1} is not right") from None
             break
         good = end + 1
     return runs, good

@@ -39,6 +39,14 @@ def hold(folder):
     return held
 
 
+def is_held(folder):
+    try:
+        os.close(hold(folder))
+    except InUse:
+        return True
+    return False
+
+
 def now():
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
@@ -207,8 +215,7 @@ class Session:
         if run["failed"]:
             self.progress.say(f"FAILED  {row}  {contestant}: {run['failed']}")
             return
-        wrong = results.judge_checksums({c.id: self.found.of(row, c.id)
-                                         for c in step.row.contestants})
+        wrong = self.found.judge(step.row.record())
         if contestant in wrong:
             self.progress.say(f"FAILED  {row}  {contestant}: {wrong[contestant]}")
 

@@ -22,6 +22,11 @@ def is_ours(contestant):
     return contestant.split("@")[0].split("+")[0].split(".")[0] == OURS
 
 
+def has_ours(contestant):
+    """Whether anything of Corbel is in it."""
+    return is_ours(contestant) or "@" + OURS in contestant or contestant.startswith(OURS + "-")
+
+
 def is_peer(run, contestant):
     base = contestant.split("@")[0].split("+")[0]
     fact = run.meta["contestants"].get(contestant) or run.meta["contestants"].get(base) or {}

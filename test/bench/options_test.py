@@ -113,7 +113,8 @@ class Command(FolderTest):
         folder = self.folder / "run"
         done = bench("--quick", "--rounds", "1", "--only", "^fast16/-/t1$", "--peers", "glibc",
                      "--output", folder, timeout=600)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # On a busy machine such a short run rightly says that it cannot be trusted.
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
         self.assertIn("Control: ", done.stdout)
         run = results.load(folder)
         self.assertEqual([row["id"] for row in run.meta["rows"]], ["control/-/t1", "fast16/-/t1"])

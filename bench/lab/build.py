@@ -44,6 +44,7 @@ class Job:
     compiler: str
     flags: list = field(default_factory=list)
     libs: list = field(default_factory=list)
+    stamp: str = ""  # of the peer whose headers and libraries it is made with
 
     @property
     def is_rust(self):
@@ -68,13 +69,13 @@ def scheduler_job(kernel, source, scheduler, built=paths.BUILT):
     output = built / "kernels" / kernel / f"{source.stem}-{scheduler.id}"
     if source.suffix == ".rs":
         return Job(kernel, source, output, scheduler.compiler, list(scheduler.flags),
-                   list(scheduler.libs))
+                   list(scheduler.libs), scheduler.stamp)
     # What a peer's own headers are warned of is not ours to mend.
     own = f"-I{paths.ROOT / 'include'}"
     flags = [flag if flag == own or not flag.startswith("-I") else f"-isystem{flag[2:]}"
              for flag in scheduler.flags]
     return Job(kernel, source, output, scheduler.compiler, SCHEDULER_FLAGS + flags,
-               list(scheduler.libs) + ["-ldl"])
+               list(scheduler.libs) + ["-ldl"], scheduler.stamp)
 
 
 class Builder:
@@ -125,19 +126,19 @@ class Builder:
         command = [job.compiler, *COMMON, *job.flags, "-I", str(paths.KERNELS), "-I",
                    str(job.source.parent), str(job.source), str(harness), "-o", str(job.output),
                    *job.libs]
-        return self._make(job.name, command, [job.source, harness], job.output)
+        return self._make(job.name, command, [job.source, harness], job.output, job.stamp)
 
     def _compile_rust(self, job):
         command = [job.compiler, *RUST_FLAGS, *job.flags, "-o", str(job.output), str(job.source),
                    *job.libs]
         given = [Path(flag.partition("=")[2]) for flag in job.flags if flag.endswith(".rlib")]
-        return self._make(job.name, command, [job.source, *given], job.output)
+        return self._make(job.name, command, [job.source, *given], job.output, job.stamp)
 
-    def _make(self, name, command, sources, output):
+    def _make(self, name, command, sources, output, peer=""):
         if not shutil.which(command[0]):
             raise Failure(f"{command[0]} is not installed")
         stamp = output.with_name(output.name + ".stamp")
-        digest = self.digest(command, sources)
+        digest = self.digest(command, sources, peer)
         if output.exists() and stamp.exists() and stamp.read_text() == digest:
             return output
         self.report(f"compiling {name}")
@@ -161,9 +162,10 @@ class Builder:
         stamp.write_text(digest)
         return output
 
-    def digest(self, command, sources):
-        """Of all that the program is made of."""
-        digest = hashlib.sha256(json.dumps([command, self._version(command[0])]).encode())
+    def digest(self, command, sources, peer=""):
+        """Of all that the program is made of; `peer`: a stamp."""
+        parts = [command, self._version(command[0]), *filter(None, [peer])]
+        digest = hashlib.sha256(json.dumps(parts).encode())
         for path in sorted(self._inputs(command, sources)):
             digest.update(str(path).encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()

@@ -52,6 +52,8 @@ def prepare(chosen, report=None):
             lines.append(f"{recipe.TITLE} is left out: {prepared}")
         else:
             found.add(prepared)
+            if prepared.note:
+                lines.append(f"{prepared.title}: {prepared.note}")
     # Controls that are named run everywhere, too.
     for name in chosen or ():
         if name in found.controls:

@@ -25,6 +25,13 @@ WHEEL_TAGS = [f"manylinux_2_{minor}" for minor in (39, 38, 35, 34, 31, 28, 27, 2
 MACHINES = ["x86_64", "aarch64"]
 QUIET = {"CARGO_NET_RETRY": "1", "CARGO_TERM_COLOR": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
+# What a user's shell may have set for other builds, and what would change ours. CC and CXX stay.
+FOREIGN = re.compile(
+    r"(C|CXX|CPP|LD|F|FC|AS|AR|OBJC|EXTRA_\w*)FLAGS|LIBS|CPATH|C(PLUS)?_INCLUDE_PATH|LIBRARY_PATH|"
+    r"LD_PRELOAD|LD_RUN_PATH|CONFIG_SITE|(GNU)?MAKEFLAGS|MFLAGS|MAKELEVEL|MAKEFILES|DESTDIR|"
+    r"CMAKE_\w+|RUSTC(_\w+)?|RUSTFLAGS|CARGO_(BUILD|PROFILE|TARGET|ENCODED|UNSTABLE)_\w+|"
+    r"JEMALLOC_\w+|MALLOC_\w+|MIMALLOC_\w+|GLIBC_TUNABLES")
+
 LOCK = paths.BENCH / "peers.lock"
 
 
@@ -68,12 +75,28 @@ def tool_version(name):
     return subprocess.run([path, "--version"], capture_output=True, text=True).stdout
 
 
+def own_environment(more=None, environ=os.environ):
+    """Ours without what others' builds are told by it."""
+    kept = {name: value for name, value in environ.items() if not FOREIGN.fullmatch(name)}
+    return {**kept, **(more or {})}
+
+
+def cargo_hint():
+    """Debian 12 has cargo twice, and the plain one is too old for today's crates."""
+    try:
+        system = pathlib.Path("/etc/os-release").read_text()
+    except OSError:
+        system = ""
+    old = all(re.search(f'^{line}"?$', system, re.M) for line in ('ID="?debian', 'VERSION_ID="?12'))
+    return "apt-get install " + ("cargo-web" if old else "cargo")
+
+
 def run(command, what, log, cwd, env=None):
     """Runs a command, its output appended to the log; returns its standard output."""
     pathlib.Path(cwd).mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL,
-                              env={**os.environ, **(env or {})}, capture_output=True, text=True,
+                              env=own_environment(env), capture_output=True, text=True,
                               errors="replace")
     except OSError as error:
         raise Unavailable(f"{what}: {error}") from None
@@ -97,7 +120,7 @@ def crate(package, lock, folder, log):
 
 def vendor(entries, folder, log):
     """Downloads crates, and what cargo wants with them, into folder/vendor."""
-    cargo = tool("cargo", "apt-get install cargo")
+    cargo = tool("cargo", cargo_hint())
     # What follows a plus sign is a remark, which cargo does not compare.
     project(folder, {one["package"]: "=" + one["version"].partition("+")[0] for one in entries})
     run([cargo, "vendor", "--quiet", "vendor"], "downloading " + entries[0]["package"], log,
@@ -143,18 +166,47 @@ def pip_download():
             ":all:", "--retries", "1", "--dest", "."]
 
 
-def debian(package, folder, log):
-    """(root, version) of a Debian package: / where it is installed, else unpacked below folder."""
-    query = subprocess.run([tool("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}",
-                            package], capture_output=True, text=True).stdout.split()
-    if query[:1] == ["installed"]:
-        return pathlib.Path("/"), query[1]
+def debian(package, lock, folder, log):
+    """(root, version) of a Debian package: / where it is installed as the lock has it, else
+    unpacked below folder. A system that has only another version gives that one."""
+    locked = entry(lock, "debian", package)
+    have = installed(package)
+    if have == locked["version"]:
+        return pathlib.Path("/"), have
     root = pathlib.Path(folder) / package
     root.mkdir()
-    run([tool("apt-get"), "download", package], f"downloading {package}", log, root)
+    try:
+        run([tool("apt-get"), "download", f"{package}={locked['version']}"],
+            f"downloading {package}", log, root)
+    except Unavailable:
+        if have:
+            return pathlib.Path("/"), have
+        run([tool("apt-get"), "download", package], f"downloading {package}", log, root)
     archive = next(root.glob("*.deb"))
+    version, machine = (run(["dpkg-deb", "-f", archive, field], package, log, root).strip()
+                        for field in ("Version", "Architecture"))
+    wanted = locked.get("sha256", {}).get(machine)
+    if version == locked["version"] and wanted not in (None, _sha256(archive)):
+        raise Unavailable(f"package {package} is not what bench/peers.lock says")
     run(["dpkg", "-x", archive, root], f"unpacking {package}", log, root)
-    return root, run(["dpkg-deb", "-f", archive, "Version"], package, log, root).strip()
+    return root, version
+
+
+def installed(package):
+    """The version of an installed Debian package, or None."""
+    query = subprocess.run([tool("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}",
+                            package], capture_output=True, text=True).stdout.split()
+    return query[1] if query[:1] == ["installed"] else None
+
+
+def unlike_lock(package, version, lock):
+    """"" or what is to be said of a Debian package that is not the locked one."""
+    locked = entry(lock, "debian", package)["version"]
+    return "" if version == locked else f"{package} is {version}; bench/peers.lock has {locked}"
+
+
+def _sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def refresh(recipes, report):
@@ -205,7 +257,7 @@ def _newest_wheels(source, folder, log):
             continue  # not every package is built for every machine
         archive = next(place.glob("*.whl"))
         versions[machine] = archive.name.split("-")[1]
-        digests[machine] = hashlib.sha256(archive.read_bytes()).hexdigest()
+        digests[machine] = _sha256(archive)
     if not versions:
         raise Unavailable(f"PyPI has no wheel of {wanted}")
     newest = versions.get("x86_64", next(iter(versions.values())))
@@ -217,11 +269,13 @@ def _newest_wheels(source, folder, log):
 def _newest_debian(source, folder, log):
     """What the distribution here has; elsewhere the entry stays as it is."""
     try:
-        text = run(["apt-cache", "policy", source["package"]], source["package"], log, folder)
+        text = run(["apt-cache", "show", "--no-all-versions", source["package"]],
+                   source["package"], log, folder)
     except Unavailable:
         text = ""
-    version = re.search(r"Candidate: ([^(\s]\S*)", text)
-    if version:
-        yield {"registry": "debian", "package": source["package"], "version": version.group(1)}
+    facts = dict(re.findall(r"^(Version|Architecture|SHA256): (\S+)$", text, re.M))
+    if len(facts) == 3:
+        yield {"registry": "debian", "package": source["package"], "version": facts["Version"],
+               "sha256": {facts["Architecture"]: facts["SHA256"]}}
     else:
         yield from (one for one in read_lock() if one["package"] == source["package"])

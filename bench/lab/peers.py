@@ -19,6 +19,7 @@ import inspect
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -36,14 +37,18 @@ WHOSE = BENCH / "lab" / "whose.c"
 
 @dataclasses.dataclass
 class Allocator:
-    """What makes a program run on an allocator; `preload` in the order of LD_PRELOAD."""
+    """What makes a program run on an allocator; `preload` in the order of LD_PRELOAD. `files` are
+    all that a run of it loads: when one changes, it is not the same contestant any more. A recipe
+    names those that lie outside its folder; the others are found."""
     preload: list = dataclasses.field(default_factory=list)
     env: dict = dataclasses.field(default_factory=dict)
+    files: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
 class Scheduler:
-    """How a program for one API is compiled: compiler, flags, the source, libs."""
+    """How a program for one API is compiled: compiler, flags, the source, libs. `files` as in
+    Allocator; `stamp` changes with the peer, whose headers and libraries keep their paths."""
     id: str
     title: str
     api: str  # the name of the source file: serial, tbb, classic, openmp, rayon
@@ -51,11 +56,14 @@ class Scheduler:
     flags: list = dataclasses.field(default_factory=list)
     libs: list = dataclasses.field(default_factory=list)
     env: dict = dataclasses.field(default_factory=dict)
+    files: list = dataclasses.field(default_factory=list)
+    stamp: str = ""
 
 
 @dataclasses.dataclass
 class Prepared:
-    """A peer that is ready. `without` says why a kind it could have been is missing."""
+    """A peer that is ready. `without` says why a kind it could have been is missing; `note` what
+    the user should know of it."""
     name: str
     title: str  # with the version
     version: str
@@ -65,6 +73,7 @@ class Prepared:
     allocator: Allocator = None
     schedulers: list = dataclasses.field(default_factory=list)
     without: dict = dataclasses.field(default_factory=dict)
+    note: str = ""
 
 
 class Context:
@@ -97,7 +106,15 @@ class Context:
 
     def debian(self, package):
         self.say(f"fetching {package}")
-        return fetch.debian(package, self.folder, self.log)
+        return fetch.debian(package, self.lock, self.folder, self.log)
+
+    def copy_of_corbel(self):
+        """Corbel's libraries in the peer's own folder: a build during a run swaps nothing."""
+        for name in ("libcorbelmalloc_proxy.so.1", "libcorbelmalloc.so.1"):
+            if not (self.corbel / name).is_file():
+                raise Unavailable("Corbel is not built")
+        for library in corbel_libraries():
+            shutil.copy2(library, self.folder / library.name)
 
     def shared_library(self, name, sources, flags, libs=()):
         """Compiles sources into folder/name with the release flags that every peer gets."""
@@ -130,7 +147,8 @@ def prepare(names, report=None):
         try:
             found[name] = _prepare(recipes[name], report)
         except Unavailable as why:
-            found[name] = why
+            remedy = getattr(recipes[name], "REMEDY", None)
+            found[name] = Unavailable(f"{why}: {remedy}") if remedy else why
         except Exception as error:  # a broken recipe must not end the lab
             found[name] = Unavailable(f"its recipe failed: {type(error).__name__}: {error}")
     return found
@@ -148,7 +166,7 @@ def _prepare(recipe, report):
         stamp = _stamp(recipe)
         context = Context(recipe.NAME, final, report)
         if _built_with(final) == stamp:
-            return _describe(recipe, context)
+            return _describe(recipe, context, stamp)
         draft = BUILT / f".{recipe.NAME}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
@@ -156,14 +174,14 @@ def _prepare(recipe, report):
         recipe.build(Context(recipe.NAME, draft, report))
         shutil.rmtree(final, ignore_errors=True)
         draft.rename(final)
-        prepared = _describe(recipe, context)
+        prepared = _describe(recipe, context, stamp)
         if prepared.allocator:
             _check_served(prepared, context)
         (final / "stamp").write_text(stamp)
         return prepared
 
 
-def _describe(recipe, context):
+def _describe(recipe, context, stamp):
     version = recipe.version(context) if hasattr(recipe, "version") else _locked(recipe, context)
     # The first source; or a later one, where the recipe fell back on it.
     source = next((one for one in recipe.SOURCES
@@ -171,8 +189,10 @@ def _describe(recipe, context):
                   recipe.SOURCES[0])
     origin = {"pypi": "PyPI", "crates": "crate", "debian": "Debian"}.get(source["registry"])
     origin = f"{origin} {source['package']}" if origin else source["registry"]
-    prepared = Prepared(recipe.NAME, f"{recipe.TITLE} {version}".strip(), version, origin,
-                        set(recipe.KINDS), getattr(recipe, "CONTROL", False))
+    title = recipe.title(context) if hasattr(recipe, "title") else f"{recipe.TITLE} {version}"
+    note = recipe.note(context) if hasattr(recipe, "note") else ""
+    prepared = Prepared(recipe.NAME, title.strip(), version, origin, set(recipe.KINDS),
+                        getattr(recipe, "CONTROL", False), note=note)
     for kind, make in (("allocator", "allocator"), ("scheduler", "schedulers")):
         if kind not in recipe.KINDS:
             continue
@@ -181,11 +201,35 @@ def _describe(recipe, context):
         except Unavailable as why:
             prepared.without[kind] = str(why)
     for one in prepared.schedulers:
+        one.stamp = stamp.strip()
+        one.files = _files(context.folder, one.libs, one.files)
         if one.title == recipe.TITLE:
             one.title = prepared.title
+    if prepared.allocator:
+        one = prepared.allocator
+        for path in one.preload:
+            if re.search(r"[\s:]", str(path)):
+                raise Unavailable(f"LD_PRELOAD has no way to name {path}: move the repository to "
+                                  "a path without spaces and colons")
+        one.files = _files(context.folder, one.preload, one.files)
     if len(prepared.without) == len(prepared.kinds):
         raise Unavailable(next(iter(prepared.without.values())))
     return prepared
+
+
+def _files(folder, given, more):
+    """Those given, more, and every library that lies beside one of them in the peer's folder: they
+    load one another by NEEDED or, as libtbb does, by name."""
+    found = [pathlib.Path(path) for path in (*given, *more) if not str(path).startswith("-")]
+    home = pathlib.Path(folder).resolve()
+    for path in list(found):
+        if home in path.resolve().parents:
+            found += path.parent.glob("*.so*")
+    return sorted({str(path.resolve()) for path in found})
+
+
+def corbel_libraries():
+    return sorted(CORBEL.glob("libcorbel*.so.1"))
 
 
 def _locked(recipe, context):
@@ -200,7 +244,7 @@ def _built_with(folder):
 
 
 def _stamp(recipe):
-    """Changes whenever what is built would: recipe, helpers, versions, compiler, Corbel itself."""
+    """Changes whenever what is built would: recipe, helpers, versions, compilers, Corbel itself."""
     digest = hashlib.sha256(inspect.getsource(Context).encode())
     for path in (recipe.__file__, WHOSE, *getattr(recipe, "INPUTS", [])):
         digest.update(pathlib.Path(path).read_bytes())
@@ -209,10 +253,11 @@ def _stamp(recipe):
         entries = [e for e in lock if source.get("package") in (e["package"], e.get("of"))]
         digest.update(json.dumps([source, entries], sort_keys=True).encode())
         if source["registry"] == "corbel":
-            for library in sorted(CORBEL.glob("libcorbelmalloc*.so.1")):
+            for library in corbel_libraries():
                 digest.update(library.read_bytes())
-    for tool in getattr(recipe, "TOOLS", [os.environ.get("CXX") or "g++"]):
-        digest.update(fetch.tool_version(tool).encode())
+    compilers = [os.environ.get("CC") or "cc", os.environ.get("CXX") or "g++"]
+    for tool in (*compilers, *getattr(recipe, "TOOLS", [])):
+        digest.update(f"{tool} {fetch.tool_version(tool)}".encode())
     return digest.hexdigest() + "\n"
 
 

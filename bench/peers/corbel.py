@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Corbel itself, as the release build made it."""
+"""Corbel itself, as the release build made it: a copy, as that of the control corbel-copy."""
 
 import re
 
@@ -10,10 +10,11 @@ NAME = "corbel"
 TITLE = "Corbel"
 KINDS = {"allocator", "scheduler"}
 SOURCES = [{"registry": "corbel"}]
+REMEDY = "./dev build release"
 
 
 def build(context):
-    pass
+    context.copy_of_corbel()
 
 
 def version(context):
@@ -23,16 +24,13 @@ def version(context):
 
 
 def allocator(context):
-    library = context.corbel / "libcorbelmalloc_proxy.so.1"
-    if not library.is_file():
-        raise Unavailable("it is not built: ./dev build release")
-    return Allocator([str(library)])
+    return Allocator([str(context.folder / "libcorbelmalloc_proxy.so.1")])
 
 
 def schedulers(context):
-    headers = context.root / "include"
-    if not (headers / "tbb" / "parallel_for.h").is_file():
+    headers, library = context.root / "include", context.folder / "libcorbel.so.1"
+    if not (headers / "tbb" / "parallel_for.h").is_file() or not library.is_file():
         raise Unavailable("this version of Corbel has no scheduler")
-    libs = [f"-L{context.corbel}", f"-Wl,-rpath,{context.corbel}", "-lcorbel"]
+    libs = [str(library), f"-Wl,-rpath,{context.folder}"]
     return [Scheduler("corbel", TITLE, api, fetch.cxx(), [f"-I{headers}"], libs)
             for api in ("tbb", "classic")]

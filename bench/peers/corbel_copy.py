@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A control: the same bits as Corbel in another folder. The lab must find the two equal."""
 
-import shutil
-
-from lab.peers import Allocator, Unavailable
+from lab.peers import Allocator
 
 NAME = "corbel-copy"
 TITLE = "Corbel again"
 KINDS = {"allocator"}
 SOURCES = [{"registry": "corbel"}]
 CONTROL = True
+REMEDY = "./dev build release"
 
 
 def build(context):
-    for name in ("libcorbelmalloc_proxy.so.1", "libcorbelmalloc.so.1"):
-        if not (context.corbel / name).is_file():
-            raise Unavailable("Corbel is not built: ./dev build release")
-        shutil.copy2(context.corbel / name, context.folder / name)
+    context.copy_of_corbel()
 
 
 def version(context):

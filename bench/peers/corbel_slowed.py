@@ -3,13 +3,14 @@
 slower. The lab must find the difference."""
 
 from lab import fetch
-from lab.peers import BENCH, CONTROLS, Allocator, Unavailable
+from lab.peers import BENCH, CONTROLS, Allocator
 
 NAME = "corbel-slowed"
 TITLE = "Corbel, slowed"
 KINDS = {"allocator"}
 SOURCES = [{"registry": "corbel"}]
 CONTROL = True
+REMEDY = "./dev build release"
 INPUTS = [CONTROLS / "slowed.cpp", BENCH / "lab" / "share" / "family.hpp"]
 FLAGS = ["-x", "c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
          "-fno-exceptions", "-fno-builtin"]
@@ -17,6 +18,7 @@ ROUNDS = 2  # of multiplications; the detour itself is a good half of the differ
 
 
 def build(context):
+    context.copy_of_corbel()
     context.run([fetch.cc(), *FLAGS, f"-DSLOWED_ROUNDS={ROUNDS}", INPUTS[0], "-o",
                  context.folder / "libslowed.so", "-ldl"], "compiling slowed.cpp")
 
@@ -26,7 +28,5 @@ def version(context):
 
 
 def allocator(context):
-    corbel = context.corbel / "libcorbelmalloc_proxy.so.1"
-    if not corbel.is_file():
-        raise Unavailable("Corbel is not built: ./dev build release")
-    return Allocator([str(context.folder / "libslowed.so"), str(corbel)])
+    return Allocator([str(context.folder / "libslowed.so"),
+                      str(context.folder / "libcorbelmalloc_proxy.so.1")])

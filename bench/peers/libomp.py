@@ -23,9 +23,18 @@ def build(context):
 
 
 def version(context):
-    return context.run(["clang++-19", "-dumpversion"], "asking clang for its version").strip()
+    own = context.run(["clang++-19", "-dumpversion"], "asking clang for its version").strip()
+    return f"{own}, not locked" if note(context) else own
+
+
+def note(context):
+    """Clang must be installed to work, so it is the distribution's, whatever the lock says."""
+    return "; ".join(filter(None, (
+        fetch.unlike_lock(source["package"], fetch.installed(source["package"]), context.lock)
+        for source in SOURCES)))
 
 
 def schedulers(context):
     return [Scheduler("libomp", TITLE, "openmp", fetch.tool("clang++-19", INSTALL),
-                      ["-fopenmp=libomp"], ["-fopenmp=libomp", f"-Wl,-rpath,{HOME}"])]
+                      ["-fopenmp=libomp"], ["-fopenmp=libomp", f"-Wl,-rpath,{HOME}"],
+                      files=[str(HOME / "libomp.so")])]

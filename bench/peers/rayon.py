@@ -9,7 +9,7 @@ TITLE = "rayon"
 KINDS = {"scheduler"}
 SOURCES = [{"registry": "crates", "package": "rayon", "dependencies": True}]
 TOOLS = ["rustc"]
-INSTALL = "apt-get install cargo"
+INSTALL = fetch.cargo_hint()
 
 
 def build(context):

@@ -2,7 +2,7 @@
 """The OpenMP of GCC, as the machine has it."""
 
 from lab import fetch
-from lab.peers import Scheduler
+from lab.peers import Scheduler, Unavailable
 
 NAME = "libgomp"
 TITLE = "GCC libgomp"
@@ -11,7 +11,11 @@ SOURCES = [{"registry": "system"}]
 
 
 def build(context):
-    fetch.cxx()
+    macros = context.run([fetch.cxx(), "-dM", "-E", "-x", "c++", "/dev/null"],
+                         "asking what compiler this is")
+    if any(f"#define {other} " in macros for other in ("__clang__", "__INTEL_COMPILER")):
+        raise Unavailable(f"it comes with GCC, and the C++ compiler here is {fetch.cxx()}: "
+                          "set CXX=g++")
 
 
 def version(context):
@@ -19,4 +23,6 @@ def version(context):
 
 
 def schedulers(context):
-    return [Scheduler("libgomp", TITLE, "openmp", fetch.cxx(), ["-fopenmp"], ["-fopenmp"])]
+    library = context.run([fetch.cxx(), "-print-file-name=libgomp.so.1"], "looking for libgomp")
+    return [Scheduler("libgomp", TITLE, "openmp", fetch.cxx(), ["-fopenmp"], ["-fopenmp"],
+                      files=[library.strip()])]

@@ -38,5 +38,11 @@ def version(context):
     return f"{number[:-4]}.{int(number[-4:-2])}.{int(number[-2:])}"
 
 
+def title(context):
+    """With the origin: the wheel is not by the makers of mimalloc, the crate is an older version."""
+    wheel = (context.folder / "cmeel-mimalloc").is_dir()
+    return f"{TITLE} {version(context)} ({'cmeel wheel' if wheel else 'crate'})"
+
+
 def allocator(context):
     return Allocator([str(next(context.folder.glob("**/libmimalloc.so")))])

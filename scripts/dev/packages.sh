@@ -65,7 +65,8 @@ missing_of() {
   done
 }
 
-# Runs apt-get as root. Services that a package brings are not started: the tests start their own.
+# apt_install apt|again PACKAGE...: runs apt-get as root; again: with the lists as they are. Services
+# that a package brings are not started: the tests start their own.
 apt_install() {
   local script='
     set -e
@@ -76,14 +77,19 @@ apt_install() {
       chmod +x $policy
       trap "rm -f $policy" EXIT
     fi
-    apt-get -o DPkg::Lock::Timeout=600 update -q ||
+    [ "$0" = again ] || apt-get -o DPkg::Lock::Timeout=600 update -q ||
       echo "apt-get update failed; going on with the lists that are there"
     apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@"'
   if [[ $(id -u) -eq 0 ]]; then
-    bash -c "$script" apt "$@"
-  elif [[ -n ${SUDO:-} ]]; then
-    sudo bash -c "$script" apt "$@"
+    bash -c "$script" "$@"
+  else
+    sudo bash -c "$script" "$@"
   fi
+}
+
+may_become_root() {
+  [[ $(id -u) -eq 0 ]] ||
+    { command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; }
 }
 
 # need GROUP...: installs what is missing, and ends ./dev when that cannot be done.
@@ -95,22 +101,33 @@ need() {
   if [[ ${#missing[@]} -gt 0 ]]; then
     command -v apt-get >/dev/null || fail "this is no Debian or Ubuntu; install by hand: ${missing[*]}"
     if [[ $(id -u) -ne 0 ]]; then
-      if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && [[ ! -t 0 ]]; }; then
+      if ! may_become_root; then
         say "Some packages are missing and this script is not root. Run this once, then try again:"
         fail "  apt-get update && apt-get install -y ${missing[*]}"
       fi
-      SUDO=1
       sudo -v || fail "sudo refused; install by hand: ${missing[*]}"
     fi
     heading "Installing: ${missing[*]}"
-    step "install $*" apt_install "${missing[@]}" || return 1
+    step "install $*" apt_install apt "${missing[@]}" || return 1
   fi
   choose_tools
 }
 
 # want GROUP: as need, but goes on without: the tests that need it skip themselves and say so.
+# apt-get installs all or none, so where that fails each is tried alone.
 want() {
-  (need "$@") || say "  Going on without the packages of '$*'; what needs them is skipped."
+  if ! (need "$@"); then
+    local name lacking=()
+    for name in $(missing_of $(packages_of "$1")); do
+      if ! command -v apt-get >/dev/null || ! may_become_root ||
+        ! STEP_TAIL=3 step "install $name alone" apt_install again "$name"; then
+        lacking+=("$name")
+      fi
+    done
+    if [[ ${#lacking[@]} -gt 0 ]]; then
+      say "  Going on without ${lacking[*]}; what needs them is skipped."
+    fi
+  fi
   choose_tools
 }
 

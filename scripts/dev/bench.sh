@@ -6,10 +6,13 @@ command_bench() {
   case ${1:-} in
     compare | page | lock | -h | --help) ;; # these look at what is there
     *)
+      if [[ $ROOT == *[[:space:]:]* ]]; then
+        fail "LD_PRELOAD splits at spaces and colons: move the repository to a path without: $ROOT"
+      fi
       need build
       want bench # a peer or a program that cannot be had is left out
       heading "Building"
-      build_preset release --target corbelmalloc_proxy tbbmalloc_proxy
+      build_preset release --target corbelmalloc_proxy
       heading "Bench"
       ;;
   esac

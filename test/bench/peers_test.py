@@ -109,8 +109,7 @@ class Lock(unittest.TestCase):
         for entry in fetch.read_lock():
             digests = entry.get("sha256", {})
             digests = digests.values() if isinstance(digests, dict) else [digests]
-            if entry["registry"] != "debian":
-                self.assertTrue(digests)
+            self.assertTrue(digests)
             for digest in digests:
                 self.assertRegex(digest, r"^[0-9a-f]{64}$")
 
@@ -123,6 +122,34 @@ class Lock(unittest.TestCase):
     def test_unknown_package_says_what_to_do(self):
         with self.assertRaisesRegex(fetch.Unavailable, "dev bench lock"):
             fetch.entry([], "pypi", "tbb")
+
+
+class Fetch(unittest.TestCase):
+    def test_builds_see_nothing_of_the_users_flags(self):
+        given = {"PATH": "p", "CC": "c", "CXX": "x", "CFLAGS": "-O0", "CXXFLAGS": "", "LDFLAGS": "",
+                 "CPPFLAGS": "", "RUSTFLAGS": "", "CARGO_BUILD_TARGET": "", "CARGO_HOME": "h",
+                 "CARGO_ENCODED_RUSTFLAGS": "", "MAKEFLAGS": "-k", "LD_PRELOAD": "a.so"}
+        self.assertEqual(fetch.own_environment({"A": "b"}, given),
+                         {"PATH": "p", "CC": "c", "CXX": "x", "CARGO_HOME": "h", "A": "b"})
+
+    def test_another_version_of_a_debian_package_is_told(self):
+        lock = [{"registry": "debian", "package": "a", "version": "1"}]
+        self.assertEqual(fetch.unlike_lock("a", "1", lock), "")
+        self.assertEqual(fetch.unlike_lock("a", "2", lock), "a is 2; bench/peers.lock has 1")
+
+    def test_a_debian_package_that_was_changed_is_refused(self):
+        lock = [{"registry": "debian", "package": "a", "version": "1", "sha256": {"amd64": "0"}}]
+
+        def run(command, what, log, cwd):
+            if command[1] == "download":
+                (cwd / "a.deb").write_text("x")
+            return {"Version": "1", "Architecture": "amd64"}.get(command[-1], "")
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(fetch, "run", run), \
+                mock.patch.object(fetch, "installed", lambda package: None), \
+                mock.patch.object(fetch, "tool", lambda name: name):
+            with self.assertRaisesRegex(fetch.Unavailable, "not what bench/peers.lock says"):
+                fetch.debian("a", lock, folder, None)
 
 
 class Recipes(unittest.TestCase):
@@ -187,6 +214,33 @@ class Prepare(unittest.TestCase):
             self.assertRegex(str(found), text)
             self.assertNotIn("\n", str(found))
 
+    def test_names_all_that_a_run_loads(self):
+        def build(context):
+            for name in ("liba.so.1", "libb.so.1", "other"):
+                (context.folder / name).touch()
+
+        found = self.prepare(recipe(build=build, schedulers=lambda context: [peers.Scheduler(
+            "fake", "Fake", "tbb", "c++", libs=[str(context.folder / "liba.so.1"), "-lm"],
+            files=["/usr/lib/elsewhere.so"])])).schedulers[0]
+        self.assertEqual({pathlib.Path(path).name for path in found.files},
+                         {"liba.so.1", "libb.so.1", "elsewhere.so"})
+        self.assertRegex(found.stamp, "^[0-9a-f]{64}$")
+
+    def test_a_path_that_no_preload_can_have(self):
+        found = self.prepare(recipe(KINDS={"allocator"}, allocator=lambda context: peers.Allocator(
+            ["/with a space/lib.so"])))
+        self.assertRegex(str(found), "move the repository")
+
+    def test_corbel_that_is_not_built(self):
+        with mock.patch.object(peers, "CORBEL", self.folder / "nothing"):
+            for name in ("corbel", "corbel-copy", "corbel-slowed"):
+                found = peers.prepare([name])[name]
+                self.assertEqual(str(found), "Corbel is not built: ./dev build release")
+
+    def test_libgomp_is_not_for_clang(self):
+        with mock.patch.object(peers.Context, "run", lambda *_: "#define __clang__ 1\n"):
+            self.assertRegex(str(peers.prepare(["libgomp"])["libgomp"]), "comes with GCC")
+
     def test_an_unknown_name(self):
         found = peers.prepare(["no-such-peer"])["no-such-peer"]
         self.assertRegex(str(found), "no recipe bench/peers/no_such_peer.py")
@@ -237,6 +291,12 @@ class Share(unittest.TestCase):
 
     def test_of_a_program_that_only_computes(self):
         self.assertLess(self.measured("compute", share.WORD)["allocator_share"], 0.02)
+
+    def test_without_the_sampler_the_row_is_skipped(self):
+        with mock.patch.object(share, "FLAGS", ["--no-such-flag"]), \
+                mock.patch.object(share, "library", lambda made=share.library: made(self.folder)):
+            with self.assertRaisesRegex(measure.NotInstalled, "compiling the sampler failed"):
+                self.measured("compute", share.WORD)
 
     def test_only_where_it_is_asked_for(self):
         self.assertEqual(self.measured("compute"), {})

@@ -24,7 +24,7 @@ FLAGS = ["-x", "c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hid
 
 
 def library(built=paths.BUILT):
-    """The path of the library, compiled if it is not yet; None where there is no compiler."""
+    """The path of the library, compiled if it is not yet; Unavailable if it cannot be."""
     folder = pathlib.Path(built) / "share"
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.?pp"))))
@@ -32,12 +32,9 @@ def library(built=paths.BUILT):
     if made.is_file():
         return made
     draft = folder / f".{made.name}.{os.getpid()}"
-    try:
-        # The C driver: a C program must not get the C++ library with it.
-        fetch.run([fetch.cc(), *FLAGS, HERE / "share.cpp", "-o", draft, "-ldl"],
-                  "compiling the sampler", folder / "log", folder)
-    except fetch.Unavailable:
-        return None
+    # The C driver: a C program must not get the C++ library with it.
+    fetch.run([fetch.cc(), *FLAGS, HERE / "share.cpp", "-o", draft, "-ldl"],
+              "compiling the sampler", folder / "log", folder)
     draft.replace(made)
     return made
 
@@ -51,8 +48,6 @@ class Count:
                                    else ("LD_PRELOAD", "BENCH_SHARE_FILE"))
 
     def environment(self, env):
-        if self.library is None:
-            return env
         before = [str(self.library), *filter(None, [env.get(self.preload)])]
         return {**env, self.preload: ":".join(before), self.name: str(self.path)}
 
@@ -68,7 +63,8 @@ class Count:
 
 @contextlib.contextmanager
 def counted(program=False):
-    """`program`: the process started is not the one to measure, but starts it (program.py)."""
+    """`program`: the process started is not the one to measure, but starts it (program.py).
+    Unavailable without the library: a share that is not measured is no row."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "share"
         path.touch()

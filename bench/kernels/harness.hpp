@@ -85,6 +85,9 @@ double now();
 // Ends the run with exit code 1 and `what` on standard error.
 [[noreturn, gnu::cold]] void wrong(const char* what);
 
+// Ends the run with exit code 77: there is no such row here, and `why` says so.
+[[noreturn]] void leave_out(const char* why);
+
 // Goes wrong() unless `good`. Inline, because it is called in timed loops.
 inline void check(bool good, const char* what) {
   if (!good) [[unlikely]] {

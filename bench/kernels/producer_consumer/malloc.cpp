@@ -61,7 +61,7 @@ std::uint64_t consume(Queue& queue, std::uint64_t seed, std::uint64_t count) {
 void run(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t count = arguments.number("blocks", 100'000);  // of each pair
   const unsigned threads = arguments.threads();
-  bench::check(threads % 2 == 0, "the threads are pairs");
+  if (threads % 2 != 0) bench::leave_out("its threads come in pairs");
   std::vector<std::unique_ptr<Queue>> queues;
   for (unsigned i = 0; i < threads / 2; ++i) queues.push_back(std::make_unique<Queue>());
   std::atomic<std::uint64_t> bytes{0};

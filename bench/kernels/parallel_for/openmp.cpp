@@ -2,27 +2,29 @@
 // The empty loop with OpenMP: schedule(dynamic) hands out parts of the grain size, which is how an
 // OpenMP program asks for it (taskloop would make all tasks in one thread), and schedule(static),
 // the usual default, stands for a part size of the library's choice.
+#include "../halves.hpp"
 #include "../openmp_width.hpp"
 #include "parallel_for.hpp"
 
 namespace {
 
 void loop(std::uint64_t count, std::uint64_t grain) {
-  // The loop is over parts, not iterations, so that the parts can be entered in the table.
+  // The loops are over parts, not iterations, so that the parts can be entered in the table.
+  const auto iterate = [count](int part, int parts) {
+    parallel_for::iterate(bench::begin_of_part(count, part, parts),
+                          bench::begin_of_part(count, part + 1, parts));
+  };
   if (grain != 0) {
+    const int parts = bench::parts_by_halving(count, grain);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (std::uint64_t begin = 0; begin < count; begin += grain) {
-      parallel_for::iterate(begin, count - begin < grain ? count : begin + grain);
-    }
+    for (int part = 0; part < parts; ++part) iterate(part, parts);
     return;
   }
 #pragma omp parallel
   {
-    const auto threads = static_cast<std::uint64_t>(omp_get_num_threads());
+    const int parts = omp_get_num_threads();
 #pragma omp for schedule(static, 1)
-    for (std::uint64_t i = 0; i < threads; ++i) {
-      parallel_for::iterate(count * i / threads, count * (i + 1) / threads);
-    }
+    for (int part = 0; part < parts; ++part) iterate(part, parts);
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sub_string_finder with an OpenMP loop whose pieces of the grain size are handed out one by one.
+// sub_string_finder with an OpenMP loop over as many pieces as halving leaves, handed out one by
+// one.
+#include "halves.hpp"
 #include "openmp_width.hpp"
 #include "sub_string_finder.hpp"
 
@@ -8,9 +10,11 @@ namespace {
 sub_string_finder::Find prepare(bench::Arguments& arguments) {
   const bench::Width width(arguments.threads());
   return [](sub_string_finder::Job& job, std::size_t end) {
-    const std::size_t grain = job.grain;
-#pragma omp parallel for schedule(dynamic, grain)
-    for (std::size_t i = 0; i < end; ++i) job.find(i, i + 1);
+    const int pieces = bench::parts_by_halving(end, job.grain);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < pieces; ++i) {
+      job.find(bench::begin_of_part(end, i, pieces), bench::begin_of_part(end, i + 1, pieces));
+    }
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tacheon with an OpenMP loop whose pieces of the grain size are handed out one by one.
+// tacheon with an OpenMP loop over as many pieces as halving leaves, handed out one by one.
+#include "halves.hpp"
 #include "openmp_width.hpp"
 #include "tacheon.hpp"
 
@@ -8,9 +9,11 @@ namespace {
 tacheon::Draw prepare(bench::Arguments& arguments) {
   const bench::Width width(arguments.threads());
   return [](tacheon::Job& job, std::size_t end) {
-    const std::size_t grain = job.grain;
-#pragma omp parallel for schedule(dynamic, grain)
-    for (std::size_t i = 0; i < end; ++i) job.draw(i, i + 1);
+    const int pieces = bench::parts_by_halving(end, job.grain);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < pieces; ++i) {
+      job.draw(bench::begin_of_part(end, i, pieces), bench::begin_of_part(end, i + 1, pieces));
+    }
   };
 }
 

@@ -9,11 +9,13 @@
 
 #include <cstddef>
 
+#include "meeting.hpp"
+
 namespace bench {
 
-class Width {
+class ColdWidth {
  public:
-  explicit Width(unsigned threads) : init_(static_cast<int>(threads)) {}
+  explicit ColdWidth(unsigned threads) : init_(static_cast<int>(threads)) {}
 
   // Calls `work()` with that many threads at its disposal.
   template <typename Work>
@@ -35,5 +37,8 @@ class Width {
  private:
   tbb::task_scheduler_init init_;
 };
+
+// For all but the kernels that measure the start itself.
+using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

@@ -4,9 +4,11 @@
 //! `harness::run(|arguments, outcome| ...)`. Descriptions come from the kernel's serial.cpp.
 #![allow(dead_code)] // each program uses only a part
 
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The arguments of one run. One that the kernel never asks for is an error.
 pub struct Arguments {
@@ -153,9 +155,62 @@ pub fn run(kernel: impl FnOnce(&mut Arguments, &mut Outcome)) {
     print(&outcome);
 }
 
-/// A pool of `threads` workers. The caller of `install` waits outside, so that as many threads
-/// work as with the other schedulers, whose caller is one of them.
+/// A pool of `threads` workers, of which the caller is one, as with the other schedulers: what it
+/// installs, it runs itself. Its threads may still be starting.
+pub fn cold_pool(threads: usize) -> rayon::ThreadPool {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    builder.build().unwrap_or_else(|error| fail(1, &error.to_string()))
+}
+
+/// The same, after each of its threads has run once.
 pub fn pool(threads: usize) -> rayon::ThreadPool {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.unwrap_or_else(|error| fail(1, &error.to_string()))
+    let pool = cold_pool(threads);
+    let meeting = Meeting::new(threads, Duration::from_millis(50));
+    pool.install(|| each(threads, || _ = meeting.come()));
+    pool
+}
+
+/// Calls `body` `count` times, each time as a task of its own.
+pub fn each(count: usize, body: impl Fn() + Sync) {
+    (0..count).into_par_iter().with_max_len(1).for_each(|_| body());
+}
+
+/// Bodies that wait for each other, as in meeting.hpp.
+pub struct Meeting {
+    called: Instant,
+    patience: Duration,
+    expected: usize,
+    come: AtomicUsize,
+    complete_ns: AtomicU64, // after the call; 0 until then
+}
+
+impl Meeting {
+    pub fn new(expected: usize, patience: Duration) -> Self {
+        let (come, complete_ns) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Meeting { called: Instant::now(), patience, expected, come, complete_ns }
+    }
+
+    /// Stays until the last has come, if that is within the patience; whether all came.
+    pub fn come(&self) -> bool {
+        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.expected {
+            let time = self.called.elapsed().as_nanos() as u64;
+            self.complete_ns.store(time.max(1), Ordering::Release);
+        }
+        let mut spins = 0u64;
+        while self.complete_ns.load(Ordering::Acquire) == 0 {
+            spins += 1;
+            if spins % 1024 == 0 {
+                if self.called.elapsed() > self.patience {
+                    return false;
+                }
+                std::thread::yield_now();
+            }
+        }
+        true
+    }
+
+    /// Seconds from the call until all had come.
+    pub fn seconds(&self) -> f64 {
+        self.complete_ns.load(Ordering::Acquire) as f64 * 1e-9
+    }
 }

@@ -7,11 +7,13 @@
 
 #include <cstddef>
 
+#include "meeting.hpp"
+
 namespace bench {
 
-class Width {
+class ColdWidth {
  public:
-  explicit Width(unsigned threads) {
+  explicit ColdWidth(unsigned threads) {
     omp_set_dynamic(0);
     omp_set_num_threads(static_cast<int>(threads));
   }
@@ -29,9 +31,14 @@ class Width {
   // Calls `body(i)` for each i in [0, count), handed out one by one.
   template <typename Body>
   void each(std::size_t count, const Body& body) {
+    // An int: libomp hands out a loop over 64-bit numbers under a lock.
+    const auto end = static_cast<int>(count);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (std::size_t i = 0; i < count; ++i) body(i);
+    for (int i = 0; i < end; ++i) body(static_cast<std::size_t>(i));
   }
 };
+
+// For all but the kernels that measure the start itself.
+using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

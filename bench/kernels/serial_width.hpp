@@ -21,4 +21,6 @@ class Width {
   }
 };
 
+using ColdWidth = Width;  // there is nothing to warm
+
 }  // namespace bench

@@ -11,11 +11,13 @@
 
 #include <cstddef>
 
+#include "meeting.hpp"
+
 namespace bench {
 
-class Width {
+class ColdWidth {
  public:
-  explicit Width(unsigned threads)
+  explicit ColdWidth(unsigned threads)
       : limit_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {}
 
@@ -42,5 +44,8 @@ class Width {
   tbb::global_control limit_;
   tbb::task_arena arena_;
 };
+
+// For all but the kernels that measure the start itself.
+using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What rayon's idle workers cost; idle_burn.hpp says what is measured.
 
-use rayon::prelude::*;
 use std::arch::asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,7 +17,7 @@ fn main() {
         let pool = harness::pool(arguments.threads);
         let done = AtomicU64::new(0);
         pool.install(|| {
-            (0..PARTS).into_par_iter().with_max_len(1).for_each(|_| {
+            harness::each(PARTS, || {
                 for _ in 0..ITERATIONS {
                     unsafe { asm!("", options(nomem, nostack, preserves_flags)) }
                 }

@@ -37,7 +37,7 @@ fn main() {
         let few = values.len().min(10_000);
         pool.install(|| total(&values[..few]));
         let (seconds, right) = harness::timed(|| {
-            (0..passes).all(|_| pool.install(|| total(black_box(&values))) == expected as f64)
+            pool.install(|| (0..passes).all(|_| total(black_box(&values)) == expected as f64))
         });
         harness::check(right, "not the sum");
         let bytes = (4 * count * passes) as f64;

@@ -3,4 +3,4 @@
 #include "../openmp_width.hpp"
 #include "start_up.hpp"
 
-const bench::Kernel bench::kernel = start_up::description(start_up::run<bench::Width>);
+const bench::Kernel bench::kernel = start_up::description(start_up::run<bench::ColdWidth>);

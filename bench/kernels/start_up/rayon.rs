@@ -2,7 +2,6 @@
 //! Start-up with rayon; start_up.hpp says what is measured.
 
 use harness::{Arguments, Outcome};
-use rayon::prelude::*;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,10 +24,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// The short program. `asked` is the parent's clock when it asked for this process.
 fn first_call(threads: usize, asked: f64, outcome: &mut Outcome) {
     let begin = harness::clock(harness::MONOTONIC);
-    let pool = harness::pool(threads);
+    let pool = harness::cold_pool(threads);
     let bodies = AtomicUsize::new(0);
     pool.install(|| {
-        (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
+        harness::each(threads, || {
             bodies.fetch_add(1, Ordering::Relaxed);
         });
     });

@@ -116,8 +116,10 @@ fn main() {
         add(&small, 3); // so that the threads exist
 
         let (allocation_seconds, tree) = harness::timed(|| make(nodes, cutoff));
-        let (sums_seconds, total) =
-            harness::timed(|| (0..sums).fold(0.0, |_, _| std::hint::black_box(add(&tree, cutoff))));
+        let (sums_seconds, total) = harness::timed(|| {
+            let again = |_, _| std::hint::black_box(sum(&tree, cutoff));
+            pool.install(|| (0..sums).fold(0.0, again))
+        });
 
         check_tree(&tree, Part { first: 0, nodes });
         check_sum(total, nodes);

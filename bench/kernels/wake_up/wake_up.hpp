@@ -5,40 +5,14 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
 
 #include "../harness.hpp"
+#include "../meeting.hpp"
 
 namespace wake_up {
-
-// Each body stays here until the last has come, so that no thread can run two of them.
-class Meeting {
- public:
-  explicit Meeting(unsigned expected) : expected_(expected) {}
-
-  void come() {
-    if (come_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected_) {
-      complete_at_.store(bench::now(), std::memory_order_release);
-    }
-    const double begin = bench::now();
-    for (unsigned spins = 1; complete_at_.load(std::memory_order_acquire) == 0; ++spins) {
-      if (spins % 1024 != 0) continue;
-      // Threads that share a core must let each other run.
-      std::this_thread::yield();
-      bench::check(bench::now() - begin < 10, "a thread never came");
-    }
-  }
-
-  double complete_at() const { return complete_at_.load(std::memory_order_acquire); }
-
- private:
-  const unsigned expected_;
-  std::atomic<unsigned> come_{0};
-  std::atomic<double> complete_at_{0};
-};
 
 inline double percentile(const std::vector<double>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);
@@ -51,14 +25,13 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const unsigned threads = arguments.threads();
   bench::check(calls > 0, "calls= is at least 1");
   Width width(threads);
-  width.each(threads, [](std::size_t) {});  // the library starts its threads
   std::vector<double> times;
   const double begin = bench::now();
   for (std::uint64_t i = 0; i < calls; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    Meeting meeting(threads);
+    bench::Meeting meeting(threads, 10);
     const double called = bench::now();
-    width.each(threads, [&](std::size_t) { meeting.come(); });
+    width.each(threads, [&](std::size_t) { bench::check(meeting.come(), "a thread never came"); });
     times.push_back((meeting.complete_at() - called) * 1e6);
   }
   result.seconds = bench::now() - begin;

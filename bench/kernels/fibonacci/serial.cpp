@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fibonacci: the optimised serial program, which knows no cut-off.
+#include "../serial_repeats.hpp"
 #include "fibonacci.hpp"
 
 namespace {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
-  fibonacci::measure(arguments, result, [](unsigned n, unsigned) { return fibonacci::serial(n); });
+  bench::repeat_serially(result, [&](bench::Result& once) {
+    fibonacci::measure(arguments, once, [](unsigned n, unsigned) { return fibonacci::serial(n); });
+  });
 }
 
 }  // namespace

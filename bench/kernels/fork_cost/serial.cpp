@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of a fork: the bare calls, of which none forks.
+#include "../serial_repeats.hpp"
 #include "fork_cost.hpp"
 
 namespace {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
-  fork_cost::measure(arguments, result, [](unsigned n, unsigned) { return fibonacci::serial(n); });
+  bench::repeat_serially(result, [&](bench::Result& once) {
+    fork_cost::measure(arguments, once, [](unsigned n, unsigned) { return fibonacci::serial(n); });
+  });
 }
 
 }  // namespace

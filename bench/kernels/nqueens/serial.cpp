@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // n queens: the serial program.
+#include "../serial_repeats.hpp"
 #include "nqueens.hpp"
 
 namespace {
@@ -16,7 +17,8 @@ nqueens::Count count(const Board& board) {
 }
 
 void run(bench::Arguments& arguments, bench::Result& result) {
-  nqueens::measure(arguments, result, count);
+  bench::repeat_serially(result,
+                         [&](bench::Result& once) { nqueens::measure(arguments, once, count); });
 }
 
 }  // namespace

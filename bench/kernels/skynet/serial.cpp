@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Skynet: the serial program, calls instead of tasks.
+#include "../serial_repeats.hpp"
 #include "skynet.hpp"
 
 namespace {
@@ -12,7 +13,8 @@ skynet::Sum sum(skynet::Part part) {
 }
 
 void run(bench::Arguments& arguments, bench::Result& result) {
-  skynet::measure(arguments, result, sum);
+  bench::repeat_serially(result,
+                         [&](bench::Result& once) { skynet::measure(arguments, once, sum); });
 }
 
 }  // namespace

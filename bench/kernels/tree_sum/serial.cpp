@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tree_sum without a scheduler: what the speed-ups are relative to. It knows no cut-off.
+#include "serial_repeats.hpp"
 #include "tree_sum.hpp"
 
 namespace {
@@ -8,6 +9,7 @@ tree_sum::Program prepare(bench::Arguments&) {
   return {
       [](std::uint32_t nodes, std::uint32_t) { return tree_sum::generate({0, nodes}); },
       [](const tree_sum::Node* tree, std::uint32_t) { return tree_sum::sum(tree); },
+      bench::kLeastSerialSeconds,
   };
 }
 

@@ -60,6 +60,7 @@ inline float sum(const Node* node) {
 struct Program {
   std::function<Node*(std::uint32_t nodes, std::uint32_t cutoff)> generate;
   std::function<float(const Node* tree, std::uint32_t cutoff)> sum;
+  double least_seconds = 0;  // of summation: as many sums more as that takes
 };
 
 inline void check_tree(const Node* node, Part part) {
@@ -91,7 +92,8 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
   const Node* const tree = program.generate(nodes, cutoff);
   const double middle = bench::now();
   float total = 0;
-  for (std::uint64_t i = 0; i < sums; ++i) {
+  std::uint64_t done = 0;
+  for (; done < sums || bench::now() - middle < program.least_seconds; ++done) {
     total = program.sum(tree, cutoff);
     bench::escape(&total);  // each sum is taken
   }
@@ -99,7 +101,7 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
 
   check_tree(tree, {0, nodes});
   check_sum(total, nodes);
-  const double sum_seconds = (end - middle) / static_cast<double>(sums);
+  const double sum_seconds = (end - middle) / static_cast<double>(done);
   result.seconds = summation ? end - middle : middle - begin;
   result.value = summation ? sum_seconds : middle - begin;
   result.extra["allocation s"] = middle - begin;
@@ -109,13 +111,16 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
   result.checksum = (static_cast<std::uint64_t>(nodes) << 32) | bits;
 }
 
-// One sum is short: the mean of several is taken.
+// One sum is short: the mean of several is taken, of fewer where there are very many tasks.
 inline bench::Case case_of(const std::string& phase, const std::string& cutoff) {
   const std::string start = "phase=" + phase + " cutoff=" + cutoff;
-  const bool summation = phase == "summation";
-  return {phase + ", cut-off " + cutoff, start + " nodes=100000" + (summation ? " sums=10" : ""),
-          start + " nodes=1000000" + (summation ? " sums=20" : ""),
-          start + " nodes=10000000" + (summation ? " sums=10" : "")};
+  const auto sums = [&](const std::string& few, const std::string& many) {
+    if (phase != "summation") return std::string();
+    return " sums=" + (cutoff == "10" ? few : many);
+  };
+  return {phase + ", cut-off " + cutoff, start + " nodes=200000" + sums("5", "20"),
+          start + " nodes=2000000" + sums("10", "30"),
+          start + " nodes=10000000" + sums("10", "10")};
 }
 
 // The kernel of one program; `prepare` makes its scheduler ready for the given arguments.
@@ -132,12 +137,11 @@ inline bench::Kernel kernel(std::function<Program(bench::Arguments&)> prepare) {
       .group = "seed scheduler",
       .figure = "Figures 14 and 15",
       .plot = "speedup",
-      .threads = {1, 2, 4},
+      .threads = {1, 2, 4, 8},
       .cases = {case_of("allocation", "10"), case_of("allocation", "100"),
                 case_of("allocation", "10000"), case_of("summation", "10"),
                 case_of("summation", "100"), case_of("summation", "10000")},
-      // The two ends only: with three allocators there are many contestants already.
-      .variants = {{"classic", "plain"}, {"classic", "CBR"}},
+      .variants = bench::four_tricks(),
       .allocators = {"glibc", "tbbmalloc", "corbel"},
       .run = [prepare](bench::Arguments& arguments,
                        bench::Result& result) { measure(prepare(arguments), arguments, result); },

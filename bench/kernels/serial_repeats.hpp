@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serial program, which all speed-ups are relative to, needs a fraction of a millisecond for
+// work that makes a scheduler busy for a while: it is measured again and again for long enough.
+#pragma once
+
+#include "harness.hpp"
+
+namespace bench {
+
+inline constexpr double kLeastSerialSeconds = 0.03;
+
+// Calls `measure(result)`, a whole measurement with its checks; the value is the mean.
+template <typename Measure>
+void repeat_serially(Result& result, const Measure& measure) {
+  double seconds = 0, values = 0, repeats = 0;
+  while (seconds < kLeastSerialSeconds) {
+    result = {};
+    measure(result);
+    seconds += result.seconds;
+    values += result.value;
+    ++repeats;
+  }
+  result.seconds = seconds;
+  result.value = values / repeats;
+  result.extra["repeats"] = repeats;
+}
+
+}  // namespace bench

@@ -54,7 +54,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},
-      .cases = {{"", "count=4000000 passes=5", "count=16000000 passes=10",
+      .cases = {{"", "count=4000000 passes=12", "count=16000000 passes=10",
                  "count=50000000 passes=10"}},
       .run = run,
   };

@@ -57,7 +57,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .figure = "Figure 6",
       .plot = "speedup",
       .threads = {1, 2, 4, 8},
-      .cases = {{"no cut-off", "n=26 cutoff=2", "n=29 cutoff=2", "n=34 cutoff=2"},
+      .cases = {{"no cut-off", "n=27 cutoff=2", "n=29 cutoff=2", "n=34 cutoff=2"},
                 {"cut-off 12", "n=35 cutoff=12", "n=40 cutoff=12", "n=50 cutoff=12"},
                 {"cut-off 20", "n=36 cutoff=20", "n=40 cutoff=20", "n=50 cutoff=20"}},
       .variants = bench::four_tricks(),

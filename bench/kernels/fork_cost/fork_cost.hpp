@@ -36,7 +36,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .metric = "core time per fork",
       .unit = "ns",
       .plot = "bars",
-      .threads = {1, 2, 4},
+      .threads = {1, 2},
       .cases = {{"", "n=26", "n=29", "n=34"}},
       .variants = bench::four_tricks(),
       .run = run,

@@ -62,7 +62,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},
-      .cases = {{"", "n=10", "n=12", "n=13"}},
+      .cases = {{"", "n=11", "n=12", "n=13"}},
       .run = run,
   };
 }

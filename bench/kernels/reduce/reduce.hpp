@@ -69,12 +69,12 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .title = "Sum of floats",
       .what =
           "The sum of a long vector of floats, several times, with the library's reduction and its "
-          "usual partitioning. One pass is a few tens of milliseconds of reading memory, so that "
-          "the threads must be at work at once.",
+          "usual partitioning. Memory bounds it, and one pass is short (a few milliseconds in a "
+          "quick run), so the threads must be at work at once.",
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},
-      .cases = {{"", "count=10000000 passes=5", "count=50000000 passes=10",
+      .cases = {{"", "count=10000000 passes=20", "count=20000000 passes=50",
                  "count=100000000 passes=20"}},
       .run = run,
   };

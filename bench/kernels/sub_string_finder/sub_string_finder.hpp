@@ -133,8 +133,8 @@ inline bench::Kernel kernel(std::function<Find(bench::Arguments&)> prepare) {
       .figure = "Figure 8",
       .plot = "speedup",
       .threads = {1, 2, 4, 8},
-      .cases = {{"grain 1", "grain=1 order=17", "grain=1 order=19", "grain=1 order=21"},
-                {"grain 100", "grain=100 order=17", "grain=100 order=19", "grain=100 order=21"}},
+      .cases = {{"grain 1", "grain=1 order=18", "grain=1 order=19", "grain=1 order=21"},
+                {"grain 100", "grain=100 order=18", "grain=100 order=19", "grain=100 order=21"}},
       .variants = bench::four_tricks(),
       .run =
           [prepare](bench::Arguments& arguments, bench::Result& result) {

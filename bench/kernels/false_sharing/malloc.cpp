@@ -97,9 +97,9 @@ const bench::Kernel bench::kernel{
     .metric = "processor time of a thread's loop",
     .plot = "difference",
     .threads = {1, 2, 4, 8},
-    .cases = {{"active", "objects=2000 rounds=4001", "objects=20000 rounds=4001",
+    .cases = {{"active", "objects=2000 rounds=4001", "objects=10000 rounds=4001",
                "objects=150000 rounds=4001"},
               {"passive", "passive=1 objects=2000 rounds=4001",
-               "passive=1 objects=20000 rounds=4001", "passive=1 objects=150000 rounds=4001"}},
+               "passive=1 objects=10000 rounds=4001", "passive=1 objects=150000 rounds=4001"}},
     .run = run,
 };

@@ -119,7 +119,7 @@ inline bench::Case case_of(const std::string& phase, const std::string& cutoff) 
     return " sums=" + (cutoff == "10" ? few : many);
   };
   return {phase + ", cut-off " + cutoff, start + " nodes=200000" + sums("5", "20"),
-          start + " nodes=2000000" + sums("10", "30"),
+          start + " nodes=1000000" + sums("10", "30"),
           start + " nodes=10000000" + sums("10", "10")};
 }
 

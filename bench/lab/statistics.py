@@ -9,7 +9,7 @@ by chance, so here it is the range, without the highest of every five runs. Nois
 ever adds time, so the highest are the ones to distrust.
 
 compare() calls a difference when the medians lie further apart than 4.5 / n times both ranges
-together (0.75 / sqrt(n) from 36 runs on: a median gets no closer faster than that), and by at
+together (1.4 / sqrt(n) from 11 runs on: a median gets no closer faster than that), and by at
 least 1 % (2 % below five runs). Two copies of one contestant are then told
 apart in less than 1 of 100 cases with three to nine runs a side, whether the noise is normal,
 exponential, or mostly small with a heavy right tail; test/bench simulates it. What no rule can
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 FEWEST = 3
 WIDENING = 4.5
 WIDENING_OF_ROW = 4.0
-WIDENING_OF_MANY = 0.75
+WIDENING_OF_MANY = 1.4
 FEWEST_OF_ROW = 3  # contestants other than the two that are compared
 SMALLEST_SHARE = 0.01
 SMALLEST_SHARE_OF_FEW = 0.02

@@ -46,8 +46,12 @@ def against_best(run, row, metric="value"):
     """(best peer, Comparison of Corbel against it) with a ratio below 1 where Corbel is better;
     None when there is nothing to compare."""
     ours = best(run, row, filter(is_ours, row["contestants"]), metric)
-    peer = best(run, row, [c for c in row["contestants"] if is_peer(run, c)], metric)
-    if ours is None or peer is None:
+    peers = [c for c in row["contestants"] if is_peer(run, c)]
+    peer = best(run, row, peers, metric)
+    # The only one of many peers that can run a row, with a heap limit say, is not the best of any.
+    alone = len(peers) == 1 < max(sum(is_peer(run, c) for c in other["contestants"])
+                                  for other in run.meta["rows"])
+    if ours is None or peer is None or alone:
         return None
     sides = [peer, ours]
     if metric == "value" and run.kernel(row)["higher_is_better"]:

@@ -99,10 +99,12 @@ class Contest:
         return metric == MEMORY or view.row.kernel.is_time
 
     def comparisons(self, column, metric, among=None):
-        """Corbel ÷ a peer, or ÷ the best peer of each row (column None)."""
+        """Corbel ÷ a peer, or ÷ the best peer of each row (column None). Where only one of many
+        peers can run a row (the one that knows a heap limit), it is not the best of anything."""
         found = []
         for view in self.with_corbel if among is None else among:
-            if self.counts(view, metric):
+            alone = column is None and len(view.peers()) == 1 < len(self.peers)
+            if self.counts(view, metric) and not alone:
                 compared = view.against(column or view.best(metric), metric)
                 if compared:
                     found.append(compared)

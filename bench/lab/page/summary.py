@@ -41,6 +41,8 @@ def paragraph(contest, kind):
         if mean:
             out.append(f" Against the best peer of each row, Corbel’s {title} is {mean:.2f} times "
                        f"as much (geometric mean of {_times(rows)}).")
+    if len(contest.peers) > 1 and any(len(view.peers()) == 1 for view in contest.with_corbel):
+        out.append(" Rows that only one peer can run count against that peer alone.")
     return "".join(out) + "</p>"
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Curves inside a run: the time of the n-th conversion, memory over time. A series whose name
-begins with a word for time is the x axis of those beside it.
+begins with a word for time is the x axis of those beside it. Rows that were sampled for the share of
+time in the allocator show that share: the sampler slows their curves down.
 """
-from lab.page import show
+from lab.page import looks, show
 
 from . import bars, drawing
 
@@ -11,6 +12,7 @@ TIMES = ("t", "time", "second", "seconds", "ms", "at", "x")
 UNITS = {"s", "ms", "us", "µs", "ns", "KiB", "MiB", "GiB", "%", "seconds"}
 MOST_POINTS = 240
 HEIGHT = 2.4
+SHARE = "allocator_share"
 
 
 def _axis(curves):
@@ -55,21 +57,40 @@ def _panel(axes, row, name):
     drawing.end_labels(axes, ends, HEIGHT)
 
 
+def _share_panel(axes, row, _):
+    cells = [cell for cell in row.measured(controls=True) if cell.extra(SHARE) is not None]
+    for place, cell in enumerate(cells):
+        percent = 100 * cell.extra(SHARE)
+        axes.barh(place, percent, 0.72, color=drawing.colour(cell.identity))
+        axes.text(percent + 1, place, f"{percent:.0f} %", va="center", fontsize=drawing.TINY,
+                  fontweight="bold" if drawing.is_corbel(cell.identity) else "normal")
+    axes.set_yticks(range(len(cells)), [looks.name(cell.identity) for cell in cells])
+    axes.set_ylim(len(cells) - 0.4, -0.6)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("share of the processor time spent in the allocator, % (less is better)")
+    axes.tick_params(axis="y", length=0)
+
+
+def _panels(row):
+    """[(row, what, how it is drawn)]"""
+    cells = row.measured() if row else []
+    if any(cell.extra(SHARE) is not None for cell in cells):
+        return [(row, SHARE, _share_panel)]
+    names = dict.fromkeys(name for cell in cells for name in _axis(cell.series())[1])
+    return [(row, name, _panel) for name in names]
+
+
 def draw(kernel, run):
     panels = []
     for case in kernel.case_labels:
         for threads in kernel.thread_counts:
-            row = kernel.row(case, threads)
-            cells = row.measured() if row else []
-            names = list(dict.fromkeys(name for cell in cells
-                                       for name in _axis(cell.series())[1]))
-            panels += [(row, name) for name in names]
+            panels += _panels(kernel.row(case, threads))
     if not panels:
         return bars.draw(kernel, run)
     figure, axes = drawing.subplots((HEIGHT + 0.7) * len(panels), len(panels))
     figure.subplots_adjust(hspace=0.42, right=0.8)
-    for each, (row, name) in zip(axes, panels):
-        _panel(each, row, name)
+    for each, (row, name, draw_panel) in zip(axes, panels):
+        draw_panel(each, row, name)
         if len(kernel.rows) > 1:
             each.set_title(show.case_text(row), loc="left", fontsize=drawing.SMALL,
                            fontweight="bold")

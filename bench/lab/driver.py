@@ -153,8 +153,14 @@ def _digests(rows):
 
 
 def _digests_of(files):
-    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-            for path in sorted(files) if Path(path).is_file()}
+    """By paths below the project's folder where they are: a run's folder may go elsewhere."""
+    return {_below_root(path): hashlib.sha256((paths.ROOT / path).read_bytes()).hexdigest()[:16]
+            for path in sorted(files) if (paths.ROOT / path).is_file()}
+
+
+def _below_root(path):
+    path = paths.ROOT / path
+    return str(path.relative_to(paths.ROOT) if path.is_relative_to(paths.ROOT) else path)
 
 
 def _changed(before, now):
@@ -231,7 +237,7 @@ def _measure(folder, meta, rows):
 def _read_files(files):
     """So that the first run of a program is not the one that waits for the disk."""
     for path in files:
-        Path(path).read_bytes()
+        (paths.ROOT / path).read_bytes()
 
 
 def finish(folder):

@@ -46,6 +46,20 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(statistics.compare([1.0] * 3, [1.015] * 3).verdict, "same")
         self.assertEqual(statistics.compare([1.0] * 5, [0.9] * 5).verdict, "lower")
 
+    def test_ranks(self):
+        low, high = list(range(5)), list(range(5, 10))
+        self.assertAlmostEqual(statistics.by_chance(low, high), 2 / 252)
+        self.assertAlmostEqual(statistics.by_chance([1, 2, 3], [4, 5, 6]), 2 / 20)
+        self.assertEqual(statistics.by_chance([1] * 9, [1] * 9), 1.0)
+        # Of the 20 orders of six values two have at most one pair the other way round.
+        self.assertAlmostEqual(statistics.by_chance([1, 2, 4], [3, 5, 6]), 2 * 2 / 20)
+
+    def test_five_that_all_lie_apart_are_apart_however_wide(self):
+        wide = [1.0, 1.1, 1.2, 1.3, 1.4]
+        apart = [value + 0.41 for value in wide]
+        self.assertEqual(statistics.compare(wide, apart).verdict, "higher")
+        self.assertEqual(statistics.compare(wide, [1.39, *apart[1:]]).verdict, "same")
+
     def test_the_resolution_counts(self):
         self.assertEqual(statistics.compare([1000] * 5, [1100] * 5, least=128).verdict, "same")
         self.assertEqual(statistics.compare([1000] * 5, [1200] * 5, least=128).verdict, "higher")

@@ -150,7 +150,8 @@ def reading():
         "A figure is the median of the runs; the thin line on a bar or point, and the interval in "
         f"the tables, is the bootstrap interval of the median ({CONFIDENCE * 100:.0f} %). A "
         "difference counts when the medians lie further apart than both sides’ spread, widened for "
-        "few runs, and by at least a hundredth.",
+        "few runs, or when next to all runs of one lie above the other’s, and by at least a "
+        "hundredth.",
         "The contestants of a row take turns in random order. A run during which other processes "
         "took the processor is repeated; every run, kept or not, is in results.jsonl.",
         "All allocators run the same binary, chosen by preload, and must come to the same "

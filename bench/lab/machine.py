@@ -8,6 +8,8 @@ from pathlib import Path
 
 from lab import build, paths
 
+REAL_PROGRAMS = ("redis-server", "python3", "sqlite3", "z3", "g++", "occt-draw")
+
 
 def facts():
     usable = len(os.sched_getaffinity(0))
@@ -20,7 +22,7 @@ def facts():
         "transparent_huge_pages": chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
         "governor": text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "virtual": "hypervisor" in text("/proc/cpuinfo"), "page_bytes": os.sysconf("SC_PAGE_SIZE"),
-        "python": platform.python_version(), "load_average": list(os.getloadavg()),
+        "programs": programs(), "load_average": list(os.getloadavg()),
     }
 
 
@@ -55,6 +57,13 @@ def c_library():
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (OSError, ValueError):
         return ""
+
+
+def programs():
+    """The versions of the real programs, as their packages say."""
+    found = (first_line(["dpkg-query", "-W", "-f", "${Package} ${Version}", name])
+             for name in REAL_PROGRAMS)
+    return ", ".join(filter(None, found))
 
 
 def first_line(command):

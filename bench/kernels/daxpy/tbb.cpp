@@ -1,23 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// daxpy with the oneTBB API and its default, the automatic partitioner.
+// daxpy with the oneTBB API.
 #include "../tbb_width.hpp"
-#include "daxpy.hpp"
-
-namespace {
-
-using Range = tbb::blocked_range<std::size_t>;
-
-void run(bench::Arguments& arguments, bench::Result& result) {
-  bench::Width width(arguments.threads());
-  daxpy::measure(arguments, result, [&](double a, const double* x, double* y, std::size_t count) {
-    width.run([&] {
-      tbb::parallel_for(Range(0, count), [=](const Range& range) {
-        daxpy::part(a, x, y, range.begin(), range.end());
-      });
-    });
-  });
-}
-
-}  // namespace
-
-const bench::Kernel bench::kernel = daxpy::description(run);
+#include "either_tbb.hpp"

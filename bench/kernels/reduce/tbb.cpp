@@ -1,32 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of floats with the oneTBB API's reduction and the automatic partitioner.
-#include <tbb/parallel_reduce.h>
-
-#include <functional>
-
+// The sum of floats with the oneTBB API.
 #include "../tbb_width.hpp"
-#include "reduce.hpp"
-
-namespace {
-
-using Range = tbb::blocked_range<const float*>;
-
-double total(const float* values, std::size_t count) {
-  return tbb::parallel_reduce(
-      Range(values, values + count), 0.0,
-      [](const Range& part, double before) {
-        return before + reduce::sum(part.begin(), part.end());
-      },
-      std::plus<double>());
-}
-
-void run(bench::Arguments& arguments, bench::Result& result) {
-  bench::Width width(arguments.threads());
-  reduce::measure(arguments, result, [&](const float* values, std::size_t count) {
-    return width.run([&] { return total(values, count); });
-  });
-}
-
-}  // namespace
-
-const bench::Kernel bench::kernel = reduce::description(run);
+#include "either_tbb.hpp"

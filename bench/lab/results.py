@@ -44,7 +44,8 @@ class Run:
 
     def reindex(self):
         """After `runs` was changed from outside."""
-        self._pairs, self._wrong = {}, None
+        self._pairs, self._wrong = {}, {}  # _wrong: of the rows that were judged since they grew
+        self._rows = {row["id"]: row for row in self.meta["rows"]}
         self._names = {row["id"]: row["contestants"] for row in self.meta["rows"]}
         for run in self.runs:
             self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
@@ -52,7 +53,10 @@ class Run:
     def add(self, run):
         self.runs.append(run)
         self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
-        self._wrong = None
+        # A serial program's result counts in the other rows of its kernel, too.
+        for row in self.meta["rows"]:
+            if row.get("kernel") == run.get("kernel"):
+                self._wrong.pop(row["id"], None)
 
     def of(self, row, contestant):
         """All runs of a contestant in a row, disturbed and failed ones too."""
@@ -97,19 +101,14 @@ class Run:
         for run in self.of(row, contestant):
             if run.get("failed"):
                 return run["failed"]
-        return self.wrong_checksums().get((row, contestant))
+        if row not in self._rows:
+            return None
+        if row not in self._wrong:
+            self._wrong[row] = self._judge(self._rows[row])
+        return self._wrong[row].get(contestant)
 
-    def wrong_checksums(self):
-        """{(row, contestant): what is wrong} for all whose result is not that of the others."""
-        if self._wrong is None:
-            self._wrong = {}
-            for row in self.meta["rows"]:
-                for contestant, what in self.judge(row).items():
-                    self._wrong[row["id"], contestant] = what
-        return self._wrong
-
-    def judge(self, row):
-        """{contestant: what is wrong} of one row."""
+    def _judge(self, row):
+        """{contestant: what is wrong} for all whose result is not that of the others."""
         return judge_checksums({c: self.of(row["id"], c) for c in row["contestants"]},
                                self._reference_elsewhere(row))
 

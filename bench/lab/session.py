@@ -212,12 +212,8 @@ class Session:
     def _tell(self, step, run):
         """Failures are shown when they happen, and so is a result unlike the others'."""
         row, contestant = step.row.id, step.contestant.id
-        if run["failed"]:
-            self.progress.say(f"FAILED  {row}  {contestant}: {run['failed']}")
-            return
-        wrong = self.found.judge(step.row.record())
-        if contestant in wrong:
-            self.progress.say(f"FAILED  {row}  {contestant}: {wrong[contestant]}")
+        if why := self.found.failure(row, contestant):
+            self.progress.say(f"FAILED  {row}  {contestant}: {why}")
 
     def _remove_scratch(self):
         shutil.rmtree(self.scratch, ignore_errors=True)

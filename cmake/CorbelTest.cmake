@@ -13,7 +13,7 @@ set(CORBEL_TEST_ENVIRONMENT
     "CORBEL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "CORBEL_BUILD_DIR=${CMAKE_BINARY_DIR}")
 
 # The folders whose tests need a process with its own malloc replaced, or an uninstrumented build.
-set(CORBEL_PROXY_TEST_FOLDERS proxy life programs cli packaging golden smoke bench)
+set(CORBEL_PROXY_TEST_FOLDERS container proxy life programs cli packaging golden smoke bench)
 
 # What a cross build runs, under the emulator: it has no GoogleTest.
 set(CORBEL_CROSS_TEST_FOLDERS smoke)

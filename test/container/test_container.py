@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A server with 70 % of its container's memory alive lives in it on Corbel, with no setting made.
+
+    test_container.py judge|survive SERVER PROXY
+
+`judge` is the test of the test, on the system's malloc: what fits lives, and what cannot fit is seen
+to be killed. CORBEL_CONTAINER_SECONDS says how long the server runs (12).
+"""
+import os
+import sys
+
+import served
+from cgroup import Cgroup, Unavailable
+
+LIMIT_MIB = 256
+SKIP = 77
+
+
+def check(good, what):
+    if not good:
+        print(f"FAIL: {what}")
+        sys.exit(1)
+
+
+def told(name, one):
+    print(f"{name}: {one.ended} after {one.seconds:.1f} s, {one.requests} requests, at most "
+          f"{one.live:.0f} MiB alive, peak {one.peak or 0:.1f} MiB, limit met {one.failures} times")
+    return one
+
+
+def judge(server, _):
+    fits = told("fits", served.serve(server, "fits", 128, 2, {}, live_mib=20))
+    check(fits.survived and fits.kills == 0, "what fits did not live")
+    check(fits.requests > 1000 and 15 < fits.live < 25, "it did not do what it was told")
+    check(fits.peak is None or 20 < fits.peak < 127, "its peak cannot be right")
+    over = told("over", served.serve(server, "over", 160, 20, {}, live_mib=220))
+    check(over.ended == "killed" and over.kills > 0, "what cannot fit was not seen to be killed")
+    check(0 < over.live < 160 and over.requests > 0, "it did nothing before it was killed")
+
+
+def survive(server, proxy):
+    seconds = float(os.environ.get("CORBEL_CONTAINER_SECONDS", 12))
+    one = told("Corbel", served.serve(server, "survive", LIMIT_MIB, seconds, {"LD_PRELOAD": proxy}))
+    check(one.survived, f"it did not live: {one.ended}")
+    check(one.kills == 0, "something in its container was killed")
+    target = int(LIMIT_MIB * served.LIVE_SHARE)
+    check(one.live > target * 0.98, f"it had {one.live} MiB alive, and not {target}")
+
+
+def main():
+    what, server, proxy = sys.argv[1:]
+    try:
+        Cgroup("probe", 16 << 20).remove()
+    except Unavailable as why:
+        print(f"SKIP: there can be no memory cgroup here: {why}")
+        sys.exit(SKIP)
+    {"judge": judge, "survive": survive}[what](server, proxy)
+
+
+if __name__ == "__main__":
+    main()

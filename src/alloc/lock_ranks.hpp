@@ -9,5 +9,6 @@ inline constexpr int kRegistry = 1;  // the list of heaps
 inline constexpr int kOrphans = 2;   // slabs whose thread has ended
 inline constexpr int kSpans = 3;     // the span heap
 inline constexpr int kMetadata = 4;
+inline constexpr int kContainer = 5;  // reading the container's limits
 
 }  // namespace corbel::alloc::lock_rank

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "alloc/container_limit.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/options.hpp"
@@ -81,7 +82,7 @@ void detach_heap(void* argument) {
 // unless the child frees much of what they hold.
 
 sync::Lock* const locks_in_order[] = {&registry_lock, &orphans_lock, &span_heap.lock(),
-                                      &metadata_lock};
+                                      &metadata_lock, &container_limit.lock()};
 
 void before_fork() {
   for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();

@@ -41,6 +41,18 @@ Moved move_pages(void* from, void* to, std::size_t size);
 enum class HugePages { kSparse, kDense };
 void advise(void* address, std::size_t size, HugePages wish);
 
+// What the system grants this process, together with those it shares a container with.
+struct MemoryGrant {
+  std::size_t limit = SIZE_MAX;  // the smallest there is; SIZE_MAX: none below `physical`
+  std::size_t physical = 0;      // memory of the machine; 0: not known
+  bool knows_stalls = false;     // else `collisions` is all there is to go by
+  std::uint64_t stalled_us = 0;  // so long some task has waited for memory, all in all
+  std::uint64_t collisions = 0;  // so often the container has run into its limit
+};
+
+// Reads files. One thread at a time, which is for the caller to see to.
+MemoryGrant read_memory_grant();
+
 // ---- threads and time -------------------------------------------------------------------------
 
 // Sleeps while `word` holds `expected`; may return early.

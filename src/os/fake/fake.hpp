@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/os.hpp"
+
 namespace corbel::os::fake {
 
 // Which calls are refused, each counted from the call that sets it, beginning with 1. 0: never.
@@ -41,5 +43,9 @@ const char* first_breach();
 
 // Whether every byte of the range is mapped at this moment.
 bool is_mapped(const void* address, std::size_t size);
+
+// What read_memory_grant() says from now on, and how often it was asked.
+void set_memory_grant(const MemoryGrant& grant);
+std::uint64_t memory_grant_reads();
 
 }  // namespace corbel::os::fake

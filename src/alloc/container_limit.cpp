@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/container_limit.hpp"
+
+#include <algorithm>
+
+#include "alloc/options.hpp"
+
+namespace corbel::alloc {
+
+constinit ContainerLimit container_limit;
+
+namespace {
+
+using Kind = MemoryAmount::Kind;
+
+// A share in hundredths of a per cent, without overflow.
+std::size_t share_of(std::size_t bytes, std::size_t share) {
+  return bytes / 10000 * share + bytes % 10000 * share / 10000;
+}
+
+std::size_t limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant,
+                     std::size_t (*automatic)(std::size_t)) {
+  const bool contained = grant.limit != SIZE_MAX;
+  switch (amount.kind) {
+    case Kind::kBytes:
+      return amount.value;
+    case Kind::kShare: {
+      const std::size_t whole = contained ? grant.limit : grant.physical;
+      // A share of next to nothing is not "no limit".
+      return whole == 0 ? 0 : std::max<std::size_t>(share_of(whole, amount.value), 1);
+    }
+    case Kind::kAuto:
+      break;
+  }
+  return contained ? std::max<std::size_t>(automatic(grant.limit), 1) : 0;
+}
+
+// Never more than half, which the smallest of containers would leave nothing of.
+std::size_t without_headroom(std::size_t limit, std::size_t headroom) {
+  return limit - std::min(headroom, limit / 2);
+}
+
+}  // namespace
+
+std::size_t soft_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant) {
+  return limit_of(amount, grant, [](std::size_t limit) {
+    return without_headroom(limit, std::max<std::size_t>(limit / 8, std::size_t(8) << 20));
+  });
+}
+
+std::size_t hard_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant) {
+  // Half the headroom, so that the soft limit has a chance first.
+  return limit_of(amount, grant, [](std::size_t limit) {
+    return without_headroom(limit, std::max<std::size_t>(limit / 16, std::size_t(4) << 20));
+  });
+}
+
+bool Shortage::look(const os::MemoryGrant& grant, std::uint64_t now_ms) {
+  const std::uint64_t elapsed = now_ms - last_ms_;
+  bool is_short = false;
+  // A count that falls is another group's: the process was moved.
+  if (looked_ && grant.knows_stalls != last_.knows_stalls) {
+    is_short = false;
+  } else if (looked_ && grant.knows_stalls) {
+    is_short = grant.stalled_us > last_.stalled_us && elapsed != 0 &&
+               grant.stalled_us - last_.stalled_us >= elapsed * 1000 / 10;
+  } else if (looked_) {
+    is_short = grant.collisions > last_.collisions;
+  }
+  last_ = grant;
+  last_ms_ = now_ms;
+  looked_ = true;
+  return is_short;
+}
+
+void ContainerLimit::ask_soft(const MemoryAmount& amount, LimitSource source) {
+  ask(soft_, amount, source);
+}
+
+void ContainerLimit::ask_hard(const MemoryAmount& amount, LimitSource source) {
+  ask(hard_, amount, source);
+}
+
+void ContainerLimit::ask(Asked& asked, const MemoryAmount& amount, LimitSource source) {
+  sync::LockGuard guard(lock_);
+  if (source < asked.source) return;
+  asked = {amount, source};
+  // relaxed: see container_limit.hpp
+  is_wanted_.store(!(soft_.is_none() && hard_.is_none()), std::memory_order_relaxed);
+  if (amount.kind == Kind::kBytes) {
+    apply(shortage_.last());
+  } else {
+    read();
+  }
+}
+
+// relaxed throughout: see container_limit.hpp
+bool ContainerLimit::is_due() const {
+  if (!is_wanted_.load(std::memory_order_relaxed)) return false;
+  if (!was_read_.load(std::memory_order_relaxed)) return true;
+  return std::uint32_t(os::now_ms()) - read_at_.load(std::memory_order_relaxed) >= kInterval;
+}
+
+bool ContainerLimit::read_if_due() {
+  // Whoever comes second has nothing to wait for.
+  if (!lock_.try_lock()) return false;
+  const bool is_short = is_due() && read();
+  lock_.unlock();
+  return is_short;
+}
+
+bool ContainerLimit::read() {
+  const os::MemoryGrant grant = os::read_memory_grant();
+  const std::uint64_t now = os::now_ms();
+  // relaxed both: see container_limit.hpp
+  read_at_.store(std::uint32_t(now), std::memory_order_relaxed);
+  was_read_.store(true, std::memory_order_relaxed);
+  apply(grant);
+  return shortage_.look(grant, now);
+}
+
+void ContainerLimit::apply(const os::MemoryGrant& grant) {
+  // relaxed: see options.hpp
+  options.soft_limit.store(soft_limit_of(soft_.amount, grant), std::memory_order_relaxed);
+}
+
+}  // namespace corbel::alloc

@@ -40,14 +40,11 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
 void* allocate_span(std::size_t size, std::size_t alignment, Content* content) {
   // What no address space could hold is no reason to give up the caches.
   if (size > kLargestBlock || alignment > kLargestBlock) return nullptr;
-  bool zeroed = false;
-  Heap* heap = attach_heap();
-  void* block = allocate_large(size, alignment, &zeroed);
-  if (block == nullptr && reclaim(heap)) {
-    block = allocate_large(size, alignment, &zeroed);
-  }
-  *content = zeroed ? Content::kZero : Content::kUnknown;
-  return block;
+  SpanRequest request = large_request(size, alignment);
+  Span* span = allocate_large(request);
+  if (span == nullptr) return nullptr;
+  *content = span->zeroed ? Content::kZero : Content::kUnknown;
+  return span->start();
 }
 
 void* allocate_any(std::size_t size, Content* content) {

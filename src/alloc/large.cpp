@@ -3,8 +3,13 @@
 
 #include <string.h>
 
+#include <atomic>
+
 #include "alloc/allocator.hpp"
+#include "alloc/footprint.hpp"
+#include "alloc/reclaim.hpp"
 #include "alloc/span_heap.hpp"
+#include "alloc/thread.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -17,17 +22,23 @@ constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
 // A program that frees so much at once may never call the allocator again.
 constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;
 
+// Cleared when the system was seen to copy.
+constinit std::atomic<bool> pages_move{true};
+
 std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
 
 }  // namespace
 
-void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed) {
-  const std::size_t align_units = alignment > kUnit ? alignment / kUnit : 1;
-  Span* span = span_heap.allocate(units_for(size), align_units);
-  if (span == nullptr) return nullptr;
-  *zeroed = span->zeroed;
-  span->set_tag(span_tag::kLarge);
-  return span->start();
+SpanRequest large_request(std::size_t size, std::size_t alignment) {
+  return {.units = units_for(size), .align_units = alignment > kUnit ? alignment / kUnit : 1};
+}
+
+Span* allocate_large(SpanRequest& request) {
+  Heap* heap = attach_heap();
+  Span* span = span_heap.allocate(request);
+  if (span == nullptr && reclaim(heap)) span = span_heap.allocate(request);
+  if (span != nullptr) span->set_tag(span_tag::kLarge);
+  return span;
 }
 
 void free_large(Span* span, void* block) {
@@ -44,15 +55,38 @@ void free_large(Span* span, void* block) {
 bool resize_large(Span* span, std::size_t size) {
   const std::size_t units = units_for(size);
   if (units == span->units) return true;
-  if (units > span->units) return span_heap.grow(span, units);
+  std::size_t shortage;
+  if (units > span->units) return span_heap.grow(span, units, &shortage);
   if (span_heap.shrink(span, units)) span_heap.purge_due();
   return true;
 }
 
-bool move_large(Span* from, Span* to) {
+std::size_t bytes_moving(const Span* from, std::size_t units) {
+  const std::size_t bytes = (from->units < units ? from->units : units) * kUnit;
+  // relaxed: a system that cannot move pages is asked once more by a thread that has not seen it
+  return bytes >= kMoveThreshold && pages_move.load(std::memory_order_relaxed) ? bytes : 0;
+}
+
+bool move_large(Span* from, Span* to, std::size_t taken_over) {
   const std::size_t units = from->units < to->units ? from->units : to->units;
-  if (units * kUnit >= kMoveThreshold) return span_heap.move_content(from, to, units);
-  memcpy(to->start(), from->start(), units * kUnit);
+  os::Moved moved = os::Moved::kUnchanged;
+  if (units * kUnit >= kMoveThreshold) {
+    moved = span_heap.move_content(from, to, units);
+  } else {
+    memcpy(to->start(), from->start(), units * kUnit);
+  }
+  if (moved == os::Moved::kYes) {
+    if (from->units > units && span_heap.shrink(from, units)) span_heap.purge_due();
+    from->set_tag(span_tag::kInterior);
+    if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
+    return true;
+  }
+  // The old block is as resident as it was. That both fit into the limit was not asked; it will be
+  // from now on.
+  footprint.commit(taken_over);
+  if (taken_over != 0) pages_move.store(false, std::memory_order_relaxed);  // relaxed: see above
+  if (moved == os::Moved::kTargetLost) return false;
+  free_large(from, from->start());
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "alloc/span.hpp"
+#include "alloc/span_heap.hpp"
 #include "arch/arch.hpp"
 
 namespace corbel::alloc {
@@ -13,9 +14,12 @@ namespace corbel::alloc {
 // More than this the address space cannot hold.
 inline constexpr std::size_t kLargestBlock = std::size_t(1) << arch::kAddressBits;
 
-// `size` and `alignment`, a power of two, are at most kLargestBlock. `zeroed` is set if all of the
-// block reads as zeros. nullptr when the system has no more.
-void* allocate_large(std::size_t size, std::size_t alignment, bool* zeroed);
+// `size` and `alignment`, a power of two, are at most kLargestBlock.
+SpanRequest large_request(std::size_t size, std::size_t alignment);
+
+// The block is all of the span, which says whether it reads as zeros. nullptr when memory is
+// exhausted.
+Span* allocate_large(SpanRequest& request);
 
 // Ends the process if `block` is not the start of the block in `span`.
 void free_large(Span* span, void* block);
@@ -23,9 +27,14 @@ void free_large(Span* span, void* block);
 // Makes the block larger or smaller in place; false if it cannot.
 bool resize_large(Span* span, std::size_t size);
 
-// Moves the content of one large block to another. False if the new block was lost over it; the old
-// one reads as before then. In either case the old one is still to be freed.
-bool move_large(Span* from, Span* to);
+// The bytes that move with their pages, and so need no room, when the block in `from` is moved to
+// one of `units` units (SpanRequest::moving_in); 0 where copying is better.
+std::size_t bytes_moving(const Span* from, std::size_t units);
+
+// Moves the content of one large block to another, of which `taken_over` bytes were counted as
+// moving in, and frees the first. False if the new block was lost over it: the old one reads as
+// before then and is still to be freed.
+bool move_large(Span* from, Span* to, std::size_t taken_over);
 
 std::size_t large_size(const Span* span);
 

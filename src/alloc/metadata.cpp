@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/metadata.hpp"
 
+#include "alloc/footprint.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "alloc/size_class.hpp"
 #include "base/bits.hpp"
@@ -16,23 +17,37 @@ constinit char* unused = nullptr;  // both under metadata_lock
 constinit std::size_t unused_size = 0;
 constinit std::atomic<std::size_t> mapped{0};
 
-void* take(std::size_t size) {
+// The pages that are entered with the next `size` bytes of a piece.
+std::size_t pages_entered(const char* first, std::size_t size) {
+  const std::size_t page = os::page_size();
+  return align_up(address_of(first) + size, page) - align_up(address_of(first), page);
+}
+
+enum class Taken { kYes, kEmpty, kOverLimit };
+
+Taken take(std::size_t size, void** result) {
   sync::LockGuard guard(metadata_lock);
-  if (size > unused_size) return nullptr;
-  void* result = unused;
+  if (size > unused_size) return Taken::kEmpty;
+  if (!footprint.try_commit_table(pages_entered(unused, size))) return Taken::kOverLimit;
+  *result = unused;
   unused += size;
   unused_size -= size;
-  return result;
+  return Taken::kYes;
 }
 
 }  // namespace
 
 void* allocate_metadata(std::size_t size) {
   size = align_up(size, kCacheLine);
-  if (void* ready = take(size)) return ready;
+  void* result = nullptr;
+  if (take(size, &result) != Taken::kEmpty) return result;
   const std::size_t fresh_size = align_up(size, 4 * kUnit);
   void* fresh = os::map(fresh_size, kUnit, nullptr);
   if (fresh == nullptr) return nullptr;
+  if (!footprint.try_commit_table(pages_entered(static_cast<char*>(fresh), size))) {
+    os::unmap(fresh, fresh_size);
+    return nullptr;
+  }
   os::advise(fresh, fresh_size, os::HugePages::kSparse);
   mapped.fetch_add(fresh_size, std::memory_order_relaxed);  // relaxed: a statistic
   sync::LockGuard guard(metadata_lock);

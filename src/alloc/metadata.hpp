@@ -8,7 +8,8 @@
 
 namespace corbel::alloc {
 
-// Zeroed memory aligned to a cache line, never given back; nullptr when the system refuses.
+// Zeroed memory aligned to a cache line, never given back; nullptr when the system refuses or the
+// hard limit has no room for it.
 void* allocate_metadata(std::size_t size);
 
 // The bytes taken from the system so far.

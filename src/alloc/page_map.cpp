@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/page_map.hpp"
 
+#include "alloc/footprint.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -16,11 +17,12 @@ constinit std::atomic<std::size_t> leaf_bytes{0};
 struct Covered {
   std::atomic<std::uint32_t> before_first;  // kLeafEntries - index of the first unit
   std::atomic<std::uint32_t> end;           // index after the last unit
+  std::atomic<std::uint32_t> mask_pages;    // a bit for each page of masks that is counted
 };
 constinit Covered covered[kRootEntries]{};
 
 bool add_leaf(std::size_t index) {
-  constexpr std::size_t kSize = kLeafEntries * sizeof(Span);
+  constexpr std::size_t kSize = kLeafEntries * (sizeof(Span) + sizeof(PageMask));
   // acquire: as (1) in page_map.hpp; another thread may have added it
   if (page_map_root[index].load(std::memory_order_acquire) != nullptr) return true;
   void* memory = os::map(kSize, kUnit, nullptr);
@@ -48,21 +50,71 @@ void raise_to(std::atomic<std::uint32_t>& bound, std::uint32_t value) {
   }
 }
 
-}  // namespace
+// Whether the hard limit is asked before a page is counted.
+enum class Ask { kNo, kYes };
 
-bool cover_with_spans(const void* address, std::size_t size) {
-  const std::uintptr_t first = address_of(address) >> kUnitBits;
-  const std::uintptr_t last = (address_of(address) + size - 1) >> kUnitBits;
-  if (last / kLeafEntries >= kRootEntries) return false;
-  for (std::size_t i = first / kLeafEntries; i <= last / kLeafEntries; ++i) {
-    if (!add_leaf(i)) return false;
-    const std::size_t low = i == first / kLeafEntries ? first % kLeafEntries : 0;
-    const std::size_t high = i == last / kLeafEntries ? last % kLeafEntries : kLeafEntries - 1;
-    raise_to(covered[i].before_first, std::uint32_t(kLeafEntries - low));
-    raise_to(covered[i].end, std::uint32_t(high + 1));
+// Counts a page of the map unless it is counted already, which `test_and_set` says. False when the
+// hard limit has no room for it.
+template <class TestAndSet>
+bool count_page(Ask ask, bool counted, TestAndSet test_and_set) {
+  if (counted) return true;
+  if (ask == Ask::kNo) {
+    footprint.commit(os::page_size());
+  } else if (!footprint.try_commit_table(os::page_size())) {
+    return false;
+  }
+  // Somebody else may have counted it meanwhile.
+  if (test_and_set()) footprint.release(os::page_size());
+  return true;
+}
+
+// Counts what units `low` to `high` of a leaf need.
+bool count_pages(Ask ask, std::size_t leaf, std::size_t low, std::size_t high) {
+  Span* const spans = page_map_root[leaf].load(std::memory_order_acquire);  // as (1)
+  // relaxed throughout: a flag decides who counts, and orders nothing
+  const std::size_t spans_in_page = os::page_size() / sizeof(Span);
+  for (std::size_t i = align_down(low, spans_in_page); i <= high; i += spans_in_page) {
+    std::atomic<bool>& flag = spans[i].page_is_counted;
+    if (!count_page(ask, flag.load(std::memory_order_relaxed),
+                    [&] { return flag.exchange(true, std::memory_order_relaxed); })) {
+      return false;
+    }
+  }
+  const std::size_t masks_in_page = os::page_size() / sizeof(PageMask);
+  std::atomic<std::uint32_t>& counted = covered[leaf].mask_pages;
+  for (std::size_t i = low / masks_in_page; i <= high / masks_in_page; ++i) {
+    const std::uint32_t bit = 1U << i;
+    if (!count_page(ask, (counted.load(std::memory_order_relaxed) & bit) != 0, [&] {
+          return (counted.fetch_or(bit, std::memory_order_relaxed) & bit) != 0;
+        })) {
+      return false;
+    }
   }
   return true;
 }
+
+Cover cover(Ask ask, const void* address, std::size_t size) {
+  const std::uintptr_t first = address_of(address) >> kUnitBits;
+  const std::uintptr_t last = (address_of(address) + size - 1) >> kUnitBits;
+  if (last / kLeafEntries >= kRootEntries) return Cover::kNone;
+  for (std::size_t i = first / kLeafEntries; i <= last / kLeafEntries; ++i) {
+    if (!add_leaf(i)) return Cover::kNone;
+    const std::size_t low = i == first / kLeafEntries ? first % kLeafEntries : 0;
+    const std::size_t high = i == last / kLeafEntries ? last % kLeafEntries : kLeafEntries - 1;
+    if (!count_pages(ask, i, low, high)) return Cover::kShort;
+    raise_to(covered[i].before_first, std::uint32_t(kLeafEntries - low));
+    raise_to(covered[i].end, std::uint32_t(high + 1));
+  }
+  return Cover::kDone;
+}
+
+}  // namespace
+
+Cover cover_with_spans(const void* address, std::size_t size) {
+  return cover(Ask::kYes, address, size);
+}
+
+void cover_again(const void* address, std::size_t size) { cover(Ask::kNo, address, size); }
 
 void forget_spans(const void* address, std::size_t size) {
   // A page of zeros says the same; only whole pages of descriptors are worth a call.
@@ -75,7 +127,8 @@ void forget_spans(const void* address, std::size_t size) {
     Span* first = find_span(pointer_to(unit << kUnitBits));
     const std::uintptr_t low = align_up(address_of(first), page);
     const std::uintptr_t high = align_down(address_of(first + (stop - unit)), page);
-    if (low < high) os::purge(pointer_to(low), high - low);
+    // The flags that say "counted" go with their pages.
+    if (low < high && os::purge(pointer_to(low), high - low)) footprint.release(high - low);
     unit = stop;
   }
 }

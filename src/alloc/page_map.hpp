@@ -3,7 +3,8 @@
 //
 // A root with an entry for each 4 GiB of address space, and leaves with a descriptor for each unit.
 // The root is zero pages until it is written; a leaf is mapped when the first chunk falls into its
-// 4 GiB, and stays. Reading needs no lock: entries go from null to a leaf once.
+// 4 GiB, and stays. Reading needs no lock: entries go from null to a leaf once. Behind the
+// descriptors a leaf has the page masks of its units (dirty_pages.hpp).
 #pragma once
 
 #include <atomic>
@@ -32,9 +33,23 @@ inline Span* find_span(const void* address) {
   return leaf + (std::uint32_t(a) >> kUnitBits);
 }
 
-// Makes sure that the range has descriptors; false when there is no memory for them, or when the
-// range lies above the address space that the map covers.
-bool cover_with_spans(const void* address, std::size_t size);
+using PageMask = std::uint16_t;
+
+// The mask of the unit with this number; those of the units behind it follow as far as its leaf.
+inline PageMask* page_masks(std::size_t unit) {
+  // relaxed: the unit is ours, so its leaf has been seen
+  Span* leaf = page_map_root[unit / kLeafEntries].load(std::memory_order_relaxed);
+  return reinterpret_cast<PageMask*>(leaf + kLeafEntries) + unit % kLeafEntries;
+}
+
+// Makes sure that the range has descriptors, and counts the memory they take. kShort when there is
+// no room for it under the hard limit; kNone when the system has no memory, or when the range lies
+// above the address space that the map covers.
+enum class Cover { kDone, kShort, kNone };
+Cover cover_with_spans(const void* address, std::size_t size);
+
+// The same for a range that stays ours though its descriptors were given back.
+void cover_again(const void* address, std::size_t size);
 
 // Gives the memory of descriptors back whose units all lie in the range and have the tag kForeign.
 void forget_spans(const void* address, std::size_t size);

@@ -47,21 +47,30 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
   return alignment <= sizeof(void*) ? allocate_fast(size) : allocate_aligned(size, alignment);
 }
 
+// Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted, or
+// with `lost` set when the new block was lost over it.
+void* move_large_block(Span* from, std::size_t size, std::size_t alignment, bool* lost) {
+  SpanRequest request = large_request(size, alignment);
+  request.moving_in = bytes_moving(from, request.units);
+  Span* to = allocate_large(request);
+  if (to == nullptr) return nullptr;
+  if (move_large(from, to, request.taken_over)) return to->start();
+  *lost = true;
+  return nullptr;
+}
+
 void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
+  if (is_large(span) && size > kMediumMax && size <= kLargestBlock) {
+    bool lost = false;
+    void* moved = move_large_block(span, size, alignment, &lost);
+    if (moved == nullptr) errno = ENOMEM;
+    // After a loss only copying is safe.
+    if (!lost) return moved;
+  }
   void* fresh = allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
-  Span* target = find_span(fresh);
-  bool moved = false;
-  if (is_large(span) && is_large(target)) {
-    moved = move_large(span, target);
-    // The new block was lost over it: from here on only copying is safe.
-    if (!moved) fresh = allocate_like(size, alignment);
-    if (fresh == nullptr) return nullptr;
-  }
-  if (!moved) {
-    const std::size_t old_size = size_of(span);
-    memcpy(fresh, block, old_size < size ? old_size : size);
-  }
+  const std::size_t old_size = size_of(span);
+  memcpy(fresh, block, old_size < size ? old_size : size);
   deallocate_fast(block);
   return fresh;
 }

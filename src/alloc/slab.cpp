@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/slab.hpp"
 
+#include "alloc/dirty_pages.hpp"
 #include "alloc/fast_path.hpp"
+#include "alloc/footprint.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/remote.hpp"
 #include "alloc/span_heap.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -34,13 +37,24 @@ Block* take_freed(Bin* bin, Span* slab) {
   return block;
 }
 
+// Where the pages end, from the slab's beginning, that its first `blocks` blocks lie in. The blocks
+// behind are on pages that have not been touched, if the slab was of fresh memory.
+std::size_t carved_end(const Span* slab, std::uint32_t blocks) {
+  return align_up(std::size_t(blocks) * slab->layout().block_size, os::page_size());
+}
+
+std::uint32_t blocks_to_carve(const Span* slab) {
+  const SizeClass& layout = slab->layout();
+  const std::uint32_t left = layout.capacity - slab->blocks.carved.get();
+  return left < layout.carve ? left : layout.carve;
+}
+
 // Makes a page's worth of new blocks. They are linked in the order of their addresses; a block of
 // a page or more comes alone, so that nothing of it is touched.
 Block* carve(Bin* bin, Span* slab) {
   const SizeClass& layout = slab->layout();
   SlabBlocks& blocks = slab->blocks;
-  const std::uint32_t left = layout.capacity - blocks.carved.get();
-  const std::uint32_t count = left < layout.carve ? left : layout.carve;
+  const std::uint32_t count = blocks_to_carve(slab);
   char* first = slab->start() + std::size_t(blocks.carved.get()) * layout.block_size;
   blocks.carved.add(count);
   blocks.used.add(count);
@@ -55,9 +69,16 @@ Block* carve(Bin* bin, Span* slab) {
   return reinterpret_cast<Block*>(first);
 }
 
+// What the next carve() enters for the first time.
+std::size_t fresh_bytes(const Span* slab) {
+  const std::uint32_t carved = slab->blocks.carved.get();
+  return carved_end(slab, carved + blocks_to_carve(slab)) - carved_end(slab, carved);
+}
+
 Span* new_slab(Heap* heap, unsigned size_class) {
   const SizeClass& layout = kSizeClasses[size_class];
-  Span* slab = span_heap.allocate(layout.units, 1);
+  SpanRequest request{.units = layout.units, .for_slab = true};
+  Span* slab = span_heap.allocate(request);
   if (slab == nullptr) return nullptr;
   slab->blocks = {};
   slab->size_class = std::uint8_t(size_class);
@@ -75,8 +96,9 @@ bool release_slab(Span* slab) {
   for (std::uint32_t i = 0; i < slab->units; ++i) {
     find_span(slab->start() + i * kUnit)->set_tag(span_tag::kInterior);
   }
-  slab->zeroed = slab->zeroed && slab->blocks.carved.get() == 0;
-  return span_heap.free(slab);
+  if (!slab->zeroed) return span_heap.free(slab);
+  set_dirty(slab, slab->units, carved_end(slab, slab->blocks.carved.get()));
+  return span_heap.free_pages(slab);
 }
 
 }  // namespace
@@ -107,6 +129,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
         return take_freed(bin, slab);
       }
       if (slab->blocks.carved.get() < slab->layout().capacity) {
+        if (slab->zeroed && !footprint.try_commit(fresh_bytes(slab))) return nullptr;
         *zeroed = slab->zeroed;
         return carve(bin, slab);
       }

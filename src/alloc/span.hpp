@@ -62,11 +62,13 @@ struct alignas(kCacheLine) Span {
   std::uint32_t unit;  // its own address / kUnit; set in every unit that is ours
   std::uint32_t units;
   std::uint32_t head_distance;  // in units, back to the first unit of the slab
-  std::uint32_t dirty_units;    // a free span: estimate of those that are resident, 0 if zeroed
+  std::uint32_t dirty_units;    // a free span: those with a page that may be resident
   std::uint32_t freed_at;       // a free span: os::now_ms(), cut to 32 bits
   std::uint8_t size_class;      // a slab
   bool begins_mapping;          // the system may not treat this unit and the one before as one
-  bool zeroed;  // a free span: all of it reads as zeros; a slab: all uncarved blocks do
+  bool zeroed;  // a free span: no unit is dirty; a slab: all uncarved blocks read as zeros
+  // In the first descriptor of a page of them: the page is in the footprint (page_map.cpp).
+  std::atomic<bool> page_is_counted;
 
   char* start() const { return static_cast<char*>(pointer_to(std::uintptr_t(unit) * kUnit)); }
   // relaxed both: a block's address reaches another thread only through the program, whose own

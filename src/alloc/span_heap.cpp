@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "alloc/footprint.hpp"
 #include "alloc/options.hpp"
 #include "os/os.hpp"
 
@@ -47,16 +48,22 @@ void claim_units(char* start, std::size_t units) {
   }
 }
 
-void note_freed(Span* span) {
-  span->dirty_units = span->zeroed ? 0 : span->units;
+void note_freed(Span* span, std::size_t dirty_units) {
+  span->dirty_units = std::uint32_t(dirty_units);
+  span->zeroed = dirty_units == 0;
   span->freed_at = std::uint32_t(os::now_ms());
 }
 
-// A cut-off end keeps its share of the estimate, and at least one unit where it may be resident.
-std::uint32_t dirty_share(const Span& whole, std::size_t units, std::size_t elsewhere) {
-  if (whole.zeroed) return 0;
-  const std::size_t rest = whole.dirty_units - std::min<std::size_t>(whole.dirty_units, elsewhere);
-  return std::uint32_t(std::max<std::size_t>(1, std::min(units, rest)));
+std::size_t bytes_of(const Span* span) { return std::size_t(span->units) * kUnit; }
+
+// The units between the beginning of a free span and where the request would lie in it.
+std::size_t lead_in(const Span* span, std::size_t align_units) {
+  return align_up(span->unit, align_units) - span->unit;
+}
+
+DirtyCount dirty_in(const Span* span, std::size_t lead, std::size_t units) {
+  if (span->zeroed) return {0, 0};
+  return count_dirty(unit_at(span, std::ptrdiff_t(lead)), units);
 }
 
 }  // namespace
@@ -137,20 +144,19 @@ void SpanHeap::insert(Span* span) {
 
 // ---- taking -----------------------------------------------------------------------------------
 
-Span* SpanHeap::search_bucket(std::size_t bucket, std::size_t units, std::size_t align_units) {
+Span* SpanHeap::search_bucket(std::size_t bucket, const SpanRequest& request) const {
   // A bucket above 64 units holds sizes within 1/8 of each other: some may be too small, and a
   // long search for the one that fits costs more than taking a larger one.
   constexpr int kTries = 8;
   Span* span = buckets_[bucket];
   for (int i = 0; i < kTries && span != nullptr; ++i, span = span->next) {
-    const std::size_t lead = align_up(span->unit, align_units) - span->unit;
-    if (span->units >= lead + units) return span;
+    if (span->units >= lead_in(span, request.align_units) + request.units) return span;
   }
   return nullptr;
 }
 
-Span* SpanHeap::take_fit(std::size_t units, std::size_t align_units) {
-  std::size_t bucket = bucket_of(units);
+Span* SpanHeap::find_fit(const SpanRequest& request) const {
+  std::size_t bucket = bucket_of(request.units);
   std::size_t word = bucket / 64;
   std::uint64_t candidates = non_empty_[word] & (~std::uint64_t(0) << (bucket % 64));
   for (;;) {
@@ -160,56 +166,71 @@ Span* SpanHeap::take_fit(std::size_t units, std::size_t align_units) {
     }
     bucket = word * 64 + unsigned(std::countr_zero(candidates));
     candidates &= candidates - 1;
-    if (Span* span = search_bucket(bucket, units, align_units))
-      return cut(span, units, align_units);
+    if (Span* span = search_bucket(bucket, request)) return span;
   }
 }
 
-Span* SpanHeap::cut(Span* span, std::size_t units, std::size_t align_units) {
+Span* SpanHeap::take(SpanRequest& request) {
+  Span* span = find_fit(request);
+  if (span == nullptr) return nullptr;
+  const std::size_t lead = lead_in(span, request.align_units);
+  const DirtyCount dirty = dirty_in(span, lead, request.units);
+  if (!request.for_slab || dirty.pages != 0) {
+    const std::size_t fresh = request.units * kUnit - dirty.pages * kDirtyPage;
+    request.taken_over = std::min(fresh, request.moving_in);
+    if (!footprint.try_commit(fresh - request.taken_over)) {
+      request.shortage = fresh - request.taken_over;
+      return nullptr;
+    }
+  }
+  return cut(span, lead, request.units, dirty);
+}
+
+// Takes `units` units, of which so many are dirty, out of a free span.
+Span* SpanHeap::cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty) {
   unlink(span);
-  const std::size_t lead = align_up(span->unit, align_units) - span->unit;
+  figures_.dirty_pages -= dirty.pages;
   const std::size_t tail = span->units - lead - units;
-  Span* result = unit_at(span, std::ptrdiff_t(lead));
-  const bool zeroed = span->zeroed;
   const std::uint32_t freed_at = span->freed_at;
-  const std::uint32_t lead_dirty = dirty_share(*span, lead, units);
-  const std::uint32_t tail_dirty = dirty_share(*span, tail, units + lead);
-  if (tail != 0) {
-    Span* rest = unit_at(result, std::ptrdiff_t(units));
-    rest->units = std::uint32_t(tail);
-    rest->zeroed = zeroed;
-    rest->freed_at = freed_at;
-    rest->dirty_units = tail_dirty;
-    link(rest);
-  }
-  if (lead != 0) {
-    span->units = std::uint32_t(lead);
-    span->dirty_units = lead_dirty;
-    link(span);
-  }
+  const std::size_t lead_dirty = lead != 0 ? dirty_in(span, 0, lead).units : 0;
+  const std::size_t tail_dirty = span->dirty_units - dirty.units - lead_dirty;
+  Span* result = unit_at(span, std::ptrdiff_t(lead));
+  const auto link_part = [&](Span* part, std::size_t part_units, std::size_t dirty_units) {
+    if (part_units == 0) return;
+    part->units = std::uint32_t(part_units);
+    part->dirty_units = std::uint32_t(dirty_units);
+    part->zeroed = dirty_units == 0;
+    part->freed_at = freed_at;
+    link(part);
+  };
+  link_part(unit_at(result, std::ptrdiff_t(units)), tail, tail_dirty);
+  link_part(span, lead, lead_dirty);
   result->units = std::uint32_t(units);
-  result->zeroed = zeroed;
+  result->zeroed = dirty.pages == 0;
   return result;
 }
 
-Span* SpanHeap::allocate(std::size_t units, std::size_t align_units) {
-  if (units > kMaxUnits || align_units > kMaxUnits) return nullptr;
+Span* SpanHeap::allocate(SpanRequest& request) {
+  request.shortage = 0;
+  if (request.units > kMaxUnits || request.align_units > kMaxUnits) return nullptr;
   for (;;) {
     Span* span;
     bool due;
     {
       sync::LockGuard guard(lock_);
-      span = take_fit(units, align_units);
+      span = take(request);
       due = next_due() != nullptr;
     }
     if (due) purge_due();
     if (span != nullptr) return span;
+    if (request.shortage != 0) return nullptr;
     // Another thread may take the new chunk first; then there is progress all the same.
-    if (!add_chunk(units, align_units)) return nullptr;
+    if (!add_chunk(request)) return nullptr;
   }
 }
 
-bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
+bool SpanHeap::add_chunk(SpanRequest& request) {
+  const std::size_t units = request.units;
   std::size_t chunk;
   std::uintptr_t ceiling;
   {
@@ -219,7 +240,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
                        kLargestChunkUnits);
     ceiling = place_below_;
   }
-  const std::size_t alignment = std::max(align_units * kUnit, kUnit);
+  const std::size_t alignment = std::max(request.align_units * kUnit, kUnit);
   void* memory = nullptr;
   const auto try_to_map = [&](std::size_t wanted) {
     const std::size_t size = wanted * kUnit;
@@ -235,8 +256,10 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
     unmap_all();
     if (!try_to_map(units)) return false;
   }
-  if (!cover_with_spans(memory, chunk * kUnit)) {
+  const Cover covered = cover_with_spans(memory, chunk * kUnit);
+  if (covered != Cover::kDone) {
     os::unmap(memory, chunk * kUnit);
+    if (covered == Cover::kShort) request.shortage = os::page_size();
     return false;
   }
   // relaxed: see options.hpp
@@ -248,6 +271,7 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
   }
   Span* first = find_span(memory);
   claim_units(static_cast<char*>(memory), chunk);
+  set_dirty(first, chunk, 0);
   first->units = std::uint32_t(chunk);
   first->zeroed = true;
   first->dirty_units = 0;
@@ -261,24 +285,34 @@ bool SpanHeap::add_chunk(std::size_t units, std::size_t align_units) {
   return true;
 }
 
-bool SpanHeap::grow(Span* span, std::size_t units) {
+bool SpanHeap::grow(Span* span, std::size_t units, std::size_t* shortage) {
+  *shortage = 0;
   sync::LockGuard guard(lock_);
   Span* behind = unit_at(span, std::ptrdiff_t(span->units));
   if (behind == nullptr || behind->tag() != span_tag::kFree) return false;
   // The unit behind ours is free, so it is the first of its span.
   if (span->units + behind->units < units) return false;
-  cut(behind, units - span->units, 1);
+  const std::size_t more = units - span->units;
+  const DirtyCount dirty = dirty_in(behind, 0, more);
+  const std::size_t fresh = more * kUnit - dirty.pages * kDirtyPage;
+  if (!footprint.try_commit(fresh)) {
+    *shortage = fresh;
+    return false;
+  }
+  cut(behind, 0, more, dirty);
   span->units = std::uint32_t(units);
   return true;
 }
 
 void SpanHeap::mark_mapping(Span* first, std::size_t units) {
   first->begins_mapping = true;
+  // What is not ours yet says so itself when it comes; its descriptor is not ours to touch.
   Span* behind = unit_at(first, std::ptrdiff_t(units));
-  if (behind != nullptr) behind->begins_mapping = true;
+  if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->begins_mapping = true;
 }
 
-bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
+os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
+  os::Moved result = os::Moved::kYes;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < units; begin = end) {
     // The system moves no more than one mapping at a time.
@@ -295,18 +329,20 @@ bool SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
       }
       case os::Moved::kUnchanged:
         memcpy(target, source, (end - begin) * kUnit);
+        result = os::Moved::kUnchanged;
         break;
       case os::Moved::kTargetLost:
         memcpy(from->start(), to->start(), begin * kUnit);
         forget(to);
-        return false;
+        return os::Moved::kTargetLost;
     }
   }
-  return true;
+  return result;
 }
 
 // The system has lost a part of it and nobody can say where the rest ends, so all of it is given
-// up. The tags stay: another chunk may lie there by now, whose tags they are.
+// up. The tags stay: another chunk may lie there by now, whose tags they are. It counts for ever,
+// as it may be resident for ever.
 void SpanHeap::forget(const Span* span) {
   sync::LockGuard guard(lock_);
   figures_.mapped_units -= span->units;
@@ -336,12 +372,27 @@ Span* SpanHeap::next_due() const {
   return age >= options.purge_delay.load(std::memory_order_relaxed) ? span : nullptr;
 }
 
-bool SpanHeap::free(Span* span) {
-  note_freed(span);
+bool SpanHeap::put_back(Span* span, DirtyCount dirty) {
+  note_freed(span, dirty.units);
   sync::LockGuard guard(lock_);
+  figures_.dirty_pages += dirty.pages;
   insert(span);
   return next_due() != nullptr;
 }
+
+bool SpanHeap::free(Span* span) {
+  if (span->zeroed) return free_moved(span, 0);
+  set_dirty(span, span->units, bytes_of(span));
+  return put_back(span, {bytes_of(span) / kDirtyPage, span->units});
+}
+
+bool SpanHeap::free_moved(Span* span, std::size_t taken_over) {
+  set_dirty(span, span->units, 0);
+  footprint.release(bytes_of(span) - taken_over);
+  return put_back(span, {0, 0});
+}
+
+bool SpanHeap::free_pages(Span* span) { return put_back(span, count_dirty(span, span->units)); }
 
 bool SpanHeap::shrink(Span* span, std::size_t units) {
   Span* rest = unit_at(span, std::ptrdiff_t(units));
@@ -352,11 +403,32 @@ bool SpanHeap::shrink(Span* span, std::size_t units) {
 }
 
 void SpanHeap::free_and_unmap(Span* span) {
-  note_freed(span);
+  set_dirty(span, span->units, bytes_of(span));
+  note_freed(span, span->units);
   sync::LockGuard guard(lock_);
+  figures_.dirty_pages += bytes_of(span) / kDirtyPage;
   link(span);
   give_back(span, GiveBack::kAddresses);
 }
+
+namespace {
+
+// What is left of a span that the system has not unmapped: without a resident page if `clean`, else
+// as it was, or, when an unmap was tried, with any content.
+DirtyCount note_left(Span* span, bool clean, bool unmap_tried, std::size_t dirty_pages) {
+  if (clean) {
+    set_dirty(span, span->units, 0);
+  } else if (unmap_tried) {
+    footprint.commit(bytes_of(span) - dirty_pages * kDirtyPage);
+    set_dirty(span, span->units, bytes_of(span));
+  }
+  const DirtyCount dirty = clean ? DirtyCount{0, 0} : count_dirty(span, span->units);
+  // What could not be purged counts as freed now, so that the attempt is not repeated at once.
+  note_freed(span, dirty.units);
+  return dirty;
+}
+
+}  // namespace
 
 SpanHeap::GiveBack SpanHeap::way_for(const Span* span) {
   return span->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
@@ -365,13 +437,13 @@ SpanHeap::GiveBack SpanHeap::way_for(const Span* span) {
 std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   unlink(span);
   const std::size_t units = span->units;
-  const std::size_t resident = std::size_t(span->dirty_units) * kUnit;
   char* start = span->start();
+  const std::size_t dirty_pages = dirty_in(span, 0, units).pages;
+  figures_.dirty_pages -= dirty_pages;
   ++figures_.purge_calls;
   if (how == GiveBack::kAddresses) figures_.mapped_units -= units;
   lock_.unlock();
   bool gone = false;
-  bool zeroed = false;
   if (how == GiveBack::kAddresses) {
     // Forgotten before it is gone: the next moment another thread may map the same addresses.
     for (std::size_t i = 0; i < units; ++i) {
@@ -381,25 +453,25 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
     if (!gone) {
+      cover_again(start, units * kUnit);
       claim_units(start, units);
       span->units = std::uint32_t(units);
     }
   }
-  if (!gone) zeroed = os::purge(start, units * kUnit);
+  const bool clean = gone || os::purge(start, units * kUnit);
+  if (clean) footprint.release(dirty_pages * kDirtyPage);
+  DirtyCount dirty{0, 0};
+  if (!gone) dirty = note_left(span, clean, how == GiveBack::kAddresses, dirty_pages);
   lock_.lock();
   if (gone) {
     // The hole is filled first, lest the heap wander through the address space.
     place_below_ = std::max(place_below_, address_of(start) + units * kUnit);
-    return resident;
+    return dirty_pages * kDirtyPage;
   }
   if (how == GiveBack::kAddresses) figures_.mapped_units += units;
-  // A refused unmap may have changed the content; a refused purge has not.
-  span->zeroed = zeroed || (span->zeroed && how == GiveBack::kPages);
-  // What could not be purged counts as freed now, so that the attempt is not repeated at once.
-  if (!span->zeroed) span->freed_at = std::uint32_t(os::now_ms());
-  span->dirty_units = span->zeroed ? 0 : span->units;
+  figures_.dirty_pages += dirty.pages;
   insert(span);
-  return zeroed ? resident : 0;
+  return clean ? dirty_pages * kDirtyPage : 0;
 }
 
 void SpanHeap::purge_due() {

@@ -6,16 +6,21 @@
 // in which a free span marks its first and last unit (boundary tags, Knuth). Whatever lies side by
 // side coalesces, whether the system gave it in one chunk or in several.
 //
-// A free span keeps its pages for a while, then they are purged: `dirty_units` and a list in the
-// order of freeing say what is due. The system is never called with the lock held.
+// A free span keeps its pages for a while, then they are purged: a list in the order of freeing
+// says what is due. The system is never called with the lock held.
+//
+// What is taken is counted in the footprint here (footprint.hpp): all of a block's units that are
+// not counted as dirty already, nothing of a slab that reads as zeros.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "alloc/dirty_pages.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "alloc/page_map.hpp"
+#include "os/os.hpp"
 #include "sync/lock.hpp"
 
 namespace corbel::alloc {
@@ -23,39 +28,66 @@ namespace corbel::alloc {
 struct SpanFigures {
   std::size_t mapped_units;
   std::size_t free_units;
-  std::size_t dirty_units;  // of the free ones
+  std::size_t dirty_units;  // of the free ones: those with a dirty page
+  std::size_t dirty_pages;  // in them, of kDirtyPage bytes
   std::size_t map_calls;
   std::size_t purge_calls;
+};
+
+struct SpanRequest {
+  std::size_t units;
+  std::size_t align_units = 1;  // a power of two
+  // A span that reads as zeros is for a slab, which counts what it carves.
+  bool for_slab = false;
+  // Bytes that will move here with their pages: counted already, where they are now.
+  std::size_t moving_in = 0;
+
+  // Of `moving_in`, what the span has taken over into its own count.
+  std::size_t taken_over = 0;
+  // Set when there was no room to commit so many bytes; 0 when it was the system that refused.
+  std::size_t shortage = 0;
 };
 
 class SpanHeap {
  public:
   constexpr SpanHeap() = default;
 
-  // A span of `units`, its first unit at a multiple of `align_units` (a power of two), the tags of
-  // all its units kInterior, `units` and `zeroed` set. nullptr when the system has no more. Calls
-  // the system when nothing free fits.
-  Span* allocate(std::size_t units, std::size_t align_units);
+  // A span of `units`, its first unit at a multiple of `align_units`, the tags of all its units
+  // kInterior, `units` and `zeroed` set. nullptr when the system has no more or there is no room.
+  // Calls the system when nothing free fits.
+  Span* allocate(SpanRequest& request);
 
-  // Takes back a span whose units all have the tag kInterior again; `zeroed` says whether it still
-  // reads as zeros. Does not call the system. True if purge_due() should be called as soon as no
-  // lock is held.
+  Span* allocate(std::size_t units, std::size_t align_units) {
+    SpanRequest request{.units = units, .align_units = align_units};
+    return allocate(request);
+  }
+
+  // Takes back a span whose units all have the tag kInterior again and count as a whole; `zeroed`
+  // says whether it still reads as zeros. Does not call the system. True if purge_due() should be
+  // called as soon as no lock is held.
   bool free(Span* span);
+
+  // As free() for a span of which only the pages count whose bits are set (dirty_pages.hpp).
+  bool free_pages(Span* span);
+
+  // As free() for a span whose content has moved away, `taken_over` bytes with their count.
+  bool free_moved(Span* span, std::size_t taken_over);
 
   // As free, and gives pages and addresses back at once.
   void free_and_unmap(Span* span);
 
   // Makes a span larger without moving it, out of the free span behind it. False if there is none
-  // large enough.
-  bool grow(Span* span, std::size_t units);
+  // large enough, or no room: then `shortage` is set.
+  bool grow(Span* span, std::size_t units, std::size_t* shortage);
 
   // Gives the units behind the first `units` back. As free() otherwise.
   bool shrink(Span* span, std::size_t units);
 
   // Moves the content of the first `units` units of one span to another, by its pages where the
-  // system can and by copying where not. False if the system has lost `to` over it: then `from`
+  // system can and by copying where not. kYes if all went by pages: `from` reads as zeros then.
+  // kUnchanged if some was copied. kTargetLost if the system has lost `to` over it: then `from`
   // reads as before and `to` is no span any more.
-  bool move_content(Span* from, Span* to, std::size_t units);
+  os::Moved move_content(Span* from, Span* to, std::size_t units);
 
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
@@ -80,10 +112,12 @@ class SpanHeap {
 
   static std::size_t bucket_of(std::size_t units);
 
-  Span* take_fit(std::size_t units, std::size_t align_units);
-  Span* search_bucket(std::size_t bucket, std::size_t units, std::size_t align_units);
-  Span* cut(Span* span, std::size_t units, std::size_t align_units);
-  bool add_chunk(std::size_t units, std::size_t align_units);
+  Span* find_fit(const SpanRequest& request) const;
+  Span* search_bucket(std::size_t bucket, const SpanRequest& request) const;
+  Span* take(SpanRequest& request);
+  Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
+  bool add_chunk(SpanRequest& request);
+  bool put_back(Span* span, DirtyCount dirty);
 
   // Notes that the system has made a mapping of its own of these units. Expects the lock held.
   static void mark_mapping(Span* first, std::size_t units);

@@ -28,7 +28,7 @@ TEST(PageMap, EveryUnitOfACoveredRangeHasItsOwnDescriptor) {
   constexpr std::size_t kUnits = 100;
   auto* memory = static_cast<char*>(os::map(kUnits * kUnit, kUnit, nullptr));
   ASSERT_NE(memory, nullptr);
-  ASSERT_TRUE(cover_with_spans(memory, kUnits * kUnit));
+  ASSERT_EQ(cover_with_spans(memory, kUnits * kUnit), Cover::kDone);
   EXPECT_GT(page_map_bytes(), 0U);
   for (std::size_t i = 0; i < kUnits; ++i) {
     const Span* first = find_span(memory + i * kUnit);
@@ -43,7 +43,7 @@ TEST(PageMap, EveryUnitOfACoveredRangeHasItsOwnDescriptor) {
 // needs to be mapped there.
 TEST(PageMap, RangesMayCrossLeaves) {
   const std::uintptr_t border = std::uintptr_t{5} << kLeafBits;
-  ASSERT_TRUE(cover_with_spans(pointer_to(border - kUnit), 2 * kUnit));
+  ASSERT_EQ(cover_with_spans(pointer_to(border - kUnit), 2 * kUnit), Cover::kDone);
   const Span* before = find_span(pointer_to(border - 1));
   const Span* behind = find_span(pointer_to(border));
   ASSERT_NE(before, nullptr);
@@ -52,12 +52,12 @@ TEST(PageMap, RangesMayCrossLeaves) {
 }
 
 TEST(PageMap, AddressesAboveTheMapAreRefused) {
-  EXPECT_FALSE(cover_with_spans(pointer_to(UINTPTR_MAX - 16 * kUnit + 1), kUnit));
+  EXPECT_EQ(cover_with_spans(pointer_to(UINTPTR_MAX - 16 * kUnit + 1), kUnit), Cover::kNone);
 }
 
 TEST(PageMap, VisitFindsWhatWasCovered) {
   const std::uintptr_t place = (std::uintptr_t{7} << kLeafBits) + 40 * kUnit;
-  ASSERT_TRUE(cover_with_spans(pointer_to(place), 3 * kUnit));
+  ASSERT_EQ(cover_with_spans(pointer_to(place), 3 * kUnit), Cover::kDone);
   struct Seen {
     std::uintptr_t place;
     int count;

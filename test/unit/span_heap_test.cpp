@@ -48,6 +48,11 @@ class SpanHeapTest : public testing::Test {
     return span;
   }
 
+  static bool grow(Span* span, std::size_t units) {
+    std::size_t shortage = 0;
+    return span_heap.grow(span, units, &shortage);
+  }
+
   static void give(Span* span) {
     span->zeroed = false;
     span_heap.free(span);
@@ -102,13 +107,13 @@ TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanBehind) {
   span_heap.free(whole);
   Span* span = take(10);
   Span* wall = take(5);
-  EXPECT_FALSE(span_heap.grow(span, 11)) << "there is a span in the way";
+  EXPECT_FALSE(grow(span, 11)) << "there is a span in the way";
   char* start = span->start();
   give(wall);
-  EXPECT_TRUE(span_heap.grow(span, 25));
+  EXPECT_TRUE(grow(span, 25));
   EXPECT_EQ(span->start(), start);
   EXPECT_EQ(span->units, 25U);
-  EXPECT_FALSE(span_heap.grow(span, std::size_t{1} << 30));
+  EXPECT_FALSE(grow(span, std::size_t{1} << 30));
   Span* other = take(5);
   EXPECT_TRUE(other->start() >= start + 25 * kUnit || other->start() < start);
   give(other);
@@ -120,7 +125,7 @@ TEST_F(SpanHeapTest, ShrinkGivesTheEndBack) {
   char* start = span->start();
   span_heap.shrink(span, 8);
   EXPECT_EQ(span->units, 8U);
-  EXPECT_TRUE(span_heap.grow(span, 20));
+  EXPECT_TRUE(grow(span, 20));
   EXPECT_EQ(span->start(), start);
   give(span);
 }

@@ -48,4 +48,8 @@ bool is_mapped(const void* address, std::size_t size);
 void set_memory_grant(const MemoryGrant& grant);
 std::uint64_t memory_grant_reads();
 
+// The resident bytes of all that is mapped. Pages that were only read share one of the system's and
+// do not count, nor do those that a fork has shared.
+std::size_t resident_bytes();
+
 }  // namespace corbel::os::fake

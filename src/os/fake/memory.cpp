@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for src/os/linux/memory.cpp in the fault tests; see fake.hpp.
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -51,6 +52,11 @@ class Ranges {
       erase(i);
     }
     return insert(i, Range{begin, end});
+  }
+
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (std::size_t i = 0; i < count_; ++i) visit(ranges_[i]);
   }
 
   // The range is covered.
@@ -275,6 +281,30 @@ const char* first_breach() {
 bool is_mapped(const void* address, std::size_t size) {
   StateGuard guard;
   return ranges.covers(address_of(address), address_of(address) + size);
+}
+
+std::size_t resident_bytes() {
+  StateGuard guard;
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::size_t pages = 0;
+  ranges.visit([&](const Range& range) {
+    std::uint64_t entries[512];
+    const std::uintptr_t end = range.end / page_size();
+    for (std::uintptr_t page = range.begin / page_size(); page < end;) {
+      const std::size_t wanted = std::size_t(end - page) < 512 ? std::size_t(end - page) : 512;
+      const ssize_t size = pread(file, entries, wanted * 8, off_t(page * 8));
+      if (size <= 0) break;
+      for (std::size_t i = 0; i < std::size_t(size) / 8; ++i) {
+        // Present, and mapped here alone: the page of zeros is not.
+        constexpr std::uint64_t kOurs = std::uint64_t(1) << 63 | std::uint64_t(1) << 56;
+        if ((entries[i] & kOurs) == kOurs) ++pages;
+      }
+      page += std::size_t(size) / 8;
+    }
+  });
+  close(file);
+  return pages * page_size();
 }
 
 }  // namespace fake

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The footprint against what the system says is resident: never less, and the same once everything
+// that can be given back is given back.
+#include "alloc/footprint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "alloc/dirty_pages.hpp"
+#include "alloc/size_class.hpp"
+#include "alloc/span_heap.hpp"
+#include "os/fake/fake.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+// A heap's pages are counted when it is made, and entered one by one.
+constexpr std::size_t kSlack = 64 << 10;
+
+void expect_covered() {
+  const std::size_t resident = os::fake::resident_bytes();
+  EXPECT_GE(footprint.bytes(), resident);
+}
+
+// What the program holds is written to; so nothing but a heap's own pages may be counted and not
+// resident.
+void expect_exact(const char* when) {
+  trim(0);
+  const std::size_t resident = os::fake::resident_bytes();
+  EXPECT_GE(footprint.bytes(), resident) << when;
+  EXPECT_LE(footprint.bytes(), resident + kSlack) << when;
+}
+
+class FootprintTest : public testing::Test {
+ protected:
+  void SetUp() override { trim(0); }
+  void TearDown() override {
+    os::fake::refuse({});
+    expect_exact("at the end");
+    EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+};
+
+struct Piece {
+  void* block;
+  std::size_t size;
+};
+
+void* filled(void* block) {
+  if (block != nullptr) std::memset(block, 0x55, usable_size(block));
+  return block;
+}
+
+std::size_t draw_size(std::mt19937& random) {
+  switch (random() % 8) {
+    case 0:
+      return 130000 + random() % 3000000;
+    case 1:
+      return 2000 + random() % 120000;
+    default:
+      return random() % 1500;
+  }
+}
+
+void random_operations(unsigned seed, int steps, std::vector<Piece>& pieces) {
+  std::mt19937 random(seed);
+  for (int step = 0; step < steps; ++step) {
+    const std::size_t size = draw_size(random);
+    const bool shrinking = step / 500 % 2 != 0;
+    const unsigned kind = random() % 10;
+    if (kind < (shrinking ? 3U : 6U) || pieces.empty()) {
+      pieces.push_back({filled(allocate(size)), size});
+      continue;
+    }
+    Piece& piece = pieces[random() % pieces.size()];
+    if (kind == 9) {
+      piece.block = filled(reallocate(piece.block, size + 1));
+      continue;
+    }
+    deallocate(piece.block);
+    piece = pieces.back();
+    pieces.pop_back();
+    if (step % 400 == 0) trim(random() % (8 << 20));
+    if (step % 100 == 0) expect_covered();
+  }
+}
+
+void release(std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) deallocate(piece.block);
+  pieces.clear();
+}
+
+TEST_F(FootprintTest, IsWhatIsResident) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    std::vector<Piece> pieces;
+    random_operations(seed, 4000, pieces);
+    expect_covered();
+    // Pages of slabs on which nothing is used would be resident, too: only whole slabs go back.
+    release(pieces);
+    expect_exact("after a round");
+  }
+}
+
+TEST_F(FootprintTest, OtherThreadsCountToo) {
+  std::vector<Piece> pieces[3];
+  {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 3; ++i) {
+      threads.emplace_back([&, i] { random_operations(10 + i, 2000, pieces[i]); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  expect_covered();
+  for (auto& some : pieces) release(some);
+}
+
+// So that the count is not right only because the two kinds of error cancel out.
+TEST_F(FootprintTest, OnASystemThatRefusesAtRandom) {
+  os::fake::refuse({.unmaps_in_1000 = 300, .purges_in_1000 = 300, .moves_in_1000 = 500, .seed = 3});
+  std::vector<Piece> pieces;
+  random_operations(20, 4000, pieces);
+  expect_covered();
+  os::fake::refuse({});
+  release(pieces);
+}
+
+TEST_F(FootprintTest, FreshSlabsCountWhatWasCarved) {
+  const std::size_t before = footprint.bytes();
+  void* blocks[4];
+  for (void*& block : blocks) block = filled(allocate(30000));
+  // A slab of this class has half a megabyte.
+  EXPECT_LE(footprint.bytes(), before + 5 * (32 << 10) + (8 << 10));
+  EXPECT_GE(footprint.bytes(), before + 4 * 30000);
+  for (void* block : blocks) deallocate(block);
+}
+
+TEST_F(FootprintTest, ALargeBlockCountsAsAWholeBeforeItIsTouched) {
+  const std::size_t before = footprint.bytes();
+  void* block = allocate(10 << 20);
+  EXPECT_GE(footprint.bytes(), before + (10 << 20));
+  deallocate(block);
+  trim(0);
+  EXPECT_LE(footprint.bytes(), before + kSlack);
+}
+
+TEST_F(FootprintTest, FreeMemoryIsNotCountedTwiceWhenItIsTakenAgain) {
+  const std::size_t before = footprint.bytes();
+  deallocate(filled(allocate(10 << 20)));
+  for (int i = 0; i < 10; ++i) {
+    void* block = filled(allocate((8 << 20) + i * 100000));
+    EXPECT_LE(footprint.bytes(), before + (10 << 20) + kSlack);
+    deallocate(block);
+  }
+}
+
+// Room is needed for the growth alone: the pages move.
+TEST_F(FootprintTest, AGrowingBlockNeverCountsTwice) {
+  constexpr std::size_t kSize = 300 << 20;
+  constexpr std::size_t kTables = kSlack + 2 * kSize / 512;
+  void* block = allocate(kSize);
+  void* wall = allocate(1 << 20);
+  std::memset(block, 1, 1 << 20);
+  const std::size_t before = footprint.bytes();
+  ASSERT_LT(footprint.peak(), before + kSize / 2) << "the peak would not show anything";
+  block = reallocate(block, 2 * kSize);
+  EXPECT_LE(footprint.bytes(), before + kSize + kTables);
+  EXPECT_LE(footprint.peak(), before + kSize + kTables);
+  expect_covered();
+  deallocate(block);
+  deallocate(wall);
+}
+
+TEST_F(FootprintTest, WhatHadToBeCopiedCountsTwice) {
+  // The first time the allocator does not know yet that pages do not move here.
+  for (int i = 0; i < 2; ++i) {
+    void* block = filled(allocate(20 << 20));
+    void* wall = allocate(1 << 20);
+    os::fake::refuse({.moves_in_1000 = 1000});
+    block = filled(reallocate(block, 40 << 20));
+    expect_covered();
+    os::fake::refuse({});
+    deallocate(block);
+    deallocate(wall);
+  }
+}
+
+TEST_F(FootprintTest, TheCountOfDirtyPagesIsThatOfTheirBits) {
+  Span* span = span_heap.allocate(70, 1);
+  ASSERT_NE(span, nullptr);
+  for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, kDirtyPage, 3 * kUnit + 1, 9 * kUnit,
+                            69 * kUnit + 5 * kDirtyPage, 70 * kUnit}) {
+    set_dirty(span, 70, bytes);
+    const DirtyCount count = count_dirty(span, 70);
+    EXPECT_EQ(count.pages, divide_up(bytes, kDirtyPage)) << bytes;
+    EXPECT_EQ(count.units, divide_up(bytes, kUnit)) << bytes;
+    EXPECT_EQ(count_dirty(span + 9, 1).units, bytes > 9 * kUnit ? 1U : 0U);
+  }
+  clear_dirty(span + 5, 0x8001);
+  EXPECT_EQ(count_dirty(span, 70).pages, 70U * 16 - 2);
+  EXPECT_EQ(count_dirty(span + 5, 1).pages, 14U);
+  span->zeroed = false;
+  span_heap.free(span);
+}
+
+}  // namespace
+}  // namespace corbel::alloc

@@ -1,56 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The randomized stress test of an allocator. Usage: stress_<allocator> VARIANT
 //
-// CORBEL_STRESS_SECONDS says how long (10), CORBEL_STRESS_SEED repeats the draws of a run, and
-// CORBEL_STRESS_THREADS says how many threads (4). The last line printed is "stress: passed" or
-// "stress: FAILED: ...".
+// CORBEL_STRESS_SECONDS says how long (10; 4 with limits), CORBEL_STRESS_SEED repeats the draws of
+// a run, and CORBEL_STRESS_THREADS says how many threads (4; 8). The last line printed is "stress:
+// passed" or "stress: FAILED: ...".
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <random>
-#include <thread>
-#include <vector>
 
-#include "worker.hpp"
+#include "run.hpp"
 
 namespace corbel::stress {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct Run {
-  std::uint64_t seed = 0;
-  std::size_t threads = 4;
-  Clock::time_point end;
-  std::unique_ptr<Mailboxes> mailboxes = std::make_unique<Mailboxes>();
-  std::atomic<std::uint64_t> steps{0};
-
-  bool over() const { return Clock::now() >= end; }
-  std::uint64_t seed_of(std::size_t thread) const { return mix(seed + thread * 7919); }
-};
-
-void count(Run& run, std::uint64_t steps) {
-  // relaxed: a figure for the report, read after all threads are joined
-  run.steps.fetch_add(steps, std::memory_order_relaxed);
-}
-
-template <class Body>
-void in_threads(std::size_t n, Body body) {
-  std::vector<std::thread> threads;
-  threads.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&body, i] { body(i); });
-  for (std::thread& thread : threads) thread.join();
-}
-
-void step_until_over(Run& run, Worker& worker) {
-  while (!run.over()) {
-    for (int i = 0; i < 64; ++i) worker.step();
-    count(run, 64);
-  }
-}
 
 // Every thread does everything.
 void mixed(Run& run, const Diet& diet) {
@@ -180,12 +144,25 @@ void run_churn(Run& run) {
 struct Variant {
   const char* name;
   void (*body)(Run&);
+  double seconds = 10;
+  std::size_t threads = 4;
 };
 
 constexpr Variant kVariants[] = {
-    {"mixed", run_mixed},         {"alone", run_alone},       {"small", run_small},
-    {"large", run_large},         {"trim", run_trim},         {"producers", run_producers},
-    {"one-frees", run_one_frees}, {"swap-all", run_swap_all}, {"churn", run_churn},
+    {"mixed", run_mixed},
+    {"alone", run_alone},
+    {"small", run_small},
+    {"large", run_large},
+    {"trim", run_trim},
+    {"producers", run_producers},
+    {"one-frees", run_one_frees},
+    {"swap-all", run_swap_all},
+    {"churn", run_churn},
+    {"limits", run_limits, 4, 8},
+    {"soft-limits", run_soft_limits, 4, 8},
+    {"one-byte", run_one_byte, 4, 8},
+    {"set-and-lifted", run_set_and_lifted, 4, 8},
+    {"callbacks", run_callbacks, 4, 8},
 };
 
 double number_from(const char* variable, double fallback) {
@@ -210,9 +187,9 @@ int run_variant(const Variant& variant) {
   const AllocatorUnderTest functions = allocator_under_test();
   Run run;
   run.seed = choose_seed();
-  run.threads = std::size_t(number_from("CORBEL_STRESS_THREADS", 4));
+  run.threads = std::size_t(number_from("CORBEL_STRESS_THREADS", double(variant.threads)));
   if (run.threads < 2) run.threads = 2;
-  const double seconds = number_from("CORBEL_STRESS_SECONDS", 10);
+  const double seconds = number_from("CORBEL_STRESS_SECONDS", variant.seconds);
   std::printf("stress: %s of %s, %zu threads, %.0f s, CORBEL_STRESS_SEED=%llu\n", variant.name,
               functions.name, run.threads, seconds, static_cast<unsigned long long>(run.seed));
   std::fflush(stdout);

@@ -81,6 +81,12 @@ void Worker::settle(Block& block, std::size_t asked) {
   fill(block);
 }
 
+void Worker::refused(const Block& block) {
+  if (errno != ENOMEM) fail("null without ENOMEM", block);
+  if (!diet_.may_be_refused) fail("no memory", block);
+  ++refusals_;
+}
+
 Block* Worker::make() {
   const std::size_t size = draw_size();
   const std::size_t kind = random_.below(100);
@@ -100,12 +106,16 @@ Block* Worker::make() {
   } else {
     fresh.address = static_cast<unsigned char*>(functions_.allocate(size));
   }
-  if (fresh.address == nullptr) fail(errno == ENOMEM ? "no memory" : "null without ENOMEM", fresh);
+  if (fresh.address == nullptr) {
+    refused(fresh);
+    return nullptr;
+  }
   settle(fresh, size);
   return new Block(fresh);
 }
 
 void Worker::finish(Block* block) {
+  if (block == nullptr) return;
   const std::size_t wrong = check(*block, block->size);
   if (wrong != kAllGood) fail("content changed", *block, wrong);
   if (functions_.usable_size(block->address) != block->usable) fail("usable size changed", *block);
@@ -124,8 +134,14 @@ void Worker::resize(Block& block) {
   if (random_.one_in(4)) size = block.size - random_.below(block.size / 4 + 1) + 1;
   if (size > diet_.largest * 2) size = diet_.largest;
   const Block old = block;
+  errno = 0;
   auto* moved = static_cast<unsigned char*>(functions_.reallocate(block.address, size));
-  if (moved == nullptr) fail("realloc failed", old);
+  if (moved == nullptr) {
+    refused(old);
+    const std::size_t changed = check(old, old.size);
+    if (changed != kAllGood) fail("content changed when realloc was refused", old, changed);
+    return;
+  }
   block.address = moved;
   const std::size_t lost = check_moved(old, moved, old.size < size ? old.size : size);
   block.requested = size;
@@ -136,6 +152,7 @@ void Worker::resize(Block& block) {
 }
 
 void Worker::hold(Block* block) {
+  if (block == nullptr) return;
   held_.push_back(block);
   held_bytes_ += block->size;
   if (held_bytes_ > diet_.live_limit) finish_some(diet_.live_limit / 2);

@@ -45,6 +45,7 @@ struct Diet {
   std::size_t aligned_in_100 = 10;
   bool gigantic_alignments = false;
   bool trims = false;
+  bool may_be_refused = false;  // a null pointer with ENOMEM is an answer, too
 };
 
 class Worker {
@@ -55,9 +56,10 @@ class Worker {
   // Any one operation, chosen at random.
   void step();
 
-  // A new block, by any of the functions that make one; held by nobody.
+  // A new block, by any of the functions that make one; held by nobody. nullptr when it was refused
+  // and that may be.
   Block* make();
-  // Checks every byte and frees.
+  // Checks every byte and frees; ignores nullptr, as `hold` does.
   void finish(Block* block);
 
   void hold(Block* block);
@@ -65,6 +67,7 @@ class Worker {
   void swap_with_mailbox();
   void finish_some(std::size_t keep_bytes);
   std::size_t held_count() const { return held_.size(); }
+  std::size_t refusals() const { return refusals_; }
   Random& random() { return random_; }
 
  private:
@@ -72,6 +75,7 @@ class Worker {
   std::size_t draw_alignment();
   void settle(Block& block, std::size_t asked);
   void expect_refusal();
+  void refused(const Block& block);
   Block* take_any();
 
   const AllocatorUnderTest functions_;
@@ -80,6 +84,7 @@ class Worker {
   Random random_;
   std::vector<Block*> held_;
   std::size_t held_bytes_ = 0;
+  std::size_t refusals_ = 0;
 };
 
 }  // namespace corbel::stress

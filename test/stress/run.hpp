@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the variants of the stress test share: the run they are part of, its threads and its end.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "worker.hpp"
+
+namespace corbel::stress {
+
+using Clock = std::chrono::steady_clock;
+
+struct Run {
+  std::uint64_t seed = 0;
+  std::size_t threads = 4;
+  Clock::time_point end;
+  std::unique_ptr<Mailboxes> mailboxes = std::make_unique<Mailboxes>();
+  std::atomic<std::uint64_t> steps{0};
+
+  bool over() const { return Clock::now() >= end; }
+  std::uint64_t seed_of(std::size_t thread) const { return mix(seed + thread * 7919); }
+};
+
+inline void count(Run& run, std::uint64_t steps) {
+  // relaxed: a figure for the report, read after all threads are joined
+  run.steps.fetch_add(steps, std::memory_order_relaxed);
+}
+
+template <class Body>
+void in_threads(std::size_t n, Body body) {
+  std::vector<std::thread> threads;
+  threads.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&body, i] { body(i); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+inline void step_until_over(Run& run, Worker& worker) {
+  while (!run.over()) {
+    for (int i = 0; i < 64; ++i) worker.step();
+    count(run, 64);
+  }
+}
+
+// Limits that change under the threads (limits.cpp).
+void run_limits(Run& run);
+void run_soft_limits(Run& run);
+void run_set_and_lifted(Run& run);
+void run_one_byte(Run& run);
+void run_callbacks(Run& run);
+
+}  // namespace corbel::stress

@@ -65,7 +65,7 @@ int scalable_allocation_mode(int param, intptr_t value) noexcept {
   switch (param) {
     case TBBMALLOC_USE_HUGE_PAGES:
       if (value != 0 && value != 1) return TBBMALLOC_INVALID_PARAM;
-      alloc::set_huge_pages(value == 1);
+      alloc::set_huge_pages(value == 1 ? alloc::HugePages::kAlways : alloc::HugePages::kAuto);
       return TBBMALLOC_OK;
     case TBBMALLOC_SET_SOFT_HEAP_LIMIT:
       // relaxed: see options.hpp

@@ -36,6 +36,29 @@ bool read_number(const char* name, std::size_t most, std::size_t* value) {
   return false;
 }
 
+bool is_word(const char* text, const char* word) {
+  while (*word != '\0' && *text == *word) ++text, ++word;
+  return *text == *word;
+}
+
+// Corbel's own variable, which says more, else TBB's.
+bool read_huge_pages(HugePages* policy) {
+  const char* text = os::environment("CORBEL_HUGE_PAGES");
+  if (text != nullptr) {
+    if (is_word(text, "never")) return *policy = HugePages::kNever, true;
+    if (is_word(text, "auto")) return *policy = HugePages::kAuto, true;
+    if (is_word(text, "always")) return *policy = HugePages::kAlways, true;
+    Text<256> line;
+    line.add("corbel: CORBEL_HUGE_PAGES=").add(text);
+    line.add(" is ignored: set it to never, auto or always\n");
+    os::write_error(line.data(), line.size());
+  }
+  std::size_t on = 0;
+  if (!read_number("TBB_MALLOC_USE_HUGE_PAGES", 1, &on)) return false;
+  *policy = on != 0 ? HugePages::kAlways : HugePages::kAuto;
+  return true;
+}
+
 }  // namespace
 
 // relaxed throughout: see options.hpp
@@ -47,9 +70,9 @@ void read_options() {
   if (read_number("CORBEL_PURGE_DELAY", 1U << 30, &n)) {
     options.purge_delay.store(std::uint32_t(n), std::memory_order_relaxed);
   }
-  if (!huge_pages_chosen.load(std::memory_order_relaxed) &&
-      read_number("TBB_MALLOC_USE_HUGE_PAGES", 1, &n)) {
-    options.huge_pages.store(n != 0, std::memory_order_relaxed);
+  HugePages policy = HugePages::kAuto;
+  if (!huge_pages_chosen.load(std::memory_order_relaxed) && read_huge_pages(&policy)) {
+    options.huge_pages.store(policy, std::memory_order_relaxed);
   }
   if (!huge_threshold_chosen.load(std::memory_order_relaxed) &&
       read_number("TBB_MALLOC_SET_HUGE_SIZE_THRESHOLD", PTRDIFF_MAX, &n)) {
@@ -57,9 +80,9 @@ void read_options() {
   }
 }
 
-void set_huge_pages(bool on) {
+void set_huge_pages(HugePages policy) {
   huge_pages_chosen.store(true, std::memory_order_relaxed);
-  options.huge_pages.store(on, std::memory_order_relaxed);
+  options.huge_pages.store(policy, std::memory_order_relaxed);
 }
 
 void set_huge_threshold(std::size_t bytes) {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloc/huge_pages.hpp"
+
 namespace corbel::alloc {
 
 // All of them are read on slow paths only and may change while the program runs. relaxed
@@ -20,8 +22,8 @@ struct Options {
   // Free spans of at least this many bytes are kept until trim() or the soft limit asks for them.
   std::atomic<std::size_t> huge_threshold{SIZE_MAX};
 
-  // Ask for huge pages in new chunks.
-  std::atomic<bool> huge_pages{false};
+  // Of new chunks.
+  std::atomic<HugePages> huge_pages{HugePages::kAuto};
 
   // Print a report when the process ends.
   std::atomic<bool> report_at_exit{false};
@@ -34,7 +36,7 @@ extern Options options;
 void read_options();
 
 // What the program sets by a call overrides the environment, even before that was read.
-void set_huge_pages(bool on);
+void set_huge_pages(HugePages policy);
 void set_huge_threshold(std::size_t bytes);
 
 }  // namespace corbel::alloc

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "alloc/footprint.hpp"
+#include "alloc/huge_pages.hpp"
 #include "alloc/options.hpp"
 #include "os/os.hpp"
 
@@ -15,7 +16,6 @@ constinit SpanHeap span_heap;
 
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::size_t kFirstChunkUnits = 64;      // 4 MiB
 constexpr std::size_t kLargestChunkUnits = 1024;  // 64 MiB, for programs of half a GiB and more
 constexpr std::size_t kUnmapUnits = kHugePage / kUnit;  // smaller pieces would only split mappings
@@ -232,12 +232,13 @@ Span* SpanHeap::allocate(SpanRequest& request) {
 bool SpanHeap::add_chunk(SpanRequest& request) {
   const std::size_t units = request.units;
   std::size_t chunk;
+  std::size_t mapped;
   std::uintptr_t ceiling;
   {
     sync::LockGuard guard(lock_);
     // Chunks grow with the heap, so that their number stays small and so does what is unused.
-    chunk = std::clamp(align_down(figures_.mapped_units / 8, kUnmapUnits), kFirstChunkUnits,
-                       kLargestChunkUnits);
+    mapped = figures_.mapped_units;
+    chunk = std::clamp(align_down(mapped / 8, kUnmapUnits), kFirstChunkUnits, kLargestChunkUnits);
     ceiling = place_below_;
   }
   const std::size_t alignment = std::max(request.align_units * kUnit, kUnit);
@@ -262,13 +263,7 @@ bool SpanHeap::add_chunk(SpanRequest& request) {
     if (covered == Cover::kShort) request.shortage = os::page_size();
     return false;
   }
-  // relaxed: see options.hpp
-  if (options.huge_pages.load(std::memory_order_relaxed)) {
-    os::advise(memory, chunk * kUnit, os::HugePages::kDense);
-  } else if (ceiling == 0) {
-    // A small program should stay small even where the system backs everything by huge pages.
-    os::advise(memory, chunk * kUnit, os::HugePages::kSparse);
-  }
+  advise_chunk(memory, chunk * kUnit, units * kUnit, mapped * kUnit);
   Span* first = find_span(memory);
   claim_units(static_cast<char*>(memory), chunk);
   set_dirty(first, chunk, 0);
@@ -459,6 +454,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     }
   }
   const bool clean = gone || os::purge(start, units * kUnit);
+  if (clean && !gone) keep_purged(start, units * kUnit);
   if (clean) footprint.release(dirty_pages * kDirtyPage);
   DirtyCount dirty{0, 0};
   if (!gone) dirty = note_left(span, clean, how == GiveBack::kAddresses, dirty_pages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of text put together without malloc, stdio or locale, for messages that must come out
-// when the heap itself is in question.
+// Text put together without malloc, stdio or locale, for messages that must come out when the heap
+// itself is in question.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 
 namespace corbel {
 
-template <std::size_t kCapacity>
-class Text {
+// What can be added to a text; `Self` has put(char).
+template <class Self>
+class TextBuilder {
  public:
-  Text& add(const char* s) {
+  Self& add(const char* s) {
     while (s != nullptr && *s != '\0') put(*s++);
-    return *this;
+    return self();
   }
 
-  Text& add_decimal(std::uint64_t n) {
+  Self& add_decimal(std::uint64_t n) {
     char digits[20];
     int count = 0;
     do {
@@ -24,27 +25,38 @@ class Text {
       n /= 10;
     } while (n != 0);
     while (count > 0) put(digits[--count]);
-    return *this;
+    return self();
   }
 
-  Text& add_hex(std::uint64_t n) {
+  Self& add_hex(std::uint64_t n) {
     add("0x");
     int shift = 60;
     while (shift > 0 && (n >> shift) == 0) shift -= 4;
     for (; shift >= 0; shift -= 4) put("0123456789abcdef"[(n >> shift) & 15]);
-    return *this;
+    return self();
   }
 
   // Tenths of a MiB are what a reader wants of a footprint.
-  Text& add_mebibytes(std::uint64_t bytes) {
+  Self& add_mebibytes(std::uint64_t bytes) {
     const std::uint64_t tenths = (bytes * 10 + (1U << 19)) >> 20;
     return add_decimal(tenths / 10).add(".").add_decimal(tenths % 10).add(" MiB");
   }
 
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+  void put(char c) { self().put(c); }
+};
+
+// A line, or a few.
+template <std::size_t kCapacity>
+class Text : public TextBuilder<Text<kCapacity>> {
+ public:
   const char* data() const { return text_; }
   std::size_t size() const { return size_; }
 
  private:
+  friend class TextBuilder<Text>;
+
   // Past the capacity the rest is cut off, but for the end of the line: a short message beats none.
   void put(char c) {
     if (size_ < kCapacity - 1 || (c == '\n' && size_ < kCapacity)) text_[size_++] = c;
@@ -52,6 +64,31 @@ class Text {
 
   std::size_t size_ = 0;
   char text_[kCapacity];
+};
+
+// Text in somebody else's buffer, as by snprintf: what does not fit is counted all the same.
+class TextInto : public TextBuilder<TextInto> {
+ public:
+  TextInto(char* buffer, std::size_t capacity) : buffer_(buffer), capacity_(capacity) {}
+
+  // Ends what is in the buffer, if that has room for anything, and returns how long the whole text
+  // is without that end.
+  std::size_t finish() {
+    if (capacity_ != 0) buffer_[size_ < capacity_ ? size_ : capacity_ - 1] = '\0';
+    return size_;
+  }
+
+ private:
+  friend class TextBuilder<TextInto>;
+
+  void put(char c) {
+    if (size_ + 1 < capacity_) buffer_[size_] = c;
+    ++size_;
+  }
+
+  char* buffer_;
+  std::size_t capacity_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace corbel

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/bits.hpp"
@@ -57,6 +58,20 @@ TEST(Text, IsCutOffAtItsCapacity) {
   EXPECT_EQ(text_of(text), "abc98\n");
   text.add("\n");
   EXPECT_EQ(text.size(), 6U);
+}
+
+// As snprintf: the length of the whole, whatever the buffer took of it.
+TEST(TextInto, CountsWhatDoesNotFit) {
+  char buffer[6] = "?????";
+  for (std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{6}}) {
+    std::fill(buffer, buffer + 5, '?');
+    TextInto text(buffer, room);
+    EXPECT_EQ(text.add("ab").add_decimal(123).finish(), 5U);
+    const std::string expected = room == 0 ? "?????" : std::string("ab123").substr(0, room - 1);
+    EXPECT_STREQ(buffer, expected.c_str()) << room;
+    for (std::size_t i = room; i < 5; ++i) EXPECT_EQ(buffer[i], '?') << "written past " << room;
+  }
+  EXPECT_EQ(TextInto(nullptr, 0).add("abc").finish(), 3U);
 }
 
 TEST(Bits, PowersOfTwo) {

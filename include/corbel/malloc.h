@@ -119,6 +119,92 @@ typedef enum {
  * none to free; TBBMALLOC_INVALID_PARAM for an unknown command or a non-null `param`. */
 CORBEL_API int scalable_allocation_command(int cmd, void* param) CORBEL_NOTHROW;
 
+/* ---- figures ----------------------------------------------------------------------------------
+ */
+
+/* What the blocks of one size class are doing. */
+struct corbel_size_class_stats {
+  size_t block_size;    /* bytes of each block; serves requests larger than the class before */
+  size_t slabs;         /* pieces of memory that are cut into such blocks */
+  size_t used_blocks;   /* held by the program */
+  size_t cached_blocks; /* free, in the cache of a thread */
+  size_t free_blocks;   /* free, in their slab */
+  size_t purged_blocks; /* free, and their memory given back to the operating system */
+  size_t uncarved;      /* bytes of the slabs that no block was cut from, yet or ever */
+  size_t reserved;      /* 0 */
+};
+
+#define CORBEL_SIZE_CLASSES 96
+
+/* The figures of the whole process. They are in bytes where nothing else is said, sizes of blocks
+ * rounded up to what the allocator uses for them.
+ *
+ * The figures are counted while other threads go on: each is right at some moment of the call, and
+ * one that a thread was just about to change may be a little off. They agree all the same:
+ *
+ *   mapped == live + thread_cached + slab_free + orphan_free + slab_purged + uncarved
+ *             + free_resident + free_purged
+ *
+ * and for the size classes, the products of blocks and block sizes add up to live - large_live,
+ * thread_cached, slab_free + orphan_free, slab_purged and uncarved. Memory pools (pool_create) hold
+ * what they have as live memory.
+ *
+ * A thread keeps some free blocks at hand where no other can count them. Those of the calling
+ * thread are counted as thread_cached; those of other threads count as live: per size class at
+ * most what one slab holds. The same holds for blocks that one thread freed and another owns, when
+ * they are on their way to another thread than the calling one. */
+struct corbel_heap_stats {
+  size_t size; /* of this structure, as the library knows it */
+
+  /* Address space for blocks, and what it is used for. */
+  size_t mapped;        /* taken from the operating system: the sum of the next eight but large_* */
+  size_t live;          /* held by the program */
+  size_t large_live;    /* part of live: blocks with pages of their own, larger than 128 KiB */
+  size_t large_count;   /* how many of those there are */
+  size_t thread_cached; /* free, kept at hand by threads, or freed and not sent to the owner yet */
+  size_t slab_free;     /* free blocks in the slabs of the threads */
+  size_t orphan_free;   /* free blocks in slabs whose thread has ended, for any to take over */
+  size_t slab_purged;   /* free blocks whose memory is given back */
+  size_t uncarved;      /* in slabs, but no block was cut from it, yet or ever */
+  size_t free_resident; /* free memory that is not given back, for whatever is needed next */
+  size_t free_purged;   /* free address space, its memory given back or never touched */
+  size_t free_count;    /* in how many pieces the last two are, */
+  size_t largest_free;  /* and the largest of these */
+  size_t peak_mapped;   /* the most that mapped has been */
+
+  /* The allocator's own tables: address space, most of it never touched. */
+  size_t metadata_mapped;
+
+  size_t threads;     /* how many threads have a heap */
+  size_t map_calls;   /* how often the operating system was asked for address space, */
+  size_t purge_calls; /* and how often memory was given back */
+
+  /* The size classes, by increasing size: the first class_count. */
+  size_t class_count;
+  struct corbel_size_class_stats classes[CORBEL_SIZE_CLASSES];
+};
+
+/* Stores the figures in `*stats`, of which `size` bytes are written: sizeof(*stats) as the program
+ * was compiled. Programs and libraries of different versions agree on what both know: fields are
+ * only ever added at the end, an older library sets those that it does not know to 0. Costs a look
+ * at the description of each slab, about 0.1 ms for a GiB of them; stops no thread. Returns 0, or
+ * EINVAL when `stats` is NULL or `size` too small for the first field. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* the name of the structure, too */
+#endif
+CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) CORBEL_NOTHROW;
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif
+
+/* Writes the same figures to `buffer` as one JSON object, without a line end: the fields of struct
+ * corbel_heap_stats under their names, but for `size` and `class_count`, with "version", and with
+ * those `classes` that have slabs. As snprintf: at most `size` bytes are written, the last of which
+ * is 0, and the length of the whole text without it is returned; it fits if that is less than
+ * `size`. 24 KiB are always enough. `buffer` may be NULL when `size` is 0. */
+CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
+
 #ifdef __cplusplus
 } /* extern "C" */
 

@@ -6,6 +6,8 @@
 // children and exit handlers included. None throws; none calls the operating system's malloc.
 #pragma once
 
+#include <corbel/malloc.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -71,20 +73,9 @@ CORBEL_PRIVATE_API void set_foreign_handlers(const ForeignHandlers* handlers) no
 [[noreturn]] CORBEL_PRIVATE_API void die(const char* function, const char* what,
                                          const void* block) noexcept;
 
-// Figures of the whole process, in bytes. A snapshot taken without stopping other threads.
-struct Stats {
-  std::size_t mapped;          // address space taken from the OS for blocks
-  std::size_t metadata;        // and for the allocator's own tables
-  std::size_t live;            // held by the program (rounded to size classes)
-  std::size_t cached;          // free blocks inside slabs and thread caches
-  std::size_t free_spans;      // whole free spans that are still resident
-  std::size_t purged;          // whole free spans already given back, address range kept
-  std::size_t large_live;      // part of live: blocks that have a span of their own
-  std::size_t large_count;     // how many of those
-  std::size_t threads;         // thread heaps in use
-  std::size_t os_map_calls;    // mmap calls so far
-  std::size_t os_purge_calls;  // madvise/munmap calls so far
-};
+// Figures of the whole process, which <corbel/malloc.h> documents. A snapshot taken without
+// stopping other threads.
+using Stats = struct ::corbel_heap_stats;
 CORBEL_PRIVATE_API Stats stats() noexcept;
 
 }  // namespace corbel::alloc

@@ -2,12 +2,16 @@
 // The C functions of <corbel/malloc.h>, which documents them.
 #include <corbel/malloc.h>
 #include <errno.h>
+#include <string.h>
+
+#include <algorithm>
 
 #include "alloc/fast_path.hpp"
 #include "alloc/options.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/span_heap.hpp"
+#include "alloc/stats_json.hpp"
 #include "base/config.hpp"
 
 using namespace corbel;
@@ -95,6 +99,21 @@ int scalable_allocation_command(int cmd, void* param) noexcept {
       return TBBMALLOC_INVALID_PARAM;
   }
   return found ? TBBMALLOC_OK : TBBMALLOC_NO_EFFECT;
+}
+
+int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) noexcept {
+  if (stats == nullptr || size < sizeof(stats->size)) return EINVAL;
+  const alloc::Stats known = alloc::stats();
+  const size_t common = std::min(size, sizeof(known));
+  memcpy(stats, &known, common);
+  memset(reinterpret_cast<char*>(stats) + common, 0, size - common);
+  return 0;
+}
+
+size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
+  TextInto text(buffer, buffer != nullptr ? size : 0);
+  alloc::add_json(text, alloc::stats());
+  return text.finish();
 }
 
 }  // extern "C"

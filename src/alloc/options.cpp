@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/options.hpp"
 
+#include <utility>
+
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -59,14 +61,26 @@ bool read_huge_pages(HugePages* policy) {
   return true;
 }
 
+void read_report() {
+  const char* text = os::environment("CORBEL_STATS");
+  if (text == nullptr) return;
+  for (const auto& [word, report] : {std::pair("0", Report::kNone), std::pair("1", Report::kText),
+                                     std::pair("json", Report::kJson)}) {
+    if (!is_word(text, word)) continue;
+    options.report_at_exit.store(report, std::memory_order_relaxed);  // relaxed: options.hpp
+    return;
+  }
+  Text<256> line;
+  line.add("corbel: CORBEL_STATS=").add(text).add(" is ignored: set it to 0, 1 or json\n");
+  os::write_error(line.data(), line.size());
+}
+
 }  // namespace
 
 // relaxed throughout: see options.hpp
 void read_options() {
   std::size_t n = 0;
-  if (read_number("CORBEL_STATS", 1, &n)) {
-    options.report_at_exit.store(n != 0, std::memory_order_relaxed);
-  }
+  read_report();
   if (read_number("CORBEL_PURGE_DELAY", 1U << 30, &n)) {
     options.purge_delay.store(std::uint32_t(n), std::memory_order_relaxed);
   }

@@ -10,6 +10,9 @@
 
 namespace corbel::alloc {
 
+// What is printed when the process ends.
+enum class Report : std::uint8_t { kNone, kText, kJson };
+
 // All of them are read on slow paths only and may change while the program runs. relaxed
 // everywhere: each stands for itself.
 struct Options {
@@ -25,8 +28,7 @@ struct Options {
   // Of new chunks.
   std::atomic<HugePages> huge_pages{HugePages::kAuto};
 
-  // Print a report when the process ends.
-  std::atomic<bool> report_at_exit{false};
+  std::atomic<Report> report_at_exit{Report::kNone};
 };
 
 extern Options options;

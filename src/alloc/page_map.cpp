@@ -12,12 +12,16 @@ namespace {
 
 constinit std::atomic<std::size_t> leaf_bytes{0};
 
-// The part of a leaf that was ever covered, so that a visit need not read all of it. `last` counts
-// from one: 0 means nothing.
+// What part of a table was ever used, so that a walk need not read all of it. Zero means nothing.
+struct Used {
+  std::atomic<std::uint32_t> before_first;  // size of the table - index of the first entry
+  std::atomic<std::uint32_t> end;           // index after the last entry
+};
+constinit Used used_of_root{};
+
 struct Covered {
-  std::atomic<std::uint32_t> before_first;  // kLeafEntries - index of the first unit
-  std::atomic<std::uint32_t> end;           // index after the last unit
-  std::atomic<std::uint32_t> mask_pages;    // a bit for each page of masks that is counted
+  Used used;
+  std::atomic<std::uint32_t> mask_pages;  // a bit for each page of masks that is counted
 };
 constinit Covered covered[kRootEntries]{};
 
@@ -43,7 +47,7 @@ bool add_leaf(std::size_t index) {
 }
 
 void raise_to(std::atomic<std::uint32_t>& bound, std::uint32_t value) {
-  // relaxed throughout: a visit may miss what is being mapped at that moment
+  // relaxed throughout: a walk may miss what is being mapped at that moment
   std::uint32_t old = bound.load(std::memory_order_relaxed);
   while (old < value && !bound.compare_exchange_weak(old, value, std::memory_order_relaxed,
                                                      std::memory_order_relaxed)) {
@@ -102,8 +106,10 @@ Cover cover(Ask ask, const void* address, std::size_t size) {
     const std::size_t low = i == first / kLeafEntries ? first % kLeafEntries : 0;
     const std::size_t high = i == last / kLeafEntries ? last % kLeafEntries : kLeafEntries - 1;
     if (!count_pages(ask, i, low, high)) return Cover::kShort;
-    raise_to(covered[i].before_first, std::uint32_t(kLeafEntries - low));
-    raise_to(covered[i].end, std::uint32_t(high + 1));
+    raise_to(covered[i].used.before_first, std::uint32_t(kLeafEntries - low));
+    raise_to(covered[i].used.end, std::uint32_t(high + 1));
+    raise_to(used_of_root.before_first, std::uint32_t(kRootEntries - i));
+    raise_to(used_of_root.end, std::uint32_t(i + 1));
   }
   return Cover::kDone;
 }
@@ -133,16 +139,22 @@ void forget_spans(const void* address, std::size_t size) {
   }
 }
 
-void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context) {
-  for (std::size_t i = 0; i < kRootEntries; ++i) {
+void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* address),
+                void* context) {
+  // relaxed throughout: see raise_to
+  const std::size_t last_leaf = used_of_root.end.load(std::memory_order_relaxed);
+  std::size_t i = kRootEntries - used_of_root.before_first.load(std::memory_order_relaxed);
+  std::uintptr_t unit = 0;  // what is passed over may end in another leaf
+  for (; i < last_leaf; ++i) {
     const Span* leaf = page_map_root[i].load(std::memory_order_acquire);  // as (1)
     if (leaf == nullptr) continue;
-    // relaxed: see raise_to
-    const std::size_t end = covered[i].end.load(std::memory_order_relaxed);
-    std::size_t j = kLeafEntries - covered[i].before_first.load(std::memory_order_relaxed);
-    for (; j < end; ++j) {
-      visit(context, leaf[j], pointer_to((std::uintptr_t(i) << kLeafBits) | (j << kUnitBits)));
-    }
+    const Used& used = covered[i].used;
+    const std::uintptr_t base = std::uintptr_t(i) * kLeafEntries;
+    const std::uintptr_t end = base + used.end.load(std::memory_order_relaxed);
+    const std::uintptr_t first =
+        base + kLeafEntries - used.before_first.load(std::memory_order_relaxed);
+    if (unit < first) unit = first;
+    while (unit < end) unit += visit(context, leaf[unit - base], pointer_to(unit << kUnitBits));
   }
 }
 

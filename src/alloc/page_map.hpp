@@ -54,8 +54,11 @@ void cover_again(const void* address, std::size_t size);
 // Gives the memory of descriptors back whose units all lie in the range and have the tag kForeign.
 void forget_spans(const void* address, std::size_t size);
 
-// Calls `visit(context, span, address)` for the descriptor of every unit ever covered.
-void visit_spans(void (*visit)(void* context, const Span& span, void* address), void* context);
+// Goes through the descriptors of the units ever covered, in the order of their addresses, while
+// other threads change them. `visit(context, span, address)` returns how many units it has dealt
+// with, which the walk then passes over.
+void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* address),
+                void* context);
 
 // The bytes taken for leaves so far.
 std::size_t page_map_bytes();

@@ -151,4 +151,16 @@ void receive(Heap* heap) { receive_into(heap, heap); }
 
 void receive_into_orphans(Heap* heap) { receive_into(heap, &orphan_heap); }
 
+void visit_inbox(const Heap& heap, void (*visit)(void* context, void* block), void* context) {
+  constexpr int kMostCarriers = 4096;
+  std::uintptr_t link = heap.inbox.first();
+  for (int i = 0; i < kMostCarriers && (link & ~kCountMask) != 0; ++i) {
+    Carrier* carrier = reinterpret_cast<Carrier*>(link & ~kCountMask);
+    link = carrier->link;
+    const std::size_t count = link & kCountMask;
+    for (std::size_t j = 0; j < count; ++j) visit(context, carrier->blocks[j]);
+    visit(context, carrier);
+  }
+}
+
 }  // namespace corbel::alloc

@@ -38,4 +38,8 @@ void receive(Heap* heap);
 // receive_for_idle() calls it.
 void receive_into_orphans(Heap* heap);
 
+// Calls `visit(context, block)` for what others have sent to `heap`, the calling thread's, and
+// stays there; for a bounded part of it if that is much.
+void visit_inbox(const Heap& heap, void (*visit)(void* context, void* block), void* context);
+
 }  // namespace corbel::alloc

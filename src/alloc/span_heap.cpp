@@ -274,6 +274,7 @@ bool SpanHeap::add_chunk(SpanRequest& request) {
   sync::LockGuard guard(lock_);
   mark_mapping(first, chunk);
   figures_.mapped_units += chunk;
+  figures_.peak_units = std::max(figures_.peak_units, figures_.mapped_units);
   ++figures_.map_calls;
   place_below_ = address_of(memory);
   insert(first);
@@ -307,6 +308,11 @@ void SpanHeap::mark_mapping(Span* first, std::size_t units) {
 }
 
 os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
+  const std::size_t target_units = to->units;
+  const std::uintptr_t tag = to->tag();
+  const auto tag_target = [to](std::size_t begin, std::size_t end, std::uintptr_t value) {
+    for (; begin < end; ++begin) unit_at(to, std::ptrdiff_t(begin))->set_tag(value);
+  };
   os::Moved result = os::Moved::kYes;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < units; begin = end) {
@@ -316,31 +322,42 @@ os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
     }
     char* source = from->start() + begin * kUnit;
     char* target = to->start() + begin * kUnit;
+    // Not ours during the attempt: where the system loses the target, another thread may map the
+    // same addresses the next moment.
+    tag_target(begin, end, span_tag::kForeign);
     switch (os::move_pages(source, target, (end - begin) * kUnit)) {
       case os::Moved::kYes: {
         sync::LockGuard guard(lock_);
         mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
         break;
       }
-      case os::Moved::kUnchanged:
+      case os::Moved::kUnchanged: {
         memcpy(target, source, (end - begin) * kUnit);
         result = os::Moved::kUnchanged;
+        // A neighbour that came during the attempt has taken us for foreign.
+        sync::LockGuard guard(lock_);
+        unit_at(to, std::ptrdiff_t(begin))->begins_mapping = true;
         break;
+      }
       case os::Moved::kTargetLost:
         memcpy(from->start(), to->start(), begin * kUnit);
-        forget(to);
+        tag_target(0, begin, span_tag::kForeign);
+        tag_target(end, target_units, span_tag::kForeign);
+        forget(target_units);
         return os::Moved::kTargetLost;
     }
+    tag_target(begin, end, span_tag::kInterior);
   }
+  to->set_tag(tag);
   return result;
 }
 
 // The system has lost a part of it and nobody can say where the rest ends, so all of it is given
-// up. The tags stay: another chunk may lie there by now, whose tags they are. It counts for ever,
-// as it may be resident for ever.
-void SpanHeap::forget(const Span* span) {
+// up. What is lost may be another chunk's by now; the rest counts for ever, as it may be resident
+// for ever.
+void SpanHeap::forget(std::size_t units) {
   sync::LockGuard guard(lock_);
-  figures_.mapped_units -= span->units;
+  figures_.mapped_units -= units;
 }
 
 // ---- giving -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ namespace corbel::alloc {
 
 struct SpanFigures {
   std::size_t mapped_units;
+  std::size_t peak_units;  // the most of these there have been
   std::size_t free_units;
   std::size_t dirty_units;  // of the free ones: those with a dirty page
   std::size_t dirty_pages;  // in them, of kDirtyPage bytes
@@ -123,7 +124,7 @@ class SpanHeap {
   static void mark_mapping(Span* first, std::size_t units);
 
   // Drops a span whose addresses are no longer ours.
-  void forget(const Span* span);
+  void forget(std::size_t units);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);

@@ -1,90 +1,209 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of the whole process, counted from the descriptors when somebody asks, so that nothing
 // is counted on the paths of malloc and free.
+//
+// The descriptors are read while other threads change them. What makes the figures agree is that
+// the walk deals with each unit of memory exactly once, files all of it under something, and adds
+// up only then: a field read too early or too late puts memory into the wrong place, never into
+// two. No length is believed unless the far end of the span agrees.
+#include <algorithm>
+#include <bit>
+
 #include "alloc/allocator.hpp"
+#include "alloc/dirty_pages.hpp"
 #include "alloc/metadata.hpp"
-#include "alloc/options.hpp"
+#include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
+#include "alloc/remote.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
-#include "base/text.hpp"
-#include "os/os.hpp"
 
 namespace corbel::alloc {
 
+static_assert(kClasses <= CORBEL_SIZE_CLASSES);
+
 namespace {
 
-struct Count {
-  Stats stats{};
-  std::size_t slab_bytes = 0;
+// A descriptor's fields, each as it was at some moment.
+struct Seen {
+  std::uintptr_t tag;
+  std::uint32_t units;
+  std::uint32_t used;
+  std::uint32_t carved;
+  std::uint8_t size_class;
 };
 
-// Reads the descriptors while other threads change them. A field may be out of date or belong to
-// the span that was there before, which makes the figures a little wrong and nothing else; the
-// thread sanitizer cannot know that.
-__attribute__((no_sanitize("thread"))) void count_span(void* context, const Span& span, void*) {
-  auto& count = *static_cast<Count*>(context);
-  const std::uintptr_t t = span.tag();
-  if (t == span_tag::kLarge) {
-    count.stats.large_live += std::size_t(span.units) * kUnit;
-    ++count.stats.large_count;
-  } else if (t >= span_tag::kFirstHeap) {
-    const std::size_t used = span.blocks.used.peek();
-    count.stats.live += used * span.layout().block_size;
-    count.slab_bytes += std::size_t(span.layout().units) * kUnit;
-  }
+// The only places that read what another thread may be writing at that moment: aligned words, which
+// come whole (sync/owner_counter.hpp). The thread sanitizer cannot know that nothing depends on
+// them. relaxed: as the tag, see span.hpp
+__attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
+  return {
+      .tag = span.tag(),
+      .units = __atomic_load_n(&span.units, __ATOMIC_RELAXED),
+      .used = span.blocks.used.peek(),
+      .carved = span.blocks.carved.peek(),
+      .size_class = __atomic_load_n(&span.size_class, __ATOMIC_RELAXED),
+  };
 }
 
-// Blocks on this thread's own lists count as used in their slabs; those of other threads cannot be
-// read safely and stay in.
-std::size_t bytes_on_lists(const Heap& heap) {
-  std::size_t bytes = 0;
-  for (const Bin& bin : heap.bins) {
-    for (const Block* b = bin.list; b != nullptr; b = b->next) {
-      bytes += bin.current->layout().block_size;
-    }
-  }
-  return bytes + heap.outbox.bytes;
+__attribute__((no_sanitize("thread"))) std::uint32_t distance_to_head(const Span& span) {
+  return __atomic_load_n(&span.head_distance, __ATOMIC_RELAXED);
 }
+
+__attribute__((no_sanitize("thread"))) std::uint32_t outbox_count(const Outbox& outbox) {
+  return std::min(__atomic_load_n(&outbox.count, __ATOMIC_RELAXED), Outbox::kCapacity);
+}
+
+__attribute__((no_sanitize("thread"))) void* outbox_block(const Outbox& outbox, std::uint32_t i) {
+  return __atomic_load_n(&outbox.blocks[i], __ATOMIC_RELAXED);
+}
+
+// The bytes of free memory that may be resident.
+__attribute__((no_sanitize("thread"))) std::size_t dirty_bytes(const char* start,
+                                                               std::size_t units) {
+  std::size_t pages = 0;
+  for (std::size_t i = 0; i < units; ++i) {
+    const PageMask* mask = page_masks(address_of(start) / kUnit + i);
+    pages += unsigned(std::popcount(__atomic_load_n(mask, __ATOMIC_RELAXED)));
+  }
+  return pages * kDirtyPage;
+}
+
+class Census {
+ public:
+  explicit Census(Stats* stats) : s_(*stats) {
+    s_.class_count = kClasses;
+    for (unsigned i = 0; i < kClasses; ++i) s_.classes[i].block_size = kSizeClasses[i].block_size;
+  }
+
+  void count_memory() {
+    walk_spans(
+        [](void* self, const Span& span, void* address) {
+          return static_cast<Census*>(self)->count(look_at(span), static_cast<char*>(address));
+        },
+        this);
+  }
+
+  // Blocks in caches count as used in their slabs.
+  void count_caches(const Heap* heaps) {
+    for (const Heap* heap = heaps; heap != nullptr; heap = heap->next) {
+      if (heap->inbox.state() != sync::Inbox::kLive) continue;
+      const std::uint32_t count = outbox_count(heap->outbox);
+      for (std::uint32_t i = 0; i < count; ++i) cached(outbox_block(heap->outbox, i));
+    }
+    for (const Bin& bin : this_heap->bins) {
+      const unsigned size_class = this_heap->class_of_bin(bin);
+      for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class);
+    }
+    visit_inbox(
+        *this_heap, [](void* self, void* block) { static_cast<Census*>(self)->cached(block); },
+        this);
+  }
+
+  void add_up() {
+    s_.live = s_.large_live;
+    for (unsigned i = 0; i < kClasses; ++i) {
+      const corbel_size_class_stats& c = s_.classes[i];
+      s_.live += c.used_blocks * c.block_size;
+      s_.thread_cached += c.cached_blocks * c.block_size;
+      s_.slab_free += c.free_blocks * c.block_size;
+      s_.slab_purged += c.purged_blocks * c.block_size;
+      s_.uncarved += c.uncarved;
+    }
+    s_.mapped = s_.live + s_.thread_cached + s_.slab_free + s_.slab_purged + s_.uncarved +
+                s_.free_resident + s_.free_purged;
+    s_.slab_free -= s_.orphan_free;
+  }
+
+ private:
+  // How many units the walk has dealt with.
+  std::size_t count(const Seen& seen, const char* address) {
+    if (seen.tag == span_tag::kForeign) return 1;
+    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses) return count_slab(seen);
+    if (seen.tag == span_tag::kLarge && ends_as(seen, address, span_tag::kInterior)) {
+      s_.large_live += seen.units * kUnit;
+      ++s_.large_count;
+      return seen.units;
+    }
+    if (seen.tag == span_tag::kFree && ends_as(seen, address, span_tag::kFree)) {
+      const std::size_t dirty = dirty_bytes(address, seen.units);
+      s_.free_resident += dirty;
+      s_.free_purged += seen.units * kUnit - dirty;
+      ++s_.free_count;
+      s_.largest_free = std::max(s_.largest_free, seen.units * kUnit);
+      return seen.units;
+    }
+    // Changing hands: taken and not yet in use, or on its way back.
+    s_.free_resident += kUnit;
+    return 1;
+  }
+
+  static bool ends_as(const Seen& seen, const char* address, std::uintptr_t tag) {
+    if (seen.units <= 1) return seen.units == 1;
+    const char* const end = address + (seen.units - 1) * kUnit;
+    for (const char* a = address; a < end; a += kLeafEntries * kUnit) {
+      if (find_span(a) == nullptr) return false;
+    }
+    const Span* last = find_span(end);
+    if (last == nullptr || last->tag() != tag) return false;
+    return tag != span_tag::kFree || look_at(*last).units == seen.units;
+  }
+
+  std::size_t count_slab(const Seen& seen) {
+    const SizeClass& layout = kSizeClasses[seen.size_class];
+    corbel_size_class_stats& c = s_.classes[seen.size_class];
+    const std::uint32_t carved = std::min(seen.carved, layout.capacity);
+    const std::uint32_t used = std::min(seen.used, carved);
+    ++c.slabs;
+    c.used_blocks += used;
+    c.free_blocks += carved - used;
+    c.uncarved += layout.units * kUnit - std::size_t(carved) * layout.block_size;
+    if (owner_of(seen.tag) == &orphan_heap) {
+      s_.orphan_free += std::size_t(carved - used) * layout.block_size;
+    }
+    return layout.units;
+  }
+
+  // An address that was once a block's: its slab may be gone by now.
+  void cached(const void* block) {
+    const Span* span = find_span(block);
+    if (span != nullptr && span->tag() == span_tag::kFollower) {
+      const std::uintptr_t unit = align_down(address_of(block), kUnit);
+      span = find_span(pointer_to(unit - distance_to_head(*span) * kUnit));
+    }
+    if (span == nullptr) return;
+    const Seen seen = look_at(*span);
+    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses) cached(seen.size_class);
+  }
+
+  void cached(unsigned size_class) {
+    corbel_size_class_stats& c = s_.classes[size_class];
+    if (c.used_blocks == 0) return;
+    --c.used_blocks;
+    ++c.cached_blocks;
+  }
+
+  Stats& s_;
+};
 
 }  // namespace
 
 Stats stats() noexcept {
-  Count count;
-  visit_spans(count_span, &count);
-  Stats& s = count.stats;
-  const std::size_t listed = bytes_on_lists(*this_heap);
-  s.live -= listed < s.live ? listed : s.live;
-  s.cached = count.slab_bytes > s.live ? count.slab_bytes - s.live : 0;
-  s.live += s.large_live;
-  const SpanFigures spans = span_heap.figures();
-  s.mapped = spans.mapped_units * kUnit;
-  s.free_spans = spans.dirty_units * kUnit;
-  s.purged = (spans.free_units - spans.dirty_units) * kUnit;
-  s.metadata = metadata_bytes() + page_map_bytes();
+  Stats s{};
+  s.size = sizeof(Stats);
+  s.metadata_mapped = metadata_bytes() + page_map_bytes();
   s.threads = live_heaps();
-  s.os_map_calls = spans.map_calls;
-  s.os_purge_calls = spans.purge_calls;
+  const Heap* heaps = all_heaps_made();
+  Census census(&s);
+  census.count_memory();
+  census.count_caches(heaps);
+  census.add_up();
+  const SpanFigures spans = span_heap.figures();
+  s.map_calls = spans.map_calls;
+  s.purge_calls = spans.purge_calls;
+  // The walk may have met what was not counted as mapped yet.
+  s.peak_mapped = std::max(spans.peak_units * kUnit, s.mapped);
   return s;
 }
 
-namespace {
-
-__attribute__((destructor)) void report_at_exit() {
-  if (!options.report_at_exit.load(std::memory_order_relaxed)) return;  // relaxed: options.hpp
-  const Stats s = stats();
-  Text<1024> report;
-  report.add("corbel: live ").add_mebibytes(s.live).add(" (large blocks ");
-  report.add_mebibytes(s.large_live).add("), free in slabs ").add_mebibytes(s.cached);
-  report.add(", free spans ").add_mebibytes(s.free_spans).add(" resident and ");
-  report.add_mebibytes(s.purged).add(" not\n");
-  report.add("corbel: mapped ").add_mebibytes(s.mapped).add(" in ").add_decimal(s.os_map_calls);
-  report.add(" calls, given back in ").add_decimal(s.os_purge_calls).add(" calls, metadata ");
-  report.add_mebibytes(s.metadata).add(" of address space\n");
-  report.add("corbel: threads with a heap ").add_decimal(s.threads).add(", peak resident ");
-  report.add_mebibytes(os::peak_resident()).add("\n");
-  os::write_error(report.data(), report.size());
-}
-
-}  // namespace
 }  // namespace corbel::alloc

@@ -137,4 +137,9 @@ std::size_t live_heaps() {
   return live_count;
 }
 
+const Heap* all_heaps_made() {
+  sync::LockGuard guard(registry_lock);
+  return all_heaps;
+}
+
 }  // namespace corbel::alloc

@@ -19,4 +19,7 @@ Heap* heap_for_free();
 // Threads that have a heap.
 std::size_t live_heaps();
 
+// The first of all heaps ever made, of which each leads to the next. They stay.
+const Heap* all_heaps_made();
+
 }  // namespace corbel::alloc

@@ -3,7 +3,8 @@
 //
 // How the figures map onto glibc's words: "mmapped" are the blocks with a span of their own, the
 // "arena" is the rest of the address space taken for blocks, so that, as in glibc,
-// arena = uordblks + fordblks, and what the program holds is uordblks + hblkhd.
+// arena = uordblks + fordblks, and what the program holds is uordblks + hblkhd. "Fast" are the
+// blocks in the caches of threads.
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -12,28 +13,31 @@
 
 #include "alloc/allocator.hpp"
 #include "base/config.hpp"
+#include "base/text.hpp"
 #include "proxy/proxy.hpp"
 
 namespace corbel::proxy {
 namespace {
 
-// The counters are read one after the other while threads go on: a difference may come out
-// negative.
-constexpr size_t difference(size_t a, size_t b) { return a > b ? a - b : 0; }
-
 struct Summary {
   alloc::Stats stats;
-  size_t arena;   // address space for blocks that share spans
-  size_t in_use;  // of it, held by the program
-  size_t free;    // of it, not held
+  size_t arena;        // address space for blocks that share spans
+  size_t in_use;       // of it, held by the program
+  size_t free;         // of it, not held
+  size_t fast_blocks;  // free blocks in caches
+  size_t rest_blocks;  // and in slabs
 };
 
 Summary summary() {
   Summary s{};
   s.stats = alloc::stats();
-  s.in_use = difference(s.stats.live, s.stats.large_live);
-  s.free = difference(s.stats.mapped, s.stats.live);
+  s.in_use = s.stats.live - s.stats.large_live;
+  s.free = s.stats.mapped - s.stats.live;
   s.arena = s.in_use + s.free;
+  for (const corbel_size_class_stats& c : s.stats.classes) {
+    s.fast_blocks += c.cached_blocks;
+    s.rest_blocks += c.free_blocks + c.purged_blocks;
+  }
   return s;
 }
 
@@ -41,13 +45,69 @@ struct mallinfo2 information() {
   const Summary s = summary();
   struct mallinfo2 info = {};
   info.arena = s.arena;
+  info.ordblks = s.rest_blocks + s.stats.free_count;
+  info.smblks = s.fast_blocks;
   info.hblks = s.stats.large_count;
   info.hblkhd = s.stats.large_live;
-  info.fsmblks = s.stats.cached;  // free blocks kept at hand: glibc's fast bins
+  info.fsmblks = s.stats.thread_cached;
   info.uordblks = s.in_use;
   info.fordblks = s.free;
-  info.keepcost = s.stats.free_spans;  // what malloc_trim could give back
+  info.keepcost = s.stats.free_resident;  // what malloc_trim could give back
   return info;
+}
+
+// The free blocks by size. What no block was cut from is unsorted, in glibc's word.
+void add_sizes(TextInto& text, const Summary& s) {
+  text.add("<sizes>\n");
+  size_t sorted = 0;
+  size_t from = 0;
+  for (size_t i = 0; i < s.stats.class_count; ++i) {
+    const corbel_size_class_stats& c = s.stats.classes[i];
+    const size_t count = c.cached_blocks + c.free_blocks + c.purged_blocks;
+    if (count != 0) {
+      text.add("  <size from=\"").add_decimal(from).add("\" to=\"").add_decimal(c.block_size);
+      text.add("\" total=\"").add_decimal(count * c.block_size);
+      text.add("\" count=\"").add_decimal(count).add("\"/>\n");
+      sorted += count * c.block_size;
+    }
+    from = c.block_size + 1;
+  }
+  text.add("  <unsorted from=\"0\" to=\"").add_decimal(s.stats.largest_free);
+  text.add("\" total=\"").add_decimal(s.free - sorted);
+  text.add("\" count=\"").add_decimal(s.stats.free_count).add("\"/>\n</sizes>\n");
+}
+
+void add_totals(TextInto& text, const Summary& s) {
+  text.add("<total type=\"fast\" count=\"").add_decimal(s.fast_blocks);
+  text.add("\" size=\"").add_decimal(s.stats.thread_cached);
+  text.add("\"/>\n<total type=\"rest\" count=\"");
+  text.add_decimal(s.rest_blocks + s.stats.free_count);
+  text.add("\" size=\"").add_decimal(s.free - s.stats.thread_cached).add("\"/>\n");
+}
+
+void add_system(TextInto& text, size_t current, size_t most) {
+  text.add("<system type=\"current\" size=\"").add_decimal(current);
+  text.add("\"/>\n<system type=\"max\" size=\"").add_decimal(most);
+  text.add("\"/>\n<aspace type=\"total\" size=\"").add_decimal(current);
+  text.add("\"/>\n<aspace type=\"mprotect\" size=\"").add_decimal(current).add("\"/>\n");
+}
+
+void add_xml(TextInto& text, const Summary& s) {
+  text.add("<malloc version=\"1\">\n<heap nr=\"0\">\n");
+  add_sizes(text, s);
+  add_totals(text, s);
+  add_system(text, s.arena, s.stats.peak_mapped);
+  text.add("</heap>\n");
+  add_totals(text, s);
+  text.add("<total type=\"mmap\" count=\"").add_decimal(s.stats.large_count);
+  text.add("\" size=\"").add_decimal(s.stats.large_live).add("\"/>\n");
+  const size_t metadata = s.stats.metadata_mapped;
+  add_system(text, s.stats.mapped + metadata, s.stats.peak_mapped + metadata);
+  text.add("<corbel version=\"").add(config::kVersion);
+  text.add("\" live=\"").add_decimal(s.stats.live);
+  text.add("\" purged=\"").add_decimal(s.stats.free_purged + s.stats.slab_purged);
+  text.add("\" metadata=\"").add_decimal(metadata);
+  text.add("\" threads=\"").add_decimal(s.stats.threads).add("\"/>\n</malloc>\n");
 }
 
 // glibc lets the old structure wrap around; a number that stays at the top misleads less.
@@ -106,22 +166,21 @@ CORBEL_PROXY_API int mallopt(int parameter, int value) noexcept {
 }
 
 CORBEL_PROXY_API void malloc_stats() noexcept {
-  const corbel::proxy::Summary s = corbel::proxy::summary();
-  char text[512];
-  const int n = snprintf(text, sizeof(text),
-                         "Corbel %s\n"
-                         "system bytes     = %10zu\n"
-                         "in use bytes     = %10zu\n"
-                         "cached bytes     = %10zu\n"
-                         "purged bytes     = %10zu\n"
-                         "metadata bytes   = %10zu\n"
-                         "large blocks     = %10zu\n"
-                         "large bytes      = %10zu\n"
-                         "threads          = %10zu\n",
-                         corbel::config::kVersion, s.stats.mapped, s.stats.live, s.stats.cached,
-                         s.stats.purged, s.stats.metadata, s.stats.large_count, s.stats.large_live,
-                         s.stats.threads);
-  if (n > 0) fwrite(text, 1, static_cast<size_t>(n), stderr);
+  const corbel::alloc::Stats s = corbel::alloc::stats();
+  corbel::Text<1024> text;
+  text.add("Corbel ").add(corbel::config::kVersion);
+  text.add("\nsystem bytes     = ").add_decimal(s.mapped);
+  text.add("\nin use bytes     = ").add_decimal(s.live);
+  text.add("\nlarge bytes      = ").add_decimal(s.large_live);
+  text.add("\nlarge blocks     = ").add_decimal(s.large_count);
+  text.add("\ncached bytes     = ").add_decimal(s.thread_cached);
+  text.add("\nslab bytes       = ").add_decimal(s.slab_free + s.orphan_free);
+  text.add("\nunused bytes     = ").add_decimal(s.uncarved);
+  text.add("\nfree bytes       = ").add_decimal(s.free_resident);
+  text.add("\npurged bytes     = ").add_decimal(s.free_purged + s.slab_purged);
+  text.add("\nmetadata bytes   = ").add_decimal(s.metadata_mapped);
+  text.add("\nthreads          = ").add_decimal(s.threads).add("\n");
+  fwrite(text.data(), 1, text.size(), stderr);
 }
 
 // The elements of glibc's version 1, with one heap, and one element of our own. -1 with EINVAL
@@ -131,28 +190,13 @@ CORBEL_PROXY_API int malloc_info(int options, FILE* stream) noexcept {
     errno = EINVAL;
     return -1;
   }
+  // Put together first: printing to a stream may allocate, and the figures should agree.
   const corbel::proxy::Summary s = corbel::proxy::summary();
-  // Formatted first: printing to a stream may allocate, and the figures should agree.
-  char heap[512];
-  snprintf(heap, sizeof(heap),
-           "<total type=\"fast\" count=\"0\" size=\"%zu\"/>\n"
-           "<total type=\"rest\" count=\"0\" size=\"%zu\"/>\n",
-           s.stats.cached, corbel::proxy::difference(s.free, s.stats.cached));
-  const size_t system = s.stats.mapped + s.stats.metadata;
-  const int n = fprintf(
-      stream,
-      "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n%s"
-      "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n"
-      "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n</heap>\n%s"
-      "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n"
-      "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n"
-      "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n"
-      "<corbel version=\"%s\" live=\"%zu\" purged=\"%zu\" metadata=\"%zu\" threads=\"%zu\"/>\n"
-      "</malloc>\n",
-      heap, s.arena, s.arena, s.arena, s.arena, heap, s.stats.large_count, s.stats.large_live,
-      system, system, system, system, corbel::config::kVersion, s.stats.live, s.stats.purged,
-      s.stats.metadata, s.stats.threads);
-  return n < 0 ? -1 : 0;
+  char buffer[16 << 10];
+  corbel::TextInto text(buffer, sizeof(buffer));
+  corbel::proxy::add_xml(text, s);
+  const size_t size = text.finish();
+  return size < sizeof(buffer) && fwrite(buffer, 1, size, stream) == size ? 0 : -1;
 }
 
 #pragma GCC diagnostic push

@@ -58,12 +58,18 @@ class BasicInbox {
     return chains_.exchange(0, std::memory_order_acq_rel);
   }
 
+  // The chains as take_all() would find them, for the owner to look at: nobody else takes them
+  // away.
+  std::uintptr_t first() const {
+    return chains_.load(std::memory_order_acquire);  // (5) acquire: as (2), and takes nothing
+  }
+
   // An owner that leaves must call take_all() afterwards.
   void set_state(State state) {
     state_.store(state, std::memory_order_relaxed);  // relaxed: (4), (a) above; (2) publishes it
   }
 
-  // relaxed: for the owner itself, and where no other thread exists
+  // relaxed: for the owner itself, where no other thread exists, and for statistics
   State state() const { return State(state_.load(std::memory_order_relaxed)); }
 
   static constexpr std::uintptr_t kAddressMask = ~std::uintptr_t(7);

@@ -10,6 +10,7 @@
 int main(void) {
   void* p = scalable_malloc(100);
   void* aligned = NULL;
+  struct corbel_heap_stats stats;
   if (p == NULL || scalable_msize(p) < 100) return 1;
   memset(p, 1, 100);
   p = scalable_realloc(p, 1000);
@@ -26,5 +27,8 @@ int main(void) {
   if (scalable_aligned_malloc(10, 3) != NULL || errno != EINVAL) return 6;
   if (scalable_allocation_mode(TBBMALLOC_SET_SOFT_HEAP_LIMIT, 0) != TBBMALLOC_OK) return 7;
   if (scalable_allocation_command(2, NULL) != TBBMALLOC_INVALID_PARAM) return 8;
+  if (corbel_heap_stats(&stats, sizeof(stats)) != 0 || stats.size != sizeof(stats)) return 9;
+  if (stats.classes[stats.class_count - 1].block_size == 0) return 10;
+  if (corbel_heap_stats_json(NULL, 0) < 100) return 11;
   return strlen(corbel_version()) < 5;
 }

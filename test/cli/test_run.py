@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """corbel run: the command's exit code, signals, input and environment are its own."""
+import json
 import os
 import pty
 import shutil
@@ -90,10 +91,36 @@ class Environment(CliTest):
     def test_options_set_variables(self):
         show = "echo ${CORBEL_STATS-unset} ${TBB_MALLOC_USE_HUGE_PAGES-unset}"
         for options, expected in (([], "unset unset"), (["--stats"], "1 unset"),
+                                  (["--stats=json"], "json unset"),
                                   (["--huge-pages", "on"], "unset 1"),
                                   (["--huge-pages", "off"], "unset 0")):
             done = corbel("run", *options, "--", "sh", "-c", show)
             self.assertEqual(done.stdout.strip(), expected)
+
+    def test_stats_are_reported(self):
+        done = corbel("run", "--stats", "--", sys.executable, "-c", "pass")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"^corbel: live \d+\.\d MiB ")
+
+    def test_stats_as_json_are_one_line(self):
+        done = corbel("run", "--stats=json", "--", sys.executable, "-c", "pass")
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        figures = json.loads(lines[0])
+        self.assertEqual(figures["mapped"], sum(figures[name] for name in (
+            "live", "thread_cached", "slab_free", "orphan_free", "slab_purged", "uncarved",
+            "free_resident", "free_purged")))
+        self.assertEqual(figures["live"] - figures["large_live"], sum(
+            c["used_blocks"] * c["block_size"] for c in figures["classes"]))
+
+    def test_a_wrong_word_for_stats(self):
+        done = corbel("run", "--stats=xml", "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--stats=json", done.stderr)
+        done = corbel("run", "--", sys.executable, "-c", "pass",
+                      env=clean_environment(CORBEL_STATS="2"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, "corbel: CORBEL_STATS=2 is ignored: set it to 0, 1 or json\n"))
 
     def test_verbose_says_what_is_done(self):
         done = corbel("run", "--verbose", "--", "true")

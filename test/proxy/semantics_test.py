@@ -18,7 +18,32 @@ class Semantics(ProxyTest):
         self.assertEqual(info.find("corbel") is not None, ours)
         self.assertEqual("Corbel" in result.stderr, ours)
         if ours:
-            self.assertGreater(int(info.find("system[@type='current']").get("size")), 0)
+            self.check_sums(info)
+
+    def check_sums(self, info):
+        """The sizes of a heap are its totals, and these are what the system has given for it."""
+        heap = info.find("heap")
+        sizes = heap.findall("sizes/size")
+        self.assertGreater(len(sizes), 0)
+        for size in sizes:
+            self.assertEqual(int(size.get("total")), int(size.get("to")) * int(size.get("count")))
+            self.assertLess(int(size.get("from")), int(size.get("to")))
+        every = sizes + [heap.find("sizes/unsorted")]
+        totals = [heap.find(f"total[@type='{kind}']") for kind in ("fast", "rest")]
+        free = sum(int(size.get("total")) for size in every)
+        self.assertEqual(free, sum(int(total.get("size")) for total in totals))
+        self.assertEqual(sum(int(size.get("count")) for size in every),
+                         sum(int(total.get("count")) for total in totals))
+
+        def system(element, kind):
+            return int(element.find(f"system[@type='{kind}']").get("size"))
+
+        large = int(info.find("total[@type='mmap']").get("size"))
+        corbel = info.find("corbel")
+        self.assertEqual(system(heap, "current"), free + int(corbel.get("live")) - large)
+        self.assertEqual(system(info, "current"),
+                         free + int(corbel.get("live")) + int(corbel.get("metadata")))
+        self.assertGreaterEqual(system(info, "max"), system(info, "current"))
 
     def test_c_library(self):
         self.check_reports(self.succeeds([build("semantics", "semantics.c"), "peer"]), False)

@@ -39,6 +39,11 @@ _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_
 _ZdaPvSt11align_val_tRKSt9nothrow_t TBB_malloc_replacement_log corbel_malloc_proxy
 """.split()
 
+# What Corbel's own interface adds, in both allocators.
+CORBEL = """
+corbel_version corbel_heap_stats corbel_heap_stats_json
+""".split()
+
 PUBLIC_PREFIXES = ("scalable_", "corbel_", "_ZN3rml", "__TBB_malloc_")
 
 
@@ -73,6 +78,8 @@ class Symbols(ProxyTest):
 
     def test_drop_in_allocator(self):
         self.check_unversioned("libtbbmalloc.so.2", TBBMALLOC)
+        names = exported("libtbbmalloc.so.2")
+        self.assertEqual([n for n in CORBEL if names.get(n) != "CORBEL_1"], [])
 
     def test_drop_in_proxy(self):
         self.check_unversioned("libtbbmalloc_proxy.so.2", TBBMALLOC_PROXY + MORE)
@@ -87,7 +94,7 @@ class Symbols(ProxyTest):
 
     def test_allocator_exports_what_it_says(self):
         names = exported("libcorbelmalloc.so.1")
-        self.assertEqual([n for n in TBBMALLOC if names.get(n) != "CORBEL_1"], [])
+        self.assertEqual([n for n in TBBMALLOC + CORBEL if names.get(n) != "CORBEL_1"], [])
         for library in ("libcorbelmalloc.so.1", "libtbbmalloc.so.2"):
             for name, version in exported(library).items():
                 if name.startswith("_ZN6corbel5alloc"):

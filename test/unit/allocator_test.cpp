@@ -130,13 +130,13 @@ TEST_F(AllocatorTest, BlocksOfASlabDoNotOverlapAndFillIt) {
 }
 
 TEST_F(AllocatorTest, EmptySlabsGoBack) {
-  const std::size_t mapped = stats().mapped - stats().free_spans - stats().purged;
+  const std::size_t mapped = stats().mapped - stats().free_resident - stats().free_purged;
   std::vector<void*> blocks;
   for (int i = 0; i < 100000; ++i) blocks.push_back(allocate(200));
   for (void* block : blocks) deallocate(block);
   trim(0);
-  EXPECT_LE(stats().mapped - stats().free_spans - stats().purged, mapped + (1U << 20));
-  EXPECT_EQ(stats().free_spans, 0U) << "trim(0) left resident free spans";
+  EXPECT_LE(stats().mapped - stats().free_resident - stats().free_purged, mapped + (1U << 20));
+  EXPECT_EQ(stats().free_resident, 0U) << "trim(0) left resident free spans";
 }
 
 // A slab of many units counts against what may be kept empty, but not when its bin is in use.
@@ -146,14 +146,14 @@ TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
   for (void* block : small) deallocate(block);
   const auto in_use = [] {
     const Stats s = stats();
-    return s.mapped - s.free_spans - s.purged;
+    return s.mapped - s.free_resident - s.free_purged;
   };
   for (std::size_t size : {20000, 50000, 120000}) {
     // The first time, the slabs of the other sizes may have to make room.
     deallocate(allocate(size));
     void* first = allocate(size);
     const std::size_t held = in_use();
-    const std::size_t map_calls = stats().os_map_calls;
+    const std::size_t map_calls = stats().map_calls;
     deallocate(first);
     for (int i = 0; i < 100; ++i) {
       ASSERT_EQ(in_use(), held) << "the slab went back with its only block of " << size;
@@ -161,7 +161,7 @@ TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
       ASSERT_EQ(block, first);
       deallocate(block);
     }
-    EXPECT_EQ(stats().os_map_calls, map_calls);
+    EXPECT_EQ(stats().map_calls, map_calls);
   }
 }
 
@@ -257,14 +257,14 @@ TEST_F(AllocatorTest, BlocksOutliveTheirThreadAndTheirSlabsAreAdopted) {
       blocks.back()[499] = 'x';
     }
   }).join();
-  const std::size_t slabs_before = stats().mapped - stats().free_spans - stats().purged;
+  const std::size_t slabs_before = stats().mapped - stats().free_resident - stats().free_purged;
   for (std::size_t i = 0; i < blocks.size(); i += 2) deallocate(blocks[i]);
   // Another thread's needs are met from the gaps.
   std::vector<void*> more;
   std::thread([&] {
     for (int i = 0; i < 400; ++i) more.push_back(allocate(500));
   }).join();
-  EXPECT_LE(stats().mapped - stats().free_spans - stats().purged, slabs_before + 2 * kUnit);
+  EXPECT_LE(stats().mapped - stats().free_resident - stats().free_purged, slabs_before + 2 * kUnit);
   for (std::size_t i = 1; i < blocks.size(); i += 2) {
     EXPECT_EQ(blocks[i][499], 'x');
     deallocate(blocks[i]);
@@ -295,20 +295,20 @@ TEST_F(AllocatorTest, FiguresAddUp) {
   EXPECT_EQ(s.large_count, 1U);
   EXPECT_EQ(s.large_live, 1U << 20);
   EXPECT_GE(s.live, (1U << 20) + 100000);
-  EXPECT_LE(s.live + s.cached + s.free_spans + s.purged, s.mapped);
+  EXPECT_LE(s.live + s.free_resident + s.free_purged, s.mapped);
   EXPECT_GE(s.threads, 1U);
-  EXPECT_EQ(s.mapped + s.metadata, os::fake::figures().mapped_bytes);
+  EXPECT_EQ(s.mapped + s.metadata_mapped, os::fake::figures().mapped_bytes);
   for (void* block : small) deallocate(block);
   deallocate(large);
 }
 
 TEST_F(AllocatorTest, TrimKeepsWhatItIsAskedToKeep) {
   deallocate(std::memset(allocate(8 << 20), 1, 8 << 20));
-  EXPECT_GT(stats().free_spans, 4U << 20);
+  EXPECT_GT(stats().free_resident, 4U << 20);
   trim(SIZE_MAX);
-  EXPECT_GT(stats().free_spans, 4U << 20);
+  EXPECT_GT(stats().free_resident, 4U << 20);
   EXPECT_GE(trim(0), 4U << 20);
-  EXPECT_EQ(stats().free_spans, 0U);
+  EXPECT_EQ(stats().free_resident, 0U);
   EXPECT_EQ(trim(0), 0U);
 }
 

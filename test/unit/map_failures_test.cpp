@@ -182,7 +182,7 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed) {
   if (figures.live != 0) std::fprintf(stderr, "live %zu bytes at the end\n", figures.live);
   REQUIRE(figures.live == 0);
   // Memory that the system will not take back may be given up, but none may be counted twice.
-  const std::size_t counted = figures.mapped + figures.metadata;
+  const std::size_t counted = figures.mapped + figures.metadata_mapped;
   const std::size_t mapped = os::fake::figures().mapped_bytes;
   if (counted != mapped) std::fprintf(stderr, "counted %zu, mapped %zu\n", counted, mapped);
   const bool may_give_up = refusals.unmaps_in_1000 > 0 || refusals.lost_targets_in_1000 > 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 #include "os/os.hpp"
 
@@ -55,22 +56,45 @@ TEST(PageMap, AddressesAboveTheMapAreRefused) {
   EXPECT_EQ(cover_with_spans(pointer_to(UINTPTR_MAX - 16 * kUnit + 1), kUnit), Cover::kNone);
 }
 
-TEST(PageMap, VisitFindsWhatWasCovered) {
-  const std::uintptr_t place = (std::uintptr_t{7} << kLeafBits) + 40 * kUnit;
-  ASSERT_EQ(cover_with_spans(pointer_to(place), 3 * kUnit), Cover::kDone);
-  struct Seen {
-    std::uintptr_t place;
-    int count;
-  } seen{place, 0};
-  visit_spans(
-      [](void* context, const Span& span, void* address) {
-        auto* s = static_cast<Seen*>(context);
+struct Seen {
+  std::uintptr_t place;
+  std::size_t length;  // of what one visit deals with
+  std::vector<std::uintptr_t> visited;
+};
+
+void walk(Seen* seen, std::size_t units) {
+  const std::uintptr_t end = seen->place + units * kUnit;
+  struct Context {
+    Seen* seen;
+    std::uintptr_t end;
+  } context{seen, end};
+  walk_spans(
+      [](void* argument, const Span& span, void* address) -> std::size_t {
+        auto* c = static_cast<Context*>(argument);
         EXPECT_EQ(find_span(address), &span);
         const std::uintptr_t a = address_of(address);
-        if (a >= s->place && a < s->place + 3 * kUnit) ++s->count;
+        if (a < c->seen->place || a >= c->end) return 1;
+        c->seen->visited.push_back(a);
+        return c->seen->length;
       },
-      &seen);
-  EXPECT_EQ(seen.count, 3);
+      &context);
+}
+
+TEST(PageMap, WalkFindsWhatWasCovered) {
+  const std::uintptr_t place = (std::uintptr_t{7} << kLeafBits) + 40 * kUnit;
+  ASSERT_EQ(cover_with_spans(pointer_to(place), 3 * kUnit), Cover::kDone);
+  Seen seen{place, 1, {}};
+  walk(&seen, 3);
+  EXPECT_EQ(seen.visited, (std::vector<std::uintptr_t>{place, place + kUnit, place + 2 * kUnit}));
+}
+
+TEST(PageMap, WalkPassesOverWhatWasDealtWith) {
+  const std::uintptr_t place = (std::uintptr_t{9} << kLeafBits) - 3 * kUnit;
+  ASSERT_EQ(cover_with_spans(pointer_to(place), 8 * kUnit), Cover::kDone);
+  Seen seen{place, 5, {}};
+  walk(&seen, 8);
+  EXPECT_EQ(seen.visited, (std::vector<std::uintptr_t>{place, place + 5 * kUnit}))
+      << "across the border of two leaves, and past the end of the second";
 }
 
 }  // namespace

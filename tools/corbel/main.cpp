@@ -97,6 +97,7 @@ class Formatter : public CLI::Formatter {
   }
   std::string make_option_name(const CLI::Option* option, bool) const override {
     std::string name = option->get_name(false, true);
+    name = name.substr(0, name.find('{'));  // what the bare flag stands for
     if (const std::size_t comma = name.find(','); comma != std::string::npos) {
       name.insert(comma + 1, " ");
     } else {
@@ -106,7 +107,9 @@ class Formatter : public CLI::Formatter {
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return {};
-    return " " + option->get_type_name();
+    // A flag's value is joined to it: --stats[=json].
+    const std::string type = option->get_type_name();
+    return (type.rfind("[=", 0) == 0 ? "" : " ") + type;
   }
 
  private:
@@ -188,8 +191,14 @@ int main_of(int count, char** values) {
 
   RunOptions run_options;
   CLI::App* run_app = app.add_subcommand("run", "Run a command on Corbel's malloc");
-  run_app->add_flag("--stats", run_options.stats,
-                    "Print a short report of the memory at exit (CORBEL_STATS=1)");
+  run_app
+      ->add_flag("--stats{1}", run_options.stats,
+                 "Report the memory at exit, in short or as JSON (CORBEL_STATS)")
+      ->type_name("[=json]")
+      ->check([](const std::string& value) {
+        return value == "1" || value == "json" ? std::string()
+                                               : "'--stats' or '--stats=json' expected";
+      });
   run_app
       ->add_option("--huge-pages", run_options.huge_pages,
                    "Use huge pages, or do not (TBB_MALLOC_USE_HUGE_PAGES)")

@@ -52,7 +52,7 @@ int run(const RunOptions& options) {
   const char* inherited = std::getenv(kPreloadVariable);
   const std::string preload = prepend_preload(library.path, inherited != nullptr ? inherited : "");
   setenv(kPreloadVariable, preload.c_str(), 1);
-  if (options.stats) setenv("CORBEL_STATS", "1", 1);
+  if (!options.stats.empty()) setenv("CORBEL_STATS", options.stats.c_str(), 1);
   if (!options.huge_pages.empty()) {
     setenv("TBB_MALLOC_USE_HUGE_PAGES", options.huge_pages == "on" ? "1" : "0", 1);
   }

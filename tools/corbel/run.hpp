@@ -10,7 +10,7 @@ namespace corbel::cli {
 struct RunOptions {
   std::vector<std::string> command;
   std::string huge_pages;  // "on", "off" or empty: as the environment says
-  bool stats = false;
+  std::string stats;       // "1", "json" or empty: as the environment says
   bool verbose = false;
   bool force = false;
 };

@@ -286,6 +286,7 @@ static void check_reports(void) {
 
   const int trimmed = malloc_trim(0);
   CHECK(trimmed == 0 || trimmed == 1);
+  free(malloc(100));  // for malloc_info to have a free block to tell of
   CHECK(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1);
   CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
   CHECK(mallopt(M_ARENA_MAX, 2) == 1);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report that CORBEL_STATS asks for.
+#include "alloc/options.hpp"
+#include "alloc/stats_json.hpp"
+#include "base/text.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+void report_as_text(const Stats& s) {
+  Text<1024> report;
+  report.add("corbel: live ").add_mebibytes(s.live).add(" (large blocks ");
+  report.add_mebibytes(s.large_live).add("), free in slabs ");
+  report.add_mebibytes(s.slab_free + s.orphan_free).add(" and in caches ");
+  report.add_mebibytes(s.thread_cached).add(", given back in slabs ");
+  report.add_mebibytes(s.slab_purged).add(", unused ").add_mebibytes(s.uncarved);
+  report.add("\ncorbel: free spans ").add_mebibytes(s.free_resident).add(" resident and ");
+  report.add_mebibytes(s.free_purged).add(" not, in ").add_decimal(s.free_count);
+  report.add(" pieces\ncorbel: mapped ").add_mebibytes(s.mapped).add(" (most ");
+  report.add_mebibytes(s.peak_mapped).add(") in ").add_decimal(s.map_calls);
+  report.add(" calls, given back in ").add_decimal(s.purge_calls).add(" calls, metadata ");
+  report.add_mebibytes(s.metadata_mapped).add(" of address space\n");
+  report.add("corbel: threads with a heap ").add_decimal(s.threads).add(", peak resident ");
+  report.add_mebibytes(os::peak_resident()).add("\n");
+  os::write_error(report.data(), report.size());
+}
+
+// One line, so that the reports of several processes can be told apart in a file.
+void report_as_json(const Stats& s) {
+  static constinit char buffer[kLongestJson];  // only at exit: too much for a small stack
+  TextInto text(buffer, sizeof(buffer));
+  add_json(text, s);
+  os::write_error(buffer, text.add("\n").finish());
+}
+
+__attribute__((destructor)) void report_at_exit() {
+  // relaxed: options.hpp
+  switch (options.report_at_exit.load(std::memory_order_relaxed)) {
+    case Report::kNone:
+      break;
+    case Report::kText:
+      report_as_text(stats());
+      break;
+    case Report::kJson:
+      report_as_json(stats());
+      break;
+  }
+}
+
+}  // namespace
+}  // namespace corbel::alloc

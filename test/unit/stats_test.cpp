@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures against what a known sequence of calls has done, on the fake operating system, where
+// nobody else allocates and the mapped bytes are known.
+#include <corbel/malloc.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "alloc/page_map.hpp"
+#include "alloc/size_class.hpp"
+#include "os/fake/fake.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+// The sums that <corbel/malloc.h> promises.
+void expect_adds_up(const Stats& s) {
+  EXPECT_EQ(s.mapped, s.live + s.thread_cached + s.slab_free + s.orphan_free + s.slab_purged +
+                          s.uncarved + s.free_resident + s.free_purged);
+  Stats sums{};
+  for (std::size_t i = 0; i < s.class_count; ++i) {
+    const corbel_size_class_stats& c = s.classes[i];
+    EXPECT_EQ(c.block_size, kSizeClasses[i].block_size);
+    EXPECT_EQ(c.slabs * kSizeClasses[i].units * kUnit,
+              (c.used_blocks + c.cached_blocks + c.free_blocks + c.purged_blocks) * c.block_size +
+                  c.uncarved);
+    sums.live += c.used_blocks * c.block_size;
+    sums.thread_cached += c.cached_blocks * c.block_size;
+    sums.slab_free += c.free_blocks * c.block_size;
+    sums.slab_purged += c.purged_blocks * c.block_size;
+    sums.uncarved += c.uncarved;
+  }
+  EXPECT_EQ(sums.live, s.live - s.large_live);
+  EXPECT_EQ(sums.thread_cached, s.thread_cached);
+  EXPECT_EQ(sums.slab_free, s.slab_free + s.orphan_free);
+  EXPECT_EQ(sums.slab_purged, s.slab_purged);
+  EXPECT_EQ(sums.uncarved, s.uncarved);
+  EXPECT_LE(s.largest_free, s.free_resident + s.free_purged);
+  EXPECT_LE(s.mapped, s.peak_mapped);
+}
+
+class StatsTest : public testing::Test {
+ protected:
+  // What the test before has left is given back, so that every test begins with nothing.
+  void SetUp() override {
+    trim(0);
+    const Stats s = stats();
+    ASSERT_EQ(s.live, 0U);
+    ASSERT_EQ(s.thread_cached + s.slab_free + s.orphan_free + s.slab_purged + s.uncarved, 0U);
+    ASSERT_EQ(s.free_resident, 0U);
+  }
+  void TearDown() override {
+    expect_adds_up(stats());
+    EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+
+  static const corbel_size_class_stats& of_class(const Stats& s, std::size_t size) {
+    return s.classes[class_of(size)];
+  }
+};
+
+TEST_F(StatsTest, BlocksOfAClassAreCountedOneByOne) {
+  constexpr std::size_t kSize = 100;
+  constexpr std::uint32_t kBlocks = 1000;
+  const SizeClass& layout = kSizeClasses[class_of(kSize)];
+  std::vector<void*> blocks;
+  for (std::uint32_t i = 0; i < kBlocks; ++i) blocks.push_back(allocate(kSize));
+
+  Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.live, kBlocks * layout.block_size);
+  EXPECT_EQ(s.large_live, 0U);
+  EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks);
+  EXPECT_EQ(of_class(s, kSize).slabs, divide_up(kBlocks, layout.capacity));
+  // The last page's worth of blocks is carved as a whole.
+  const std::uint32_t in_last = kBlocks % layout.capacity;
+  const std::uint32_t carved = std::min<std::uint32_t>(
+      std::uint32_t(divide_up(in_last, layout.carve)) * layout.carve, layout.capacity);
+  EXPECT_EQ(of_class(s, kSize).cached_blocks, carved - in_last);
+  EXPECT_EQ(of_class(s, kSize).free_blocks, 0U);
+
+  // Freed blocks lie in their slabs until the bin takes them over.
+  for (std::uint32_t i = 0; i < 300; ++i) deallocate(blocks[i]);
+  s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks - 300);
+  EXPECT_EQ(of_class(s, kSize).free_blocks, 300U);
+  EXPECT_EQ(s.slab_free, 300U * layout.block_size);
+  EXPECT_EQ(s.orphan_free, 0U);
+
+  for (std::uint32_t i = 300; i < kBlocks; ++i) deallocate(blocks[i]);
+  s = stats();
+  EXPECT_EQ(s.live, 0U);
+}
+
+TEST_F(StatsTest, EveryClass) {
+  std::vector<void*> blocks;
+  std::size_t live = 0;
+  for (unsigned i = 0; i < kClasses; ++i) {
+    for (unsigned n = 0; n <= i % 5; ++n) blocks.push_back(allocate(kSizeClasses[i].block_size));
+    live += (i % 5 + 1) * kSizeClasses[i].block_size;
+  }
+  const Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.class_count, kClasses);
+  EXPECT_EQ(s.live, live);
+  for (unsigned i = 0; i < kClasses; ++i) {
+    EXPECT_EQ(s.classes[i].used_blocks, i % 5 + 1) << kSizeClasses[i].block_size;
+    EXPECT_EQ(s.classes[i].slabs, 1U);
+  }
+  for (void* block : blocks) deallocate(block);
+}
+
+TEST_F(StatsTest, LargeBlocksAndFreeMemory) {
+  constexpr std::size_t kLarge = 3U << 20;
+  void* block = allocate(kLarge + 1);
+  void* wall = allocate(1 << 20);
+  std::memset(block, 1, kLarge + 1);
+  Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.large_count, 2U);
+  EXPECT_EQ(s.large_live, kLarge + kUnit + (1U << 20));
+  EXPECT_EQ(s.live, s.large_live);
+  EXPECT_EQ(s.free_resident, 0U);
+  const std::size_t purged = s.free_purged;
+  const std::size_t pieces = s.free_count;
+
+  deallocate(block);
+  s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.large_count, 1U);
+  // It may have been joined to the untouched memory before it.
+  EXPECT_EQ(s.free_resident, kLarge + kUnit);
+  EXPECT_EQ(s.free_purged, purged);
+  EXPECT_LE(s.free_count, pieces + 1);
+  EXPECT_GE(s.largest_free, kLarge + kUnit);
+
+  trim(0);
+  s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.free_resident, 0U);
+  EXPECT_EQ(s.mapped + s.metadata_mapped, os::fake::figures().mapped_bytes);
+  deallocate(wall);
+}
+
+// A block that is larger than what a leaf of the page map covers is passed over all the same.
+TEST_F(StatsTest, ABlockAcrossTheLeavesOfThePageMap) {
+  constexpr std::size_t kHuge = std::size_t{9} << 30;
+  void* block = allocate(kHuge);
+  if (block == nullptr) GTEST_SKIP() << "the system does not give 9 GiB of address space";
+  const Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.large_live, kHuge);
+  EXPECT_EQ(s.large_count, 1U);
+  EXPECT_EQ(s.mapped + s.metadata_mapped, os::fake::figures().mapped_bytes);
+  deallocate(block);
+  EXPECT_EQ(stats().large_live, 0U);
+}
+
+TEST_F(StatsTest, BlocksOnTheirWayBetweenThreads) {
+  constexpr std::size_t kSize = 200;
+  constexpr std::size_t kBlocks = 50;
+  const std::size_t block_size = kSizeClasses[class_of(kSize)].block_size;
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) blocks.push_back(allocate(kSize));
+  const std::size_t on_list = of_class(stats(), kSize).cached_blocks;
+
+  std::barrier step(2);
+  std::thread other([&] {
+    for (std::size_t i = 0; i < 20; ++i) deallocate(blocks[i]);
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+  });
+  step.arrive_and_wait();
+  Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.threads, 2U);
+  EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks - 20) << "in the other thread's outbox";
+  EXPECT_EQ(of_class(s, kSize).cached_blocks, on_list + 20);
+  EXPECT_EQ(s.thread_cached, (on_list + 20) * block_size);
+
+  step.arrive_and_wait();
+  other.join();
+  s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.threads, 1U);
+  EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks - 20) << "in this thread's inbox";
+  EXPECT_EQ(of_class(s, kSize).cached_blocks, on_list + 20);
+
+  trim(0);
+  s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks - 20);
+  EXPECT_EQ(of_class(s, kSize).cached_blocks, 0U);
+  for (std::size_t i = 20; i < kBlocks; ++i) deallocate(blocks[i]);
+}
+
+// Blocks of several units' slabs in an outbox are found by their slab's first unit.
+TEST_F(StatsTest, LargerBlocksOnTheirWay) {
+  constexpr std::size_t kSize = 20000;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 10; ++i) blocks.push_back(allocate(kSize));
+  const std::size_t on_list = of_class(stats(), kSize).cached_blocks;
+  std::barrier step(2);
+  std::thread other([&] {
+    for (int i = 8; i < 10; ++i) deallocate(blocks[std::size_t(i)]);
+    step.arrive_and_wait();
+    step.arrive_and_wait();
+  });
+  step.arrive_and_wait();
+  const Stats s = stats();
+  EXPECT_EQ(of_class(s, kSize).used_blocks, 8U);
+  EXPECT_EQ(of_class(s, kSize).cached_blocks, on_list + 2);
+  step.arrive_and_wait();
+  other.join();
+  for (std::size_t i = 0; i < 8; ++i) deallocate(blocks[i]);
+}
+
+TEST_F(StatsTest, SlabsOfThreadsThatHaveEnded) {
+  constexpr std::size_t kSize = 48;
+  const SizeClass& layout = kSizeClasses[class_of(kSize)];
+  std::vector<void*> blocks;
+  std::thread([&] {
+    for (int i = 0; i < 50; ++i) blocks.push_back(allocate(kSize));
+  }).join();
+  Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.live, 50U * 48);
+  EXPECT_EQ(of_class(s, kSize).slabs, 1U);
+  EXPECT_EQ(s.orphan_free, (layout.carve - 50) * 48U);
+  EXPECT_EQ(s.slab_free, 0U);
+  EXPECT_EQ(s.thread_cached, 0U);
+  for (void* block : blocks) deallocate(block);
+  trim(0);
+  EXPECT_EQ(stats().orphan_free, 0U);
+}
+
+// A moved block that the system has lost over the move is nobody's.
+TEST_F(StatsTest, ALostBlockIsNotCounted) {
+  void* block = allocate(4 << 20);
+  std::memset(block, 1, 4 << 20);
+  void* wall = allocate(1 << 20);
+  os::fake::refuse({.lost_targets_in_1000 = 1000});
+  block = reallocate(block, 40 << 20);
+  os::fake::refuse({});
+  ASSERT_NE(block, nullptr);
+  Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.large_live, (40U << 20) + (1U << 20));
+  EXPECT_LE(s.mapped + s.metadata_mapped, os::fake::figures().mapped_bytes);
+  deallocate(block);
+  deallocate(wall);
+}
+
+}  // namespace
+}  // namespace corbel::alloc

@@ -156,6 +156,12 @@ struct corbel_size_class_stats {
 struct corbel_heap_stats {
   size_t size; /* of this structure, as the library knows it */
 
+  /* What the process holds because of the allocator: memory that was touched or may be at any time,
+   * with the allocator's own tables. Never less than what is resident of these; counted on its own,
+   * so that it differs from mapped - uncommitted + metadata by what changes during the call. */
+  size_t footprint;
+  size_t peak_footprint; /* the most it has been */
+
   /* Address space for blocks, and what it is used for. */
   size_t mapped;        /* taken from the operating system: the sum of the next eight but large_* */
   size_t live;          /* held by the program */
@@ -171,9 +177,11 @@ struct corbel_heap_stats {
   size_t free_count;    /* in how many pieces the last two are, */
   size_t largest_free;  /* and the largest of these */
   size_t peak_mapped;   /* the most that mapped has been */
+  size_t uncommitted;   /* of mapped, what is not in the footprint: given back or never touched */
 
-  /* The allocator's own tables: address space, most of it never touched. */
-  size_t metadata_mapped;
+  /* The allocator's own tables. */
+  size_t metadata;        /* what the footprint has of them */
+  size_t metadata_mapped; /* their address space */
 
   size_t threads;     /* how many threads have a heap */
   size_t map_calls;   /* how often the operating system was asked for address space, */

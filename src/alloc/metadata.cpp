@@ -16,6 +16,7 @@ namespace {
 constinit char* unused = nullptr;  // both under metadata_lock
 constinit std::size_t unused_size = 0;
 constinit std::atomic<std::size_t> mapped{0};
+constinit std::atomic<std::size_t> committed{0};
 
 // The pages that are entered with the next `size` bytes of a piece.
 std::size_t pages_entered(const char* first, std::size_t size) {
@@ -23,12 +24,19 @@ std::size_t pages_entered(const char* first, std::size_t size) {
   return align_up(address_of(first) + size, page) - align_up(address_of(first), page);
 }
 
+// False, and nothing is counted, when the hard limit has no room for the bytes.
+bool commit(std::size_t bytes) {
+  if (!footprint.try_commit_table(bytes)) return false;
+  committed.fetch_add(bytes, std::memory_order_relaxed);  // relaxed: a statistic
+  return true;
+}
+
 enum class Taken { kYes, kEmpty, kOverLimit };
 
 Taken take(std::size_t size, void** result) {
   sync::LockGuard guard(metadata_lock);
   if (size > unused_size) return Taken::kEmpty;
-  if (!footprint.try_commit_table(pages_entered(unused, size))) return Taken::kOverLimit;
+  if (!commit(pages_entered(unused, size))) return Taken::kOverLimit;
   *result = unused;
   unused += size;
   unused_size -= size;
@@ -44,7 +52,7 @@ void* allocate_metadata(std::size_t size) {
   const std::size_t fresh_size = align_up(size, 4 * kUnit);
   void* fresh = os::map(fresh_size, kUnit, nullptr);
   if (fresh == nullptr) return nullptr;
-  if (!footprint.try_commit_table(pages_entered(static_cast<char*>(fresh), size))) {
+  if (!commit(pages_entered(static_cast<char*>(fresh), size))) {
     os::unmap(fresh, fresh_size);
     return nullptr;
   }
@@ -58,6 +66,8 @@ void* allocate_metadata(std::size_t size) {
   return fresh;
 }
 
-std::size_t metadata_bytes() { return mapped.load(std::memory_order_relaxed); }  // statistic
+// relaxed both: statistics
+std::size_t metadata_bytes() { return mapped.load(std::memory_order_relaxed); }
+std::size_t metadata_committed() { return committed.load(std::memory_order_relaxed); }
 
 }  // namespace corbel::alloc

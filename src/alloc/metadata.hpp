@@ -15,6 +15,9 @@ void* allocate_metadata(std::size_t size);
 // The bytes taken from the system so far.
 std::size_t metadata_bytes();
 
+// What the footprint has of them.
+std::size_t metadata_committed();
+
 extern sync::Lock metadata_lock;
 
 }  // namespace corbel::alloc

@@ -11,6 +11,7 @@ constinit std::atomic<Span*> page_map_root[kRootEntries]{};
 namespace {
 
 constinit std::atomic<std::size_t> leaf_bytes{0};
+constinit std::atomic<std::size_t> committed_bytes{0};
 
 // What part of a table was ever used, so that a walk need not read all of it. Zero means nothing.
 struct Used {
@@ -68,7 +69,11 @@ bool count_page(Ask ask, bool counted, TestAndSet test_and_set) {
     return false;
   }
   // Somebody else may have counted it meanwhile.
-  if (test_and_set()) footprint.release(os::page_size());
+  if (test_and_set()) {
+    footprint.release(os::page_size());
+  } else {
+    committed_bytes.fetch_add(os::page_size(), std::memory_order_relaxed);  // relaxed: a statistic
+  }
   return true;
 }
 
@@ -134,7 +139,10 @@ void forget_spans(const void* address, std::size_t size) {
     const std::uintptr_t low = align_up(address_of(first), page);
     const std::uintptr_t high = align_down(address_of(first + (stop - unit)), page);
     // The flags that say "counted" go with their pages.
-    if (low < high && os::purge(pointer_to(low), high - low)) footprint.release(high - low);
+    if (low < high && os::purge(pointer_to(low), high - low)) {
+      footprint.release(high - low);
+      committed_bytes.fetch_sub(high - low, std::memory_order_relaxed);  // relaxed: a statistic
+    }
     unit = stop;
   }
 }
@@ -158,6 +166,8 @@ void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* addr
   }
 }
 
-std::size_t page_map_bytes() { return leaf_bytes.load(std::memory_order_relaxed); }  // statistic
+// relaxed both: statistics
+std::size_t page_map_bytes() { return leaf_bytes.load(std::memory_order_relaxed); }
+std::size_t page_map_committed() { return committed_bytes.load(std::memory_order_relaxed); }
 
 }  // namespace corbel::alloc

@@ -63,4 +63,7 @@ void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* addr
 // The bytes taken for leaves so far.
 std::size_t page_map_bytes();
 
+// What the footprint has of them.
+std::size_t page_map_committed();
+
 }  // namespace corbel::alloc

@@ -11,12 +11,14 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/dirty_pages.hpp"
+#include "alloc/footprint.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/remote.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -31,6 +33,7 @@ struct Seen {
   std::uint32_t used;
   std::uint32_t carved;
   std::uint8_t size_class;
+  bool zeroed;
 };
 
 // The only places that read what another thread may be writing at that moment: aligned words, which
@@ -43,6 +46,7 @@ __attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
       .used = span.blocks.used.peek(),
       .carved = span.blocks.carved.peek(),
       .size_class = __atomic_load_n(&span.size_class, __ATOMIC_RELAXED),
+      .zeroed = __atomic_load_n(&span.zeroed, __ATOMIC_RELAXED),
   };
 }
 
@@ -113,6 +117,7 @@ class Census {
     s_.mapped = s_.live + s_.thread_cached + s_.slab_free + s_.slab_purged + s_.uncarved +
                 s_.free_resident + s_.free_purged;
     s_.slab_free -= s_.orphan_free;
+    s_.uncommitted += s_.free_purged;
   }
 
  private:
@@ -157,7 +162,10 @@ class Census {
     ++c.slabs;
     c.used_blocks += used;
     c.free_blocks += carved - used;
-    c.uncarved += layout.units * kUnit - std::size_t(carved) * layout.block_size;
+    const std::size_t size = layout.units * kUnit;
+    const std::size_t carved_bytes = std::size_t(carved) * layout.block_size;
+    c.uncarved += size - carved_bytes;
+    if (seen.zeroed) s_.uncommitted += size - align_up(carved_bytes, os::page_size());
     if (owner_of(seen.tag) == &orphan_heap) {
       s_.orphan_free += std::size_t(carved - used) * layout.block_size;
     }
@@ -191,6 +199,9 @@ class Census {
 Stats stats() noexcept {
   Stats s{};
   s.size = sizeof(Stats);
+  s.footprint = footprint.bytes();
+  s.peak_footprint = footprint.peak();
+  s.metadata = metadata_committed() + page_map_committed();
   s.metadata_mapped = metadata_bytes() + page_map_bytes();
   s.threads = live_heaps();
   const Heap* heaps = all_heaps_made();

@@ -20,12 +20,17 @@ struct Field {
 
 #define CORBEL_FIELD(name) {"\"" #name "\":", &Stats::name}
 constexpr Field<Stats> kFields[] = {
-    CORBEL_FIELD(mapped),        CORBEL_FIELD(live),          CORBEL_FIELD(large_live),
-    CORBEL_FIELD(large_count),   CORBEL_FIELD(thread_cached), CORBEL_FIELD(slab_free),
-    CORBEL_FIELD(orphan_free),   CORBEL_FIELD(slab_purged),   CORBEL_FIELD(uncarved),
-    CORBEL_FIELD(free_resident), CORBEL_FIELD(free_purged),   CORBEL_FIELD(free_count),
-    CORBEL_FIELD(largest_free),  CORBEL_FIELD(peak_mapped),   CORBEL_FIELD(metadata_mapped),
-    CORBEL_FIELD(threads),       CORBEL_FIELD(map_calls),     CORBEL_FIELD(purge_calls),
+    CORBEL_FIELD(footprint),       CORBEL_FIELD(peak_footprint),
+    CORBEL_FIELD(mapped),          CORBEL_FIELD(live),
+    CORBEL_FIELD(large_live),      CORBEL_FIELD(large_count),
+    CORBEL_FIELD(thread_cached),   CORBEL_FIELD(slab_free),
+    CORBEL_FIELD(orphan_free),     CORBEL_FIELD(slab_purged),
+    CORBEL_FIELD(uncarved),        CORBEL_FIELD(free_resident),
+    CORBEL_FIELD(free_purged),     CORBEL_FIELD(free_count),
+    CORBEL_FIELD(largest_free),    CORBEL_FIELD(peak_mapped),
+    CORBEL_FIELD(uncommitted),     CORBEL_FIELD(metadata),
+    CORBEL_FIELD(metadata_mapped), CORBEL_FIELD(threads),
+    CORBEL_FIELD(map_calls),       CORBEL_FIELD(purge_calls),
 };
 #undef CORBEL_FIELD
 // A new field belongs here too. Left out are `size` and `class_count`.

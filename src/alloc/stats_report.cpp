@@ -11,6 +11,9 @@ namespace {
 
 void report_as_text(const Stats& s) {
   Text<1024> report;
+  report.add("corbel: footprint ").add_mebibytes(s.footprint).add(" (most ");
+  report.add_mebibytes(s.peak_footprint).add("), peak resident ");
+  report.add_mebibytes(os::peak_resident()).add(" with the program's own\n");
   report.add("corbel: live ").add_mebibytes(s.live).add(" (large blocks ");
   report.add_mebibytes(s.large_live).add("), free in slabs ");
   report.add_mebibytes(s.slab_free + s.orphan_free).add(" and in caches ");
@@ -21,9 +24,8 @@ void report_as_text(const Stats& s) {
   report.add(" pieces\ncorbel: mapped ").add_mebibytes(s.mapped).add(" (most ");
   report.add_mebibytes(s.peak_mapped).add(") in ").add_decimal(s.map_calls);
   report.add(" calls, given back in ").add_decimal(s.purge_calls).add(" calls, metadata ");
-  report.add_mebibytes(s.metadata_mapped).add(" of address space\n");
-  report.add("corbel: threads with a heap ").add_decimal(s.threads).add(", peak resident ");
-  report.add_mebibytes(os::peak_resident()).add("\n");
+  report.add_mebibytes(s.metadata).add("\ncorbel: threads with a heap ");
+  report.add_decimal(s.threads).add("\n");
   os::write_error(report.data(), report.size());
 }
 

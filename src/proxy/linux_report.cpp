@@ -105,6 +105,7 @@ void add_xml(TextInto& text, const Summary& s) {
   add_system(text, s.stats.mapped + metadata, s.stats.peak_mapped + metadata);
   text.add("<corbel version=\"").add(config::kVersion);
   text.add("\" live=\"").add_decimal(s.stats.live);
+  text.add("\" footprint=\"").add_decimal(s.stats.footprint);
   text.add("\" purged=\"").add_decimal(s.stats.free_purged + s.stats.slab_purged);
   text.add("\" metadata=\"").add_decimal(metadata);
   text.add("\" threads=\"").add_decimal(s.stats.threads).add("\"/>\n</malloc>\n");
@@ -170,6 +171,7 @@ CORBEL_PROXY_API void malloc_stats() noexcept {
   corbel::Text<1024> text;
   text.add("Corbel ").add(corbel::config::kVersion);
   text.add("\nsystem bytes     = ").add_decimal(s.mapped);
+  text.add("\nfootprint bytes  = ").add_decimal(s.footprint);
   text.add("\nin use bytes     = ").add_decimal(s.live);
   text.add("\nlarge bytes      = ").add_decimal(s.large_live);
   text.add("\nlarge blocks     = ").add_decimal(s.large_count);
@@ -178,7 +180,7 @@ CORBEL_PROXY_API void malloc_stats() noexcept {
   text.add("\nunused bytes     = ").add_decimal(s.uncarved);
   text.add("\nfree bytes       = ").add_decimal(s.free_resident);
   text.add("\npurged bytes     = ").add_decimal(s.free_purged + s.slab_purged);
-  text.add("\nmetadata bytes   = ").add_decimal(s.metadata_mapped);
+  text.add("\nmetadata bytes   = ").add_decimal(s.metadata);
   text.add("\nthreads          = ").add_decimal(s.threads).add("\n");
   fwrite(text.data(), 1, text.size(), stderr);
 }

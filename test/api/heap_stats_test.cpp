@@ -38,7 +38,9 @@ TEST(HeapStats, WhatTheProgramTakesIsLive) {
   EXPECT_EQ(during.large_live - before.large_live, scalable_msize(large));
   EXPECT_EQ(during.large_count - before.large_count, 1U);
   EXPECT_GE(during.threads, 1U);
-  EXPECT_GT(during.metadata_mapped, 0U);
+  EXPECT_GT(during.metadata, 0U);
+  EXPECT_GE(during.footprint, during.live + during.metadata);
+  EXPECT_GE(during.peak_footprint, during.footprint);
   scalable_free(small);
   scalable_free(large);
   EXPECT_EQ(read_stats().live, before.live);
@@ -69,13 +71,13 @@ TEST(HeapStats, SaysHowLargeItIs) { EXPECT_EQ(read_stats().size, sizeof(Stats));
 TEST(HeapStats, WritesNoMoreThanItMay) {
   struct {
     std::size_t size;
-    std::size_t mapped;
+    std::size_t footprint;
     unsigned char behind[64];
   } old;
   std::memset(&old, 0xaa, sizeof(old));
   EXPECT_EQ(corbel_heap_stats(reinterpret_cast<Stats*>(&old), 2 * sizeof(std::size_t)), 0);
   EXPECT_EQ(old.size, sizeof(Stats));
-  EXPECT_EQ(old.mapped, read_stats().mapped);
+  EXPECT_EQ(old.footprint, read_stats().footprint);
   for (unsigned char byte : old.behind) ASSERT_EQ(byte, 0xaa);
 }
 
@@ -113,6 +115,8 @@ TEST(HeapStatsJson, HasTheFieldsOfTheStructure) {
   const auto expect = [&](const char* name, std::size_t value) {
     EXPECT_EQ(json.at(name).get<std::size_t>(), value) << name;
   };
+  expect("footprint", s.footprint);
+  expect("peak_footprint", s.peak_footprint);
   expect("mapped", s.mapped);
   expect("live", s.live);
   expect("large_live", s.large_live);
@@ -127,6 +131,8 @@ TEST(HeapStatsJson, HasTheFieldsOfTheStructure) {
   expect("free_count", s.free_count);
   expect("largest_free", s.largest_free);
   expect("peak_mapped", s.peak_mapped);
+  expect("uncommitted", s.uncommitted);
+  expect("metadata", s.metadata);
   expect("metadata_mapped", s.metadata_mapped);
   expect("threads", s.threads);
   expect("map_calls", s.map_calls);

@@ -100,7 +100,7 @@ class Environment(CliTest):
     def test_stats_are_reported(self):
         done = corbel("run", "--stats", "--", sys.executable, "-c", "pass")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"^corbel: live \d+\.\d MiB ")
+        self.assertRegex(done.stderr, r"^corbel: footprint \d+\.\d MiB ")
 
     def test_stats_as_json_are_one_line(self):
         done = corbel("run", "--stats=json", "--", sys.executable, "-c", "pass")

@@ -164,6 +164,7 @@ void check_standing_still(Shared& shared) {
   check_sums(s);
   expect_equal("live bytes", s.live, shared.held.load(std::memory_order_relaxed));
   expect_at_most("mapped", s.mapped, s.peak_mapped);
+  expect_equal("footprint", s.footprint, s.mapped - s.uncommitted + s.metadata);
 }
 
 std::uint64_t poll(Shared& shared, Clock::time_point end) {
@@ -193,8 +194,7 @@ std::uint64_t poll(Shared& shared, Clock::time_point end) {
 
 int main() {
   const char* seconds = std::getenv("CORBEL_STRESS_SECONDS");
-  const auto end =
-      Clock::now() + std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 5);
+  const auto end = Clock::now() + std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 5);
   Shared shared;
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {

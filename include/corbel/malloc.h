@@ -195,8 +195,8 @@ struct corbel_heap_stats {
 /* Stores the figures in `*stats`, of which `size` bytes are written: sizeof(*stats) as the program
  * was compiled. Programs and libraries of different versions agree on what both know: fields are
  * only ever added at the end, an older library sets those that it does not know to 0. Costs a look
- * at the description of each slab, about 0.1 ms for a GiB of them; stops no thread. Returns 0, or
- * EINVAL when `stats` is NULL or `size` too small for the first field. */
+ * at the description of each slab, 0.2 ms of one processor for a GiB of them; stops no thread.
+ * Returns 0, or EINVAL when `stats` is NULL or `size` too small for the first field. */
 #if defined(__GNUC__) && defined(__cplusplus)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* the name of the structure, too */

@@ -104,6 +104,22 @@ TEST_F(StatsTest, BlocksOfAClassAreCountedOneByOne) {
   EXPECT_EQ(s.live, 0U);
 }
 
+// What is not carved of a slab is in the footprint if the memory was used before.
+TEST_F(StatsTest, SlabsOfUsedMemory) {
+  // All of the mapped memory that is free, so that the next slab comes from it.
+  const Stats before = stats();
+  void* block = allocate(std::max<std::size_t>(before.largest_free, 1 << 20));
+  deallocate(block);
+  const std::size_t resident = stats().free_resident;
+  block = allocate(100);
+  const Stats s = stats();
+  expect_adds_up(s);
+  EXPECT_EQ(s.free_resident, resident - kUnit);
+  EXPECT_GT(s.uncarved, 0U);
+  EXPECT_EQ(s.uncommitted, s.free_purged);
+  deallocate(block);
+}
+
 TEST_F(StatsTest, EveryClass) {
   std::vector<void*> blocks;
   std::size_t live = 0;

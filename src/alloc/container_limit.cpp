@@ -13,47 +13,7 @@ namespace {
 
 using Kind = MemoryAmount::Kind;
 
-// A share in hundredths of a per cent, without overflow.
-std::size_t share_of(std::size_t bytes, std::size_t share) {
-  return bytes / 10000 * share + bytes % 10000 * share / 10000;
-}
-
-std::size_t limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant,
-                     std::size_t (*automatic)(std::size_t)) {
-  const bool contained = grant.limit != SIZE_MAX;
-  switch (amount.kind) {
-    case Kind::kBytes:
-      return amount.value;
-    case Kind::kShare: {
-      const std::size_t whole = contained ? grant.limit : grant.physical;
-      // A share of next to nothing is not "no limit".
-      return whole == 0 ? 0 : std::max<std::size_t>(share_of(whole, amount.value), 1);
-    }
-    case Kind::kAuto:
-      break;
-  }
-  return contained ? std::max<std::size_t>(automatic(grant.limit), 1) : 0;
-}
-
-// Never more than half, which the smallest of containers would leave nothing of.
-std::size_t without_headroom(std::size_t limit, std::size_t headroom) {
-  return limit - std::min(headroom, limit / 2);
-}
-
 }  // namespace
-
-std::size_t soft_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant) {
-  return limit_of(amount, grant, [](std::size_t limit) {
-    return without_headroom(limit, std::max<std::size_t>(limit / 8, std::size_t(8) << 20));
-  });
-}
-
-std::size_t hard_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant) {
-  // Half the headroom, so that the soft limit has a chance first.
-  return limit_of(amount, grant, [](std::size_t limit) {
-    return without_headroom(limit, std::max<std::size_t>(limit / 16, std::size_t(4) << 20));
-  });
-}
 
 bool Shortage::look(const os::MemoryGrant& grant, std::uint64_t now_ms) {
   const std::uint64_t elapsed = now_ms - last_ms_;

@@ -14,19 +14,13 @@
 #include <cstdint>
 
 #include "alloc/footprint.hpp"
+#include "alloc/limit_amount.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "base/memory_amount.hpp"
 #include "os/os.hpp"
 #include "sync/lock.hpp"
 
 namespace corbel::alloc {
-
-// The bytes of the soft limit that `amount` asks for; 0: none. What `auto` leaves free of a
-// container's limit is for the program's other memory (docs/decisions/0011-containers.md).
-std::size_t soft_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant);
-
-// The same for the hard limit.
-std::size_t hard_limit_of(const MemoryAmount& amount, const os::MemoryGrant& grant);
 
 // Whether memory is short: tasks have spent a tenth of the time since the last look waiting for it.
 class Shortage {

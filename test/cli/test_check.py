@@ -169,6 +169,79 @@ class Commands(CheckTest):
         self.assertEqual(self.reasons(self.check("--", program)), ["setuid"])
 
 
+class Settings(CheckTest):
+    def settings(self, *words, **environment):
+        result = self.check(*(words or ("--", "cat")), env=clean_environment(**environment))
+        self.assertTrue(result["active"], result["reasons"])
+        return {each["id"]: each for each in result["settings"]}, result["notes"]
+
+    def test_defaults(self):
+        settings, notes = self.settings()
+        self.assertEqual(set(settings), {"heap_limit", "heap_hard_limit", "container_limit",
+                                         "physical_memory", "pressure", "huge_pages",
+                                         "helper_thread"})
+        self.assertEqual(notes, [])
+        self.assertTrue(settings["heap_limit"]["source"].startswith("default"))
+        self.assertEqual(settings["heap_hard_limit"]["value"], "none")
+        for name in ("huge_pages", "helper_thread"):
+            self.assertEqual((settings[name]["value"], settings[name]["source"]),
+                             ("auto", "default"))
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self.assertEqual(settings["physical_memory"]["bytes"], memory)
+
+    def test_from_the_environment(self):
+        settings, notes = self.settings(
+            CORBEL_HEAP_LIMIT="400M", CORBEL_HEAP_HARD_LIMIT="50%", CORBEL_HUGE_PAGES="never",
+            CORBEL_HELPER_THREAD="always", TBB_MALLOC_USE_HUGE_PAGES="1")
+        self.assertEqual(notes, [])
+        self.assertEqual(settings["heap_limit"]["bytes"], 400 << 20)
+        self.assertEqual(settings["heap_limit"]["source"], "CORBEL_HEAP_LIMIT=400M")
+        whole = settings["container_limit"].get("bytes", settings["physical_memory"]["bytes"])
+        self.assertAlmostEqual(settings["heap_hard_limit"]["bytes"], whole // 2, delta=10000)
+        self.assertIn("CORBEL_HEAP_HARD_LIMIT=50%", settings["heap_hard_limit"]["source"])
+        self.assertEqual((settings["huge_pages"]["value"], settings["huge_pages"]["source"]),
+                         ("never", "CORBEL_HUGE_PAGES"))
+        self.assertEqual((settings["helper_thread"]["value"], settings["helper_thread"]["source"]),
+                         ("always", "CORBEL_HELPER_THREAD"))
+
+    def test_the_older_name(self):
+        for value, policy in (("1", "always"), ("0", "auto")):
+            settings, _ = self.settings(TBB_MALLOC_USE_HUGE_PAGES=value)
+            self.assertEqual((settings["huge_pages"]["value"], settings["huge_pages"]["source"]),
+                             (policy, "TBB_MALLOC_USE_HUGE_PAGES"))
+
+    def test_wrong_values_are_notes(self):
+        wrong = {"CORBEL_HEAP_LIMIT": "lots", "CORBEL_HEAP_HARD_LIMIT": "4X",
+                 "CORBEL_HUGE_PAGES": "maybe", "CORBEL_HELPER_THREAD": "2"}
+        settings, notes = self.settings(**wrong)
+        for name, value in wrong.items():
+            self.assertTrue(any(f"{name}={value} is ignored" in note for note in notes), notes)
+        self.assertEqual(settings["heap_hard_limit"]["value"], "none")
+        self.assertEqual(settings["huge_pages"]["source"], "default")
+
+    def test_of_a_running_process(self):
+        process = subprocess.Popen(
+            [str(CORBEL), "run", "--heap-limit", "123M", "--huge-pages", "always", "--", "cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment())
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.read(1), b"x")
+        # What this test's own environment says is nothing to it.
+        settings, _ = self.settings("--pid", process.pid, CORBEL_HEAP_LIMIT="5G")
+        self.assertEqual(settings["heap_limit"]["bytes"], 123 << 20)
+        self.assertEqual(settings["huge_pages"]["value"], "always")
+
+    def test_the_words_for_people(self):
+        done = corbel("check", "--", "cat", env=clean_environment(CORBEL_HEAP_LIMIT="1.5G"))
+        self.assertRegex(done.stdout, r"soft limit +1\.5 GiB +CORBEL_HEAP_LIMIT=1\.5G\n")
+        self.assertRegex(done.stdout, r"memory pressure +\S.*\n")
+
+    def test_a_program_without_corbel_has_none(self):
+        self.assertEqual(self.check("--as-is", "--", "cat")["settings"], [])
+
+
 class Processes(CheckTest):
     def start(self, *command, **environment):
         """A process that is known to be past its start; it ends with the test."""

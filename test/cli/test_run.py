@@ -89,13 +89,24 @@ class Environment(CliTest):
         self.assertEqual(self.preload_of(CORBEL_LIBRARY=copy), str(copy))
 
     def test_options_set_variables(self):
-        show = "echo ${CORBEL_STATS-unset} ${TBB_MALLOC_USE_HUGE_PAGES-unset}"
-        for options, expected in (([], "unset unset"), (["--stats"], "1 unset"),
-                                  (["--stats=json"], "json unset"),
-                                  (["--huge-pages", "on"], "unset 1"),
-                                  (["--huge-pages", "off"], "unset 0")):
+        show = ("echo ${CORBEL_STATS-unset} ${CORBEL_HEAP_LIMIT-unset} "
+                "${CORBEL_HEAP_HARD_LIMIT-unset} ${CORBEL_HUGE_PAGES-unset}")
+        for options, expected in (([], "unset unset unset unset"),
+                                  (["--stats"], "1 unset unset unset"),
+                                  (["--stats=json"], "json unset unset unset"),
+                                  (["--heap-limit", "400M"], "unset 400M unset unset"),
+                                  (["--heap-limit", "auto", "--hard-limit", "80%"],
+                                   "unset auto 80% unset"),
+                                  (["--huge-pages", "never"], "unset unset unset never"),
+                                  (["--huge-pages", "on"], "unset unset unset always"),
+                                  (["--huge-pages", "off"], "unset unset unset never")):
             done = corbel("run", *options, "--", "sh", "-c", show)
             self.assertEqual(done.stdout.strip(), expected)
+
+    def test_an_option_wins_over_the_environment(self):
+        done = corbel("run", "--heap-limit", "400M", "--", "sh", "-c", "echo $CORBEL_HEAP_LIMIT",
+                      env=clean_environment(CORBEL_HEAP_LIMIT="1G"))
+        self.assertEqual(done.stdout.strip(), "400M")
 
     def test_stats_are_reported(self):
         done = corbel("run", "--stats", "--", sys.executable, "-c", "pass")

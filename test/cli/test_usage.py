@@ -14,7 +14,8 @@ class Usage(CliTest):
 
     def test_help_names_everything(self):
         texts = {"": ["run", "compare", "check", "--version", "Examples:", "CORBEL_LIBRARY"],
-                 "run": ["--stats", "--huge-pages on|off", "--verbose", "--force", "127", "126"],
+                 "run": ["--stats", "--heap-limit SIZE",
+                         "--hard-limit SIZE", "--huge-pages never|auto|always", "--verbose", "--force", "127", "126"],
                  "compare": ["--runs N", "--warmup N", "--json FILE", "--with NAME=LIB.so",
                              "--seed N", "--show-output", "--check-output", "--quiet", "--force",
                              "MAD", "VmHWM"],
@@ -30,7 +31,11 @@ class Usage(CliTest):
     def test_mistakes(self):
         for words in ([], ["fly"], ["run"], ["run", "--"], ["run", "--fast", "--", "true"],
                       ["run", "--huge-pages", "--", "true"],
-                      ["run", "--huge-pages", "2", "--", "true"], ["compare"],
+                      ["run", "--huge-pages", "2", "--", "true"],
+                      ["run", "--heap-limit", "lots", "--", "true"],
+                      ["run", "--heap-limit", "", "--", "true"],
+                      ["run", "--heap-limit", "-5M", "--", "true"],
+                      ["run", "--hard-limit", "101%", "--", "true"], ["compare"],
                       ["compare", "-n", "0", "--", "true"], ["compare", "-n", "x", "--", "true"],
                       ["compare", "--warmup", "-1", "--", "true"],
                       ["compare", "--with", "libx.so", "--", "true"],
@@ -51,6 +56,13 @@ class Usage(CliTest):
         self.assertEqual(len(lines), 2, done.stderr)
         self.assertIn("many", lines[0])
         self.assertIn("corbel compare --help", lines[1])
+
+    def test_a_wrong_limit_is_named_with_the_forms(self):
+        done = corbel("run", "--hard-limit", "4X", "--", "true")
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 2, done.stderr)
+        for word in ("--hard-limit", "'4X'", "400M", "80%", "auto", "none"):
+            self.assertIn(word, lines[0])
 
     def test_nothing_to_check_that_exists(self):
         done = corbel("check", "--", "no-such-command-here")

@@ -320,5 +320,19 @@ TEST(ContainerOfThisProcess, IsReadWithoutTouchingErrno) {
   EXPECT_GT(grant.limit, 0U);
 }
 
+// Whatever this system is, what it counts never falls.
+TEST(ContainerOfThisProcess, StallsAreCountedWhereTheKernelDoes) {
+  const MemoryGrant before = read_memory_grant();
+  std::string line;
+  if (std::getline(std::ifstream("/proc/pressure/memory"), line)) {
+    EXPECT_TRUE(before.knows_stalls);
+  } else {
+    std::puts("this kernel does not count stalls");
+  }
+  const MemoryGrant after = read_memory_grant();
+  EXPECT_EQ(before.knows_stalls, after.knows_stalls);
+  EXPECT_GE(after.stalled_us, before.stalled_us);
+}
+
 }  // namespace
 }  // namespace corbel::os

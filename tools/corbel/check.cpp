@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,15 @@ nlohmann::json to_json(const CheckReport& report) {
     }
     json["symbols"].push_back(std::move(entry));
   }
+  json["settings"] = nlohmann::json::array();
+  for (const Setting& setting : report.settings) {
+    nlohmann::json entry{{"id", setting.id},
+                         {"name", setting.name},
+                         {"value", setting.value},
+                         {"source", setting.source}};
+    if (setting.bytes) entry["bytes"] = *setting.bytes;
+    json["settings"].push_back(std::move(entry));
+  }
   return json;
 }
 
@@ -73,6 +83,26 @@ void print_symbols(const CheckReport& report, bool verbose) {
                                Colour::kDim));
 }
 
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void print_settings(const CheckReport& report) {
+  std::size_t names = 0, values = 0;
+  for (const Setting& setting : report.settings) {
+    names = std::max(names, setting.name.size());
+    values = std::max(values, setting.value.size());
+  }
+  fmt::print("\n  {}\n",
+             paint(fmt::format("{:<{}}  {:<{}}  {}", "setting", names, "value", values, "from"),
+                   Colour::kBold));
+  for (const Setting& setting : report.settings) {
+    fmt::print("  {:<{}}  {:<{}}  {}\n", setting.name, names, setting.value, values,
+               paint(setting.source, Colour::kDim));
+  }
+}
+
 void print(const CheckReport& report, bool verbose) {
   if (report.active) {
     fmt::print("{} {} takes its memory from Corbel\n", paint("active:", Colour::kGood),
@@ -88,6 +118,7 @@ void print(const CheckReport& report, bool verbose) {
   }
   for (const std::string& note : report.notes) fmt::print("  note: {}\n", note);
   if (!report.objects.empty()) print_symbols(report, verbose);
+  if (!report.settings.empty()) print_settings(report);
   if (verbose) {
     for (const std::string& object : report.objects) fmt::print("  loaded: {}\n", object);
   }
@@ -96,11 +127,19 @@ void print(const CheckReport& report, bool verbose) {
 }  // namespace
 
 int check(const CheckOptions& options) {
-  const CheckReport report =
+  CheckReport report =
       options.pid != 0 ? check_process(options.pid) : check_command(options.command, options.as_is);
   if (report.error_code != 0) {
     complain(report.error);
     return report.error_code;
+  }
+  if (report.active && options.pid != 0) {
+    const std::string folder = fmt::format("/proc/{}", options.pid);
+    report.settings = read_settings(
+        folder, folder + "/root",
+        [&](const std::string& name) { return process_variable(options.pid, name); }, report.notes);
+  } else if (report.active) {
+    report.settings = read_settings("/proc/self", "", own_variable, report.notes);
   }
   if (options.json) {
     fmt::print("{}\n", to_json(report).dump(2));

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf_image.hpp"
 #include "program.hpp"
+#include "settings.hpp"
 
 namespace corbel::cli {
 
@@ -44,7 +47,8 @@ struct CheckReport {
   std::vector<std::string> notes;
   std::vector<std::string> objects;
   std::vector<SymbolReport> symbols;
-  std::string error;  // the question itself failed
+  std::vector<Setting> settings;  // what the allocator goes by, where it is active
+  std::string error;              // the question itself failed
   int error_code = 0;
 };
 
@@ -68,6 +72,9 @@ bool object_is_corbel(const LoadedObject& object);
 
 CheckReport check_command(const std::vector<std::string>& command, bool as_is);
 CheckReport check_process(int pid);
+
+// A variable that a running process was started with.
+std::optional<std::string> process_variable(int pid, std::string_view name);
 
 // The command itself; returns the exit code.
 int check(const CheckOptions& options);

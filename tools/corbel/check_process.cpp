@@ -130,16 +130,6 @@ void read_slots(const std::vector<LoadedObject>& objects, const std::vector<Rang
   }
 }
 
-std::string variable_of(int pid, std::string_view name) {
-  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  for (std::string text; std::getline(file, text, '\0');) {
-    if (text.size() > name.size() && text.rfind(name, 0) == 0 && text[name.size()] == '=') {
-      return text.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
 // Why Corbel is not in a process, from what the process was started with.
 void explain_absence(int pid, const std::map<std::uint64_t, std::uint64_t>& auxv,
                      const std::string& preload, CheckReport& report) {
@@ -166,6 +156,16 @@ void explain_absence(int pid, const std::map<std::uint64_t, std::uint64_t>& auxv
 
 }  // namespace
 
+std::optional<std::string> process_variable(int pid, std::string_view name) {
+  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  for (std::string text; std::getline(file, text, '\0');) {
+    if (text.size() > name.size() && text.rfind(name, 0) == 0 && text[name.size()] == '=') {
+      return text.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
 CheckReport check_process(int pid) {
   CheckReport report = new_report();
   report.mode = "pid";
@@ -191,7 +191,7 @@ CheckReport check_process(int pid) {
   const auto facts = read_elf_facts(real);
   const auto auxv = read_auxv(pid);
   const auto ranges = read_maps(pid);
-  const std::string preload = variable_of(pid, kPreloadVariable);
+  const std::string preload = process_variable(pid, kPreloadVariable).value_or("");
   if (!facts || auxv.empty()) {
     return fail(
         fmt::format("no right to look into process {} (it needs the right to trace it)", pid));

@@ -14,6 +14,7 @@
 #include "check.hpp"
 #include "compare.hpp"
 #include "run.hpp"
+#include "settings.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -39,10 +40,14 @@ constexpr char kRunFooter[] =
     "Exit code: the command's; 127 when it is not found, 126 when it cannot be executed or the\n"
     "replacement cannot work in it, 125 when the library is missing, 2 for wrong options.\n"
     "\n"
+    "SIZE: bytes (400M, 1.5G; K, M, G, T); 80%, of the container's limit or else of the machine's\n"
+    "memory; auto, the container's limit less an eighth, the default of the soft limit; none.\n"
+    "\n"
     "Examples:\n"
     "  corbel run -- sqlite3 data.db < script.sql\n"
     "  corbel run --stats -- python3 job.py       (PYTHONMALLOC=malloc lets all blocks through)\n"
-    "  corbel run --huge-pages on -- ./simulation";
+    "  corbel run --heap-limit 400M -- ./server\n"
+    "  corbel run --huge-pages always -- ./simulation";
 
 constexpr char kCompareFooter[] =
     "Each round runs every side once, in an order drawn anew (the same for the same --seed).\n"
@@ -132,6 +137,10 @@ CLI::Validator at_least(long least) {
       "");
 }
 
+CLI::Validator memory_amount() {
+  return CLI::Validator([](std::string& text) { return memory_amount_problem(text); }, "");
+}
+
 // Headings in bold where the terminal shows it.
 std::string styled(const std::string& help) {
   std::string result;
@@ -200,12 +209,30 @@ int main_of(int count, char** values) {
                                                : "'--stats' or '--stats=json' expected";
       });
   run_app
+      ->add_option("--heap-limit", run_options.heap_limit,
+                   "Above it memory is given back at once (CORBEL_HEAP_LIMIT)")
+      ->type_name("SIZE")
+      ->check(memory_amount());
+  run_app
+      ->add_option("--hard-limit", run_options.hard_limit,
+                   "Above it requests fail (CORBEL_HEAP_HARD_LIMIT)")
+      ->type_name("SIZE")
+      ->check(memory_amount());
+  run_app
       ->add_option("--huge-pages", run_options.huge_pages,
-                   "Use huge pages, or do not (TBB_MALLOC_USE_HUGE_PAGES)")
-      ->type_name("on|off")
-      ->check([](const std::string& value) {
-        return value == "on" || value == "off" ? std::string() : "'on' or 'off' expected";
-      });
+                   "Which memory may have huge pages (CORBEL_HUGE_PAGES)")
+      ->type_name("never|auto|always")
+      ->transform([](const std::string& value) -> std::string {
+        // What it was when there was no third way.
+        return value == "on" ? "always" : value == "off" ? "never" : value;
+      })
+      ->check(CLI::Validator(
+          [](std::string& value) {
+            return value == "never" || value == "auto" || value == "always"
+                       ? std::string()
+                       : "'never', 'auto' or 'always' expected, not '" + value + "'";
+          },
+          ""));
   run_app->add_flag("-v,--verbose", run_options.verbose, "Say what is done before it is done");
   run_app->add_flag("--force", run_options.force,
                     "Start programs too in which the replacement cannot work");

@@ -11,6 +11,7 @@
 
 #include "library.hpp"
 #include "program.hpp"
+#include "settings.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -52,14 +53,18 @@ int run(const RunOptions& options) {
   const char* inherited = std::getenv(kPreloadVariable);
   const std::string preload = prepend_preload(library.path, inherited != nullptr ? inherited : "");
   setenv(kPreloadVariable, preload.c_str(), 1);
-  if (!options.stats.empty()) setenv("CORBEL_STATS", options.stats.c_str(), 1);
-  if (!options.huge_pages.empty()) {
-    setenv("TBB_MALLOC_USE_HUGE_PAGES", options.huge_pages == "on" ? "1" : "0", 1);
-  }
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  };
+  set("CORBEL_STATS", options.stats);
+  set(kHeapLimitVariable, options.heap_limit);
+  set(kHardLimitVariable, options.hard_limit);
+  set(kHugePagesVariable, options.huge_pages);
   const std::string& start = program.scripts.empty() ? program.path : program.scripts.front();
   if (options.verbose) {
     fmt::print(stderr, "corbel: {}={}\n", kPreloadVariable, preload);
-    for (const char* name : {"CORBEL_STATS", "TBB_MALLOC_USE_HUGE_PAGES"}) {
+    for (const char* name :
+         {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable, kHugePagesVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {

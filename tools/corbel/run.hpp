@@ -9,8 +9,11 @@ namespace corbel::cli {
 
 struct RunOptions {
   std::vector<std::string> command;
-  std::string huge_pages;  // "on", "off" or empty: as the environment says
-  std::string stats;       // "1", "json" or empty: as the environment says
+  // Empty: as the environment says.
+  std::string heap_limit;
+  std::string hard_limit;
+  std::string huge_pages;  // never, auto or always
+  std::string stats;       // 1 or json
   bool verbose = false;
   bool force = false;
 };

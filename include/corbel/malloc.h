@@ -94,9 +94,9 @@ typedef enum {
    * TBB_MALLOC_USE_HUGE_PAGES. */
   TBBMALLOC_USE_HUGE_PAGES = 0,
   USE_HUGE_PAGES = TBBMALLOC_USE_HUGE_PAGES, /* the old name, kept for old programs */
-  /* Value: bytes. While more memory than this is in use, freed memory is given back to the
-   * operating system instead of being kept for reuse. Requests are never refused because of it.
-   * 0 removes the limit. */
+  /* Value: bytes. The same limit as that of corbel_set_heap_limit. While more memory than this is
+   * in use, freed memory is given back to the operating system instead of being kept for reuse.
+   * Requests are never refused because of it. 0 removes the limit. */
   TBBMALLOC_SET_SOFT_HEAP_LIMIT = 1,
   /* Value: bytes. Blocks of this size and above count as huge: their memory is kept for reuse
    * through ordinary clean-up and goes back only by scalable_allocation_command or when the soft
@@ -118,6 +118,38 @@ typedef enum {
  * ScalableAllocationResult: TBBMALLOC_OK when memory was freed; TBBMALLOC_NO_EFFECT when there was
  * none to free; TBBMALLOC_INVALID_PARAM for an unknown command or a non-null `param`. */
 CORBEL_API int scalable_allocation_command(int cmd, void* param) CORBEL_NOTHROW;
+
+/* The two limits below bound the footprint: the memory the allocator has committed, for blocks, for
+ * free memory it keeps, and for its own tables. A limit set by a call holds from then on, whatever
+ * the environment (CORBEL_HEAP_LIMIT, CORBEL_HEAP_HARD_LIMIT) says. */
+
+/* For `bytes`: as the container the process runs in demands, and no limit outside of one. */
+#define CORBEL_HEAP_LIMIT_AUTO ((size_t)-1)
+
+/* Sets the soft limit: before the footprint grows above it, free memory is given back wherever it
+ * is kept, by the caches of other threads too as far as these can be reached. If that is not enough
+ * the footprint grows all the same: the soft limit never refuses a request. What is above a new
+ * limit goes back before the call returns. 0 removes the limit. Returns 0. */
+CORBEL_API int corbel_set_heap_limit(size_t bytes) CORBEL_NOTHROW;
+
+/* Sets the hard limit: the footprint never grows above it. A request that would need it to, after
+ * all free memory was given back and the callback (below) was asked, is refused: NULL with errno
+ * ENOMEM, std::bad_alloc from new, the old block untouched by realloc. Blocks that are freed make
+ * room at once; to free never needs any. A limit below what is in use refuses all that needs fresh
+ * memory until enough was freed. 0 removes the limit. Returns 0. */
+CORBEL_API int corbel_set_heap_hard_limit(size_t bytes) CORBEL_NOTHROW;
+
+/* Called with the `context` of corbel_on_limit when the hard limit is about to refuse a request
+ * that needs `size` bytes more. It frees what the program can do without and returns nonzero to
+ * have the request tried again, which happens at most eight times, or 0 to have it refused. It runs
+ * in the thread that made the request, in many threads at once if need be, with no lock of the
+ * allocator held, and may allocate and free; a request of its own that hits the limit gets NULL
+ * without a further call. It must not throw, and not leave by longjmp. */
+typedef int (*corbel_limit_callback)(void* context, size_t size);
+
+/* Sets the callback for the whole process, NULL removes it. Returns 0. A call of the old one may
+ * still be under way in another thread. */
+CORBEL_API int corbel_on_limit(corbel_limit_callback callback, void* context) CORBEL_NOTHROW;
 
 /* ---- figures ----------------------------------------------------------------------------------
  */

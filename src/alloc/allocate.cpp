@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "alloc/fast_path.hpp"
+#include "alloc/footprint.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/large.hpp"
-#include "alloc/reclaim.hpp"
 #include "alloc/slab.hpp"
 #include "alloc/thread.hpp"
 
@@ -21,18 +22,33 @@ void* out_of_memory() {
   return nullptr;
 }
 
+Heap* attach_or_find_room() {
+  Heap* heap = attach_heap();
+  if (heap != nullptr) [[likely]]
+    return heap;
+  Relief relief(nullptr);
+  do {
+    heap = attach_heap();
+  } while (heap == nullptr && !footprint.has_room(sizeof(Heap)) && relief.find(sizeof(Heap)));
+  return heap;
+}
+
 void* allocate_from_bin(unsigned size_class, Content* content) {
   *content = Content::kUnknown;
-  Heap* heap = attach_heap();
+  Heap* heap = attach_or_find_room();
   if (heap == nullptr) return nullptr;
   Bin* bin = &heap->bins[size_class];
   if (Block* block = bin->list) {
     bin->list = block->next;
     return block;
   }
+  Relief relief(heap);
   bool zeroed = false;
-  Block* block = refill(heap, bin, &zeroed);
-  if (block == nullptr && reclaim(heap)) block = refill(heap, bin, &zeroed);
+  std::size_t shortage = 0;
+  Block* block;
+  do {
+    block = refill(heap, bin, &zeroed, &shortage);
+  } while (block == nullptr && relief.find(shortage));
   if (zeroed) *content = bin->list == nullptr ? Content::kZero : Content::kZeroButFirstWord;
   return block;
 }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "alloc/container_limit.hpp"
 #include "alloc/fast_path.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/options.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
@@ -15,6 +17,15 @@
 #include "base/config.hpp"
 
 using namespace corbel;
+
+namespace {
+
+void set_soft_limit(const MemoryAmount& amount) {
+  alloc::container_limit.ask_soft(amount, alloc::LimitSource::kCall);
+  alloc::heap_limit.enforce(alloc::this_heap);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -72,9 +83,7 @@ int scalable_allocation_mode(int param, intptr_t value) noexcept {
       alloc::set_huge_pages(value == 1 ? alloc::HugePages::kAlways : alloc::HugePages::kAuto);
       return TBBMALLOC_OK;
     case TBBMALLOC_SET_SOFT_HEAP_LIMIT:
-      // relaxed: see options.hpp
-      alloc::options.soft_limit.store(size_t(value), std::memory_order_relaxed);
-      alloc::span_heap.purge_due();
+      set_soft_limit({MemoryAmount::Kind::kBytes, size_t(value)});
       return TBBMALLOC_OK;
     case TBBMALLOC_SET_HUGE_SIZE_THRESHOLD:
       alloc::set_huge_threshold(size_t(value));
@@ -82,6 +91,28 @@ int scalable_allocation_mode(int param, intptr_t value) noexcept {
     default:
       return TBBMALLOC_INVALID_PARAM;
   }
+}
+
+int corbel_set_heap_limit(size_t bytes) noexcept {
+  const bool from_container = bytes == CORBEL_HEAP_LIMIT_AUTO;
+  set_soft_limit({from_container ? MemoryAmount::Kind::kAuto : MemoryAmount::Kind::kBytes,
+                  from_container ? 0 : bytes});
+  return 0;
+}
+
+int corbel_set_heap_hard_limit(size_t bytes) noexcept {
+  const bool from_container = bytes == CORBEL_HEAP_LIMIT_AUTO;
+  alloc::container_limit.ask_hard(
+      {from_container ? MemoryAmount::Kind::kAuto : MemoryAmount::Kind::kBytes,
+       from_container ? 0 : bytes},
+      alloc::LimitSource::kCall);
+  alloc::heap_limit.enforce(alloc::this_heap);
+  return 0;
+}
+
+int corbel_on_limit(corbel_limit_callback callback, void* context) noexcept {
+  alloc::heap_limit.set_callback(callback, context);
+  return 0;
 }
 
 int scalable_allocation_command(int cmd, void* param) noexcept {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "alloc/options.hpp"
+#include "alloc/heap_limit.hpp"
 
 namespace corbel::alloc {
 
@@ -80,8 +80,7 @@ bool ContainerLimit::read() {
 }
 
 void ContainerLimit::apply(const os::MemoryGrant& grant) {
-  // relaxed: see options.hpp
-  options.soft_limit.store(soft_limit_of(soft_.amount, grant), std::memory_order_relaxed);
+  heap_limit.set(soft_limit_of(soft_.amount, grant), hard_limit_of(hard_.amount, grant));
 }
 
 }  // namespace corbel::alloc

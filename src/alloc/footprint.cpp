@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/footprint.hpp"
 
+#include "alloc/heap_limit.hpp"
+
 namespace corbel::alloc {
 
 constinit Footprint footprint;
@@ -14,6 +16,7 @@ void Footprint::release(std::size_t bytes) {
   while (before > peak && !peak_.compare_exchange_weak(peak, before, std::memory_order_relaxed,
                                                        std::memory_order_relaxed)) {
   }
+  if (before > watched_.load(std::memory_order_relaxed)) heap_limit.fell(before, before - bytes);
 }
 
 std::size_t Footprint::peak() const {

@@ -39,6 +39,21 @@ class Footprint {
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::size_t peak() const;
 
+  std::size_t ceiling() const { return ceiling_.load(std::memory_order_relaxed); }
+
+  // Whether try_commit would succeed now.
+  bool has_room(std::size_t bytes) const {
+    const std::size_t most = ceiling();
+    return bytes <= most && this->bytes() <= most - bytes;
+  }
+
+  // For heap_limit, which is told when the count falls from above `watched`.
+  void set_bounds(std::size_t ceiling, std::size_t hard, std::size_t watched) {
+    ceiling_.store(ceiling, std::memory_order_relaxed);
+    hard_.store(hard, std::memory_order_relaxed);
+    watched_.store(watched, std::memory_order_relaxed);
+  }
+
  private:
   // The indivisible step from below the bound to not above it is what makes a limit exact: of two
   // threads that want the last bytes one comes second and sees what the first has taken.
@@ -55,6 +70,7 @@ class Footprint {
   alignas(kCacheLine) std::atomic<std::size_t> bytes_{0};
   std::atomic<std::size_t> ceiling_{SIZE_MAX};
   std::atomic<std::size_t> hard_{SIZE_MAX};
+  std::atomic<std::size_t> watched_{SIZE_MAX};
   std::atomic<std::size_t> peak_{0};
 };
 

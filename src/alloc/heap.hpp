@@ -58,6 +58,7 @@ struct alignas(kCacheLine) Heap {
   // Of the slabs with used == 0 among `available`, and of `current` slabs of several units.
   std::uint32_t empty_units = 0;
   std::uint32_t refills = 0;
+  std::uint32_t flush_seen = 0;  // of the requests in reclaim.cpp
   Heap* next_idle = nullptr;
   Heap* next = nullptr;  // every heap ever made; written once
 

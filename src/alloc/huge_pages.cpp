@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/huge_pages.hpp"
 
+#include "alloc/heap_limit.hpp"
 #include "alloc/options.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/thread.hpp"
@@ -8,7 +9,6 @@
 
 namespace corbel::alloc {
 namespace {
-
 
 // A block of this size lies in a chunk of its own, all of which the program has asked for.
 constexpr std::size_t kLarge = 2 * kHugePage;
@@ -22,10 +22,7 @@ constexpr std::size_t kSmallHeap = std::size_t(256) << 20;
 // Whether any chunk was left to the system. relaxed: it changes once, before that chunk is used
 constinit std::atomic<bool> some_may_be_huge{false};
 
-bool is_limited() {
-  // relaxed: see options.hpp
-  return options.soft_limit.load(std::memory_order_relaxed) != 0;
-}
+bool is_limited() { return heap_limit.soft() != 0 || heap_limit.hard() != 0; }
 
 bool may_be_huge(std::size_t bytes, std::size_t wanted, std::size_t mapped) {
   if (is_limited()) return false;

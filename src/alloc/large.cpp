@@ -7,7 +7,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/footprint.hpp"
-#include "alloc/reclaim.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
 #include "os/os.hpp"
@@ -22,7 +22,7 @@ constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
 // A program that frees so much at once may never call the allocator again.
 constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;
 
-// Cleared when the system was seen to copy.
+// Whether the system moved pages when it was asked last.
 constinit std::atomic<bool> pages_move{true};
 
 std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
@@ -34,9 +34,11 @@ SpanRequest large_request(std::size_t size, std::size_t alignment) {
 }
 
 Span* allocate_large(SpanRequest& request) {
-  Heap* heap = attach_heap();
-  Span* span = span_heap.allocate(request);
-  if (span == nullptr && reclaim(heap)) span = span_heap.allocate(request);
+  Relief relief(attach_heap());
+  Span* span;
+  do {
+    span = span_heap.allocate(request);
+  } while (span == nullptr && relief.find(request.shortage, request.needs_edge));
   if (span != nullptr) span->set_tag(span_tag::kLarge);
   return span;
 }
@@ -52,18 +54,18 @@ void free_large(Span* span, void* block) {
   }
 }
 
-bool resize_large(Span* span, std::size_t size) {
+bool resize_large(Span* span, std::size_t size, std::size_t* shortage) {
   const std::size_t units = units_for(size);
+  *shortage = 0;
   if (units == span->units) return true;
-  std::size_t shortage;
-  if (units > span->units) return span_heap.grow(span, units, &shortage);
+  if (units > span->units) return span_heap.grow(span, units, shortage);
   if (span_heap.shrink(span, units)) span_heap.purge_due();
   return true;
 }
 
 std::size_t bytes_moving(const Span* from, std::size_t units) {
   const std::size_t bytes = (from->units < units ? from->units : units) * kUnit;
-  // relaxed: a system that cannot move pages is asked once more by a thread that has not seen it
+  // relaxed: a thread that has not seen the last move takes its chance
   return bytes >= kMoveThreshold && pages_move.load(std::memory_order_relaxed) ? bytes : 0;
 }
 
@@ -76,15 +78,16 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
     memcpy(to->start(), from->start(), units * kUnit);
   }
   if (moved == os::Moved::kYes) {
+    pages_move.store(true, std::memory_order_relaxed);  // relaxed: see bytes_moving
     if (from->units > units && span_heap.shrink(from, units)) span_heap.purge_due();
     from->set_tag(span_tag::kInterior);
     if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
     return true;
   }
-  // The old block is as resident as it was. That both fit into the limit was not asked; it will be
-  // from now on.
+  // The old block is as resident as it was. That both fit into the limit was not asked; next time
+  // it will be.
   footprint.commit(taken_over);
-  if (taken_over != 0) pages_move.store(false, std::memory_order_relaxed);  // relaxed: see above
+  if (taken_over != 0) pages_move.store(false, std::memory_order_relaxed);  // relaxed: as above
   if (moved == os::Moved::kTargetLost) return false;
   free_large(from, from->start());
   return true;

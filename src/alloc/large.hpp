@@ -24,8 +24,9 @@ Span* allocate_large(SpanRequest& request);
 // Ends the process if `block` is not the start of the block in `span`.
 void free_large(Span* span, void* block);
 
-// Makes the block larger or smaller in place; false if it cannot.
-bool resize_large(Span* span, std::size_t size);
+// Makes the block larger or smaller in place; false if it cannot, with `shortage` set if it was for
+// want of room to commit so many bytes.
+bool resize_large(Span* span, std::size_t size, std::size_t* shortage);
 
 // The bytes that move with their pages, and so need no room, when the block in `from` is moved to
 // one of `units` units (SpanRequest::moving_in); 0 where copying is better.

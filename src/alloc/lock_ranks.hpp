@@ -10,5 +10,6 @@ inline constexpr int kOrphans = 2;   // slabs whose thread has ended
 inline constexpr int kSpans = 3;     // the span heap
 inline constexpr int kMetadata = 4;
 inline constexpr int kContainer = 5;  // reading the container's limits
+inline constexpr int kLimit = 6;      // what they are
 
 }  // namespace corbel::alloc::lock_rank

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "alloc/container_limit.hpp"
+#include "base/memory_amount.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -75,6 +77,18 @@ void read_report() {
   os::write_error(line.data(), line.size());
 }
 
+// An amount of memory, or false with a line on stderr.
+bool read_bytes(const char* name, MemoryAmount* amount) {
+  const char* text = os::environment(name);
+  if (text == nullptr) return false;
+  if (parse_memory_amount(text, amount)) return true;
+  Text<256> line;
+  line.add("corbel: ").add(name).add("=").add(text).add(" is ignored: set it to ");
+  line.add(kMemoryAmountForms).add("\n");
+  os::write_error(line.data(), line.size());
+  return false;
+}
+
 }  // namespace
 
 // relaxed throughout: see options.hpp
@@ -91,6 +105,13 @@ void read_options() {
   if (!huge_threshold_chosen.load(std::memory_order_relaxed) &&
       read_number("TBB_MALLOC_SET_HUGE_SIZE_THRESHOLD", PTRDIFF_MAX, &n)) {
     options.huge_threshold.store(n, std::memory_order_relaxed);
+  }
+  MemoryAmount amount;
+  if (read_bytes("CORBEL_HEAP_LIMIT", &amount)) {
+    container_limit.ask_soft(amount, LimitSource::kEnvironment);
+  }
+  if (read_bytes("CORBEL_HEAP_HARD_LIMIT", &amount)) {
+    container_limit.ask_hard(amount, LimitSource::kEnvironment);
   }
 }
 

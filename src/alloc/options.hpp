@@ -19,9 +19,6 @@ struct Options {
   // Free spans are purged this long after they became free, in milliseconds.
   std::atomic<std::uint32_t> purge_delay{1000};
 
-  // Free memory is given back at once while more than this many bytes are resident; 0: no limit.
-  std::atomic<std::size_t> soft_limit{0};
-
   // Free spans of at least this many bytes are kept until trim() or the soft limit asks for them.
   std::atomic<std::size_t> huge_threshold{SIZE_MAX};
 

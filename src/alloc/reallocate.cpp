@@ -6,6 +6,7 @@
 
 #include "alloc/fast_path.hpp"
 #include "alloc/foreign.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/large.hpp"
 #include "alloc/slab.hpp"
 
@@ -59,6 +60,18 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, bool
   return nullptr;
 }
 
+// False if the block has to move; `refused` is set if it must not, for where the limit has no room
+// for the growth there is none for a larger block elsewhere.
+bool resize_in_place(Span* span, std::size_t size, bool* refused) {
+  Relief relief(this_heap);
+  std::size_t shortage = 0;
+  do {
+    if (resize_large(span, size, &shortage)) return true;
+  } while (shortage != 0 && relief.find(shortage));
+  *refused = shortage != 0;
+  return false;
+}
+
 void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
   if (is_large(span) && size > kMediumMax && size <= kLargestBlock) {
     bool lost = false;
@@ -108,7 +121,12 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
     return nullptr;
   }
   if (address_of(block) % alignment == 0 && keeps_place(span, size)) {
-    if (!is_large(span) || resize_large(span, size)) return block;
+    bool refused = false;
+    if (!is_large(span) || resize_in_place(span, size, &refused)) return block;
+    if (refused) {
+      errno = ENOMEM;
+      return nullptr;
+    }
   }
   if (void* moved = move_block(span, block, size, alignment)) return moved;
   // A smaller block always has a place: the one it is in.

@@ -4,6 +4,8 @@
 #include "alloc/orphans.hpp"
 #include "alloc/remote.hpp"
 #include "alloc/slab.hpp"
+#include "alloc/slab_pages.hpp"
+#include "alloc/sleepers.hpp"
 #include "alloc/span_heap.hpp"
 
 namespace corbel::alloc {
@@ -23,18 +25,53 @@ bool flush_thread(Heap* heap) {
   return release_empty_slabs(heap) || found;
 }
 
+bool make_room(Heap* heap, std::size_t target, bool keeps_edge) {
+  const auto purge = [=] { return span_heap.purge_down_to(target, keeps_edge); };
+  if (purge()) return true;
+  if (flush_thread(heap) && purge()) return true;
+  tidy_orphans();
+  if (purge()) return true;
+  if (take_over_sleepers(false) != 0 && purge()) return true;
+  if (heap != nullptr && heap != &unset_heap) purge_pages(heap);
+  purge_orphan_pages();
+  if (purge()) return true;
+  request_flush();
+  return false;
+}
+
+namespace {
+
+// relaxed: a thread that sees the request late honours it late
+constinit std::atomic<std::uint32_t> flush_request{0};
+
+}  // namespace
+
+bool flush_is_wanted(Heap* heap) {
+  const std::uint32_t request = flush_request.load(std::memory_order_relaxed);  // relaxed: above
+  if (heap->flush_seen == request) return false;
+  heap->flush_seen = request;
+  return true;
+}
+
+void request_flush() { flush_request.fetch_add(1, std::memory_order_relaxed); }  // relaxed: above
+
 bool reclaim(Heap* heap) {
   const bool found = flush_thread(heap);
   tidy_orphans();
+  const bool slept = take_over_sleepers(false) != 0;
   const std::size_t free_before = span_heap.figures().free_units;
   span_heap.unmap_all();
-  return found || free_before != 0;
+  return found || slept || free_before != 0;
 }
 
 std::size_t trim(std::size_t keep) noexcept {
   flush_thread(this_heap);
   tidy_orphans();
-  return span_heap.purge_all(keep);
+  take_over_sleepers(false);
+  std::size_t given = purge_orphan_pages();
+  if (this_heap != &unset_heap) given += purge_pages(this_heap);
+  request_flush();
+  return given + span_heap.purge_all(keep);
 }
 
 }  // namespace corbel::alloc

@@ -12,6 +12,16 @@ namespace corbel::alloc {
 // True if there was anything. `heap` may be nullptr.
 bool flush_thread(Heap* heap);
 
+// Gives memory back, cheapest first, until the footprint is at most `target`; true if it is. `heap`
+// is the calling thread's or nullptr, `keeps_edge` as in SpanRequest. The caller holds no lock.
+bool make_room(Heap* heap, std::size_t target, bool keeps_edge);
+
+// True, once after each request_flush(), when the thread should give back what it keeps.
+bool flush_is_wanted(Heap* heap);
+
+// Asks every thread to do so when it needs memory next.
+void request_flush();
+
 // Everything that can be found before memory is declared exhausted. True if a new attempt is
 // worth while.
 bool reclaim(Heap* heap);

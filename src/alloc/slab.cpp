@@ -5,6 +5,7 @@
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/orphans.hpp"
+#include "alloc/reclaim.hpp"
 #include "alloc/remote.hpp"
 #include "alloc/span_heap.hpp"
 #include "os/os.hpp"
@@ -75,10 +76,11 @@ std::size_t fresh_bytes(const Span* slab) {
   return carved_end(slab, carved + blocks_to_carve(slab)) - carved_end(slab, carved);
 }
 
-Span* new_slab(Heap* heap, unsigned size_class) {
+Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   const SizeClass& layout = kSizeClasses[size_class];
   SpanRequest request{.units = layout.units, .for_slab = true};
   Span* slab = span_heap.allocate(request);
+  *shortage = request.shortage;
   if (slab == nullptr) return nullptr;
   slab->blocks = {};
   slab->size_class = std::uint8_t(size_class);
@@ -115,8 +117,10 @@ void SlabList::remove(Span* slab) {
   (slab->next != nullptr ? slab->next->prev : last) = slab->prev;
 }
 
-Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
+Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
+  *shortage = 0;
   if (heap->inbox.has_any()) receive(heap);
+  if (flush_is_wanted(heap)) flush_thread(heap);
   // A program that only reuses its blocks would otherwise never give back what it freed before.
   if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_due();
   const unsigned size_class = heap->class_of_bin(*bin);
@@ -129,7 +133,10 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
         return take_freed(bin, slab);
       }
       if (slab->blocks.carved.get() < slab->layout().capacity) {
-        if (slab->zeroed && !footprint.try_commit(fresh_bytes(slab))) return nullptr;
+        if (slab->zeroed && !footprint.try_commit(fresh_bytes(slab))) {
+          *shortage = fresh_bytes(slab);
+          return nullptr;
+        }
         *zeroed = slab->zeroed;
         return carve(bin, slab);
       }
@@ -145,7 +152,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed) {
       continue;
     }
     slab = adopt_slab(heap, size_class);
-    if (slab == nullptr) slab = new_slab(heap, size_class);
+    if (slab == nullptr) slab = new_slab(heap, size_class, shortage);
     bin->current = slab;
     if (slab == nullptr) return nullptr;
   }

@@ -15,9 +15,10 @@
 
 namespace corbel::alloc {
 
-// A block for `bin`, whose list is empty, and more on its list; nullptr when memory is exhausted.
-// `zeroed` is set when the block reads as zeros but for its first word.
-Block* refill(Heap* heap, Bin* bin, bool* zeroed);
+// A block for `bin`, whose list is empty, and more on its list. nullptr when there was no room to
+// commit `shortage` bytes, or, if that is 0, when memory is exhausted. `zeroed` is set when the
+// block reads as zeros but for its first word.
+Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage);
 
 // Frees a block of a slab that `heap` owns, in whatever list it is.
 void free_owned(Heap* heap, Span* slab, void* block);

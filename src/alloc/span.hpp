@@ -64,9 +64,12 @@ struct alignas(kCacheLine) Span {
   std::uint32_t head_distance;  // in units, back to the first unit of the slab
   std::uint32_t dirty_units;    // a free span: those with a page that may be resident
   std::uint32_t freed_at;       // a free span: os::now_ms(), cut to 32 bits
-  std::uint8_t size_class;      // a slab
-  bool begins_mapping;          // the system may not treat this unit and the one before as one
-  bool zeroed;  // a free span: no unit is dirty; a slab: all uncarved blocks read as zeros
+  union {
+    std::uint8_t size_class;  // a slab
+    bool all_dirty;           // a free span: known that every page is dirty
+  };
+  bool begins_mapping;  // the system may not treat this unit and the one before as one
+  bool zeroed;          // a free span: no unit is dirty; a slab: all uncarved blocks read as zeros
   // In the first descriptor of a page of them: the page is in the footprint (page_map.cpp).
   std::atomic<bool> page_is_counted;
 

@@ -47,6 +47,8 @@ struct SpanRequest {
   std::size_t taken_over = 0;
   // Set when there was no room to commit so many bytes; 0 when it was the system that refused.
   std::size_t shortage = 0;
+  // With it: the free span at the edge is part of what will be taken, and need not be given back.
+  bool needs_edge = false;
 };
 
 class SpanHeap {
@@ -97,6 +99,11 @@ class SpanHeap {
   // that was.
   std::size_t purge_all(std::size_t keep);
 
+  // Gives resident free memory back, oldest first, until the footprint is at most `target`; true if
+  // it is. Of a large span only as much as is needed; with `keeps_edge`, nothing of the free span
+  // that the next chunk makes longer.
+  bool purge_down_to(std::size_t target, bool keeps_edge);
+
   // Gives all free spans back, addresses too, to make room for another mapping.
   void unmap_all();
 
@@ -114,10 +121,27 @@ class SpanHeap {
   static std::size_t bucket_of(std::size_t units);
 
   Span* find_fit(const SpanRequest& request) const;
+  Span* find_dirty(const SpanRequest& request) const;
   Span* search_bucket(std::size_t bucket, const SpanRequest& request) const;
   Span* take(SpanRequest& request);
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
+  Span* take_from(Span* span, bool at_end, SpanRequest& request);
+
+  // The next chunk: where it goes and how large it is, at least and if there is room.
+  struct ChunkPlan {
+    std::uintptr_t edge = 0;  // it must end here, to make a free span longer; 0: anywhere
+    std::uintptr_t place_below = 0;
+    std::size_t mapped = 0;  // units so far
+    std::size_t least = 0;
+    std::size_t roomy = 0;
+  };
+  bool plan_chunk(SpanRequest& request, ChunkPlan* plan);
+  static void* map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units);
+  bool use_chunk(void* memory, std::size_t units, const ChunkPlan& plan, SpanRequest& request);
   bool add_chunk(SpanRequest& request);
+  Span* span_at_edge() const;
+  void unmap_for(std::size_t units, std::size_t limit, const Span* kept);
+  Span* split(Span* span, std::size_t units);
   bool put_back(Span* span, DirtyCount dirty);
 
   // Notes that the system has made a mapping of its own of these units. Expects the lock held.
@@ -136,7 +160,6 @@ class SpanHeap {
   // Takes a free span out, gives it back with the lock released, and puts in again what is left.
   // Expects the lock held and returns with it held; the resident bytes given back.
   std::size_t give_back(Span* span, GiveBack how);
-  bool is_over_limit() const;
   Span* next_due() const;
 
   sync::Lock lock_{lock_rank::kSpans};
@@ -151,6 +174,7 @@ class SpanHeap {
 
   SpanFigures figures_{};
   std::uintptr_t place_below_ = 0;  // where the next chunk should end
+  std::uintptr_t edge_ = 0;         // the beginning of the last one
 };
 
 extern SpanHeap span_heap;

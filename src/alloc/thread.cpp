@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "alloc/container_limit.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/options.hpp"
@@ -81,8 +82,8 @@ void detach_heap(void* argument) {
 // them alone for ever. Their memory is shared with the parent until written, so this costs nothing
 // unless the child frees much of what they hold.
 
-sync::Lock* const locks_in_order[] = {&registry_lock, &orphans_lock, &span_heap.lock(),
-                                      &metadata_lock, &container_limit.lock()};
+sync::Lock* const locks_in_order[] = {&registry_lock, &orphans_lock,           &span_heap.lock(),
+                                      &metadata_lock, &container_limit.lock(), &heap_limit.lock()};
 
 void before_fork() {
   for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();

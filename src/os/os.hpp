@@ -37,7 +37,8 @@ bool purge(void* address, std::size_t size);
 enum class Moved { kYes, kUnchanged, kTargetLost };
 Moved move_pages(void* from, void* to, std::size_t size);
 
-// Wishes, not promises. `dense` asks for huge pages in the range, `sparse` asks for none.
+// Wishes, not promises. `dense` asks for huge pages in the range, `sparse` asks for none; the
+// latter range may include memory that another thread is just giving back.
 enum class HugePages { kSparse, kDense };
 void advise(void* address, std::size_t size, HugePages wish);
 

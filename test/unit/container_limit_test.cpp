@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "alloc/options.hpp"
+#include "alloc/heap_limit.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -110,14 +110,14 @@ class ContainerLimitTest : public testing::Test {
   void SetUp() override { os::fake::set_memory_grant(grant_of(SIZE_MAX)); }
   void TearDown() override {
     set_footprint(0);
-    options.soft_limit = 0;
+    heap_limit.set(0, 0);
   }
   void set_footprint(std::size_t bytes) {
     footprint.commit(bytes);
     footprint.release(footprint_);
     footprint_ = bytes;
   }
-  static std::size_t soft_limit() { return options.soft_limit; }
+  static std::size_t soft_limit() { return heap_limit.soft(); }
   static void wait_until_due() { std::this_thread::sleep_for(std::chrono::milliseconds(1050)); }
 
   ContainerLimit limit_;

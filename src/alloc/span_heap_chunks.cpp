@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the span heap that asks the system for memory, and to move it.
+#include <string.h>
+
+#include <algorithm>
+
+#include "alloc/footprint.hpp"
+#include "alloc/huge_pages.hpp"
+#include "alloc/span_heap.hpp"
+#include "alloc/span_parts.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+// Gives free addresses back until so many units more fit under the limit; `kept` is not touched.
+// None of the spans is large enough for what is to be mapped.
+void SpanHeap::unmap_for(std::size_t units, std::size_t limit, const Span* kept) {
+  const std::size_t limit_units = limit / kUnit;
+  std::size_t refusals = 0;
+  for (std::size_t bucket = kBuckets; bucket-- > bucket_of(kUnmapUnits);) {
+    for (;;) {
+      Span* span = buckets_[bucket];
+      if (span != nullptr && span == kept) span = span->next;
+      const std::size_t wanted = figures_.mapped_units + units;
+      if (span == nullptr) break;
+      if (wanted <= limit_units || refusals == kMaxRefusals) return;
+      const std::size_t excess = std::max(wanted - limit_units, kUnmapUnits);
+      const std::size_t before = figures_.mapped_units;
+      give_back(split(span, excess), GiveBack::kAddresses);
+      if (figures_.mapped_units >= before) ++refusals;
+    }
+  }
+}
+
+// The free span at the lower end of our addresses, which a chunk below it makes longer.
+Span* SpanHeap::span_at_edge() const {
+  Span* span = edge_ != 0 ? find_span(pointer_to(edge_)) : nullptr;
+  return span != nullptr && span->tag() == span_tag::kFree ? span : nullptr;
+}
+
+// What to map for a request that no free span serves; false, with the shortage, if there is no room
+// to commit what is fresh of it.
+bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
+  sync::LockGuard guard(lock_);
+  Span* at_edge = request.align_units == 1 ? span_at_edge() : nullptr;
+  const std::size_t joined = at_edge != nullptr ? at_edge->units : 0;
+  std::size_t fresh = request.for_slab ? os::page_size() : request.units * kUnit;
+  if (joined != 0 && !request.for_slab) fresh -= dirty_in(at_edge, 0, joined).pages * kDirtyPage;
+  fresh -= std::min(fresh, request.moving_in);
+  if (!footprint.has_room(fresh)) {
+    request.shortage = fresh;
+    request.needs_edge = joined != 0;
+    return false;
+  }
+  plan->edge = joined != 0 ? edge_ : 0;
+  plan->place_below = place_below_;
+  plan->mapped = figures_.mapped_units;
+  plan->least = request.units - joined;
+  // Chunks grow with the heap, so that their number stays small and so does what is unused.
+  const std::size_t usual = std::clamp(align_down(figures_.mapped_units / 8, kUnmapUnits),
+                                       kFirstChunkUnits, kLargestChunkUnits);
+  plan->roomy = std::max(usual, align_up(plan->least, kUnmapUnits));
+  const std::size_t limit = footprint.ceiling();
+  if (limit == SIZE_MAX) return true;
+  unmap_for(plan->least, limit, at_edge);
+  const std::size_t mapped = figures_.mapped_units;
+  const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
+  // Above the limit by little at a time.
+  const std::size_t little = plan->least + std::min(mapped / 64, kFirstChunkUnits);
+  plan->roomy = std::min(plan->roomy, std::max(left, little));
+  return true;
+}
+
+// Maps so many units, below the edge or not at all if the plan has one.
+void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units) {
+  const std::size_t size = units * kUnit;
+  const std::uintptr_t below = plan.edge != 0 ? plan.edge : plan.place_below;
+  const std::size_t alignment = std::max(align_units * kUnit, kUnit);
+  const std::size_t best =
+      std::max(alignment, plan.edge == 0 && size % kHugePage == 0 ? kHugePage : kUnit);
+  void* hint = below > size ? pointer_to(align_down(below - size, best)) : nullptr;
+  void* memory = os::map(size, best, hint);
+  if (memory == nullptr && best != alignment) memory = os::map(size, alignment, hint);
+  if (memory == nullptr || plan.edge == 0 || memory == hint) return memory;
+  os::unmap(memory, size);
+  return nullptr;
+}
+
+bool SpanHeap::add_chunk(SpanRequest& request) {
+  ChunkPlan plan;
+  if (!plan_chunk(request, &plan)) return false;
+  std::size_t chunk = plan.roomy;
+  void* memory = map_chunk(plan, request.align_units, chunk);
+  if (memory == nullptr && plan.edge != 0) {
+    plan.edge = 0;
+    plan.roomy += request.units - plan.least;
+    plan.least = request.units;
+    chunk = plan.roomy;
+    memory = map_chunk(plan, request.align_units, chunk);
+  }
+  if (memory == nullptr) {
+    chunk = plan.least;
+    memory = map_chunk(plan, request.align_units, chunk);
+  }
+  if (memory == nullptr) {
+    unmap_all();
+    memory = map_chunk(plan, request.align_units, chunk);
+  }
+  return memory != nullptr && use_chunk(memory, chunk, plan, request);
+}
+
+bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
+                         SpanRequest& request) {
+  const Cover covered = cover_with_spans(memory, units * kUnit);
+  if (covered != Cover::kDone) {
+    os::unmap(memory, units * kUnit);
+    if (covered == Cover::kShort) request.shortage = os::page_size();
+    return false;
+  }
+  advise_chunk(memory, units * kUnit, request.units * kUnit, plan.mapped * kUnit);
+  Span* first = find_span(memory);
+  claim_units(static_cast<char*>(memory), units);
+  set_dirty(first, units, 0);
+  set_content(first, units, {0, 0}, 0);
+  sync::LockGuard guard(lock_);
+  mark_mapping(first, units);
+  figures_.mapped_units += units;
+  figures_.peak_units = std::max(figures_.peak_units, figures_.mapped_units);
+  ++figures_.map_calls;
+  place_below_ = edge_ = address_of(memory);
+  insert(first);
+  return true;
+}
+
+void SpanHeap::mark_mapping(Span* first, std::size_t units) {
+  first->begins_mapping = true;
+  // What is not ours yet says so itself when it comes; its descriptor is not ours to touch.
+  Span* behind = unit_at(first, std::ptrdiff_t(units));
+  if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->begins_mapping = true;
+}
+
+os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
+  const std::size_t target_units = to->units;
+  const std::uintptr_t tag = to->tag();
+  const auto tag_target = [to](std::size_t begin, std::size_t end, std::uintptr_t value) {
+    for (; begin < end; ++begin) unit_at(to, std::ptrdiff_t(begin))->set_tag(value);
+  };
+  os::Moved result = os::Moved::kYes;
+  std::size_t end = 0;
+  for (std::size_t begin = 0; begin < units; begin = end) {
+    // The system moves no more than one mapping at a time.
+    for (end = begin + 1; end < units; ++end) {
+      if (unit_at(from, std::ptrdiff_t(end))->begins_mapping) break;
+    }
+    char* source = from->start() + begin * kUnit;
+    char* target = to->start() + begin * kUnit;
+    // Not ours during the attempt: where the system loses the target, another thread may map the
+    // same addresses the next moment.
+    tag_target(begin, end, span_tag::kForeign);
+    switch (os::move_pages(source, target, (end - begin) * kUnit)) {
+      case os::Moved::kYes: {
+        sync::LockGuard guard(lock_);
+        mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
+        break;
+      }
+      case os::Moved::kUnchanged: {
+        memcpy(target, source, (end - begin) * kUnit);
+        result = os::Moved::kUnchanged;
+        // A neighbour that came during the attempt has taken us for foreign.
+        sync::LockGuard guard(lock_);
+        unit_at(to, std::ptrdiff_t(begin))->begins_mapping = true;
+        break;
+      }
+      case os::Moved::kTargetLost:
+        memcpy(from->start(), to->start(), begin * kUnit);
+        tag_target(0, begin, span_tag::kForeign);
+        tag_target(end, target_units, span_tag::kForeign);
+        forget(target_units);
+        return os::Moved::kTargetLost;
+    }
+    tag_target(begin, end, span_tag::kInterior);
+  }
+  to->set_tag(tag);
+  return result;
+}
+
+// The system has lost a part of it and nobody can say where the rest ends, so all of it is given
+// up. What is lost may be another chunk's by now; the rest counts for ever, as it may be resident
+// for ever.
+void SpanHeap::forget(std::size_t units) {
+  sync::LockGuard guard(lock_);
+  figures_.mapped_units -= units;
+}
+
+}  // namespace corbel::alloc

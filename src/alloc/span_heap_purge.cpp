@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the span heap that gives memory back to the system.
+#include <algorithm>
+
+#include "alloc/footprint.hpp"
+#include "alloc/heap_limit.hpp"
+#include "alloc/huge_pages.hpp"
+#include "alloc/options.hpp"
+#include "alloc/span_heap.hpp"
+#include "alloc/span_parts.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+bool SpanHeap::is_kept(const Span* span) {
+  // relaxed: see options.hpp
+  return span->units * kUnit >= options.huge_threshold.load(std::memory_order_relaxed);
+}
+
+Span* SpanHeap::next_due() const {
+  if (oldest_ == nullptr) return nullptr;
+  // Above the limit free memory is kept for a moment only: long enough for a program to use again
+  // what it frees all the time, whose way through the system would cost more than the pages.
+  const bool is_over = heap_limit.is_over_soft();
+  Span* span = oldest_;
+  while (span != nullptr && !is_over && is_kept(span)) span = span->purge_order.newer;
+  if (span == nullptr) return nullptr;
+  const std::uint32_t age = std::uint32_t(os::now_ms()) - span->freed_at;
+  // relaxed: see options.hpp
+  const std::uint32_t delay = options.purge_delay.load(std::memory_order_relaxed);
+  return age >= (is_over ? delay / kHurry : delay) ? span : nullptr;
+}
+
+void SpanHeap::free_and_unmap(Span* span) {
+  set_dirty(span, span->units, bytes_of(span));
+  note_freed(span, {bytes_of(span) / kDirtyPage, span->units});
+  sync::LockGuard guard(lock_);
+  figures_.dirty_pages += bytes_of(span) / kDirtyPage;
+  link(span);
+  give_back(span, GiveBack::kAddresses);
+}
+
+namespace {
+
+// What is left of a span that the system has not unmapped: without a resident page if `clean`, else
+// as it was, or, when an unmap was tried, with any content.
+DirtyCount note_left(Span* span, bool clean, bool unmap_tried, std::size_t dirty_pages) {
+  if (clean) {
+    set_dirty(span, span->units, 0);
+  } else if (unmap_tried) {
+    footprint.commit(bytes_of(span) - dirty_pages * kDirtyPage);
+    set_dirty(span, span->units, bytes_of(span));
+  }
+  const DirtyCount dirty = clean ? DirtyCount{0, 0} : count_dirty(span, span->units);
+  // What could not be purged counts as freed now, so that the attempt is not repeated at once.
+  note_freed(span, dirty);
+  return dirty;
+}
+
+}  // namespace
+
+SpanHeap::GiveBack SpanHeap::way_for(const Span* span) {
+  return span->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
+}
+
+std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
+  unlink(span);
+  const std::size_t units = span->units;
+  char* start = span->start();
+  const std::size_t dirty_pages = dirty_in(span, 0, units).pages;
+  figures_.dirty_pages -= dirty_pages;
+  ++figures_.purge_calls;
+  if (how == GiveBack::kAddresses) figures_.mapped_units -= units;
+  lock_.unlock();
+  bool gone = false;
+  if (how == GiveBack::kAddresses) {
+    // Forgotten before it is gone: the next moment another thread may map the same addresses.
+    for (std::size_t i = 0; i < units; ++i) {
+      find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
+    }
+    forget_spans(start, units * kUnit);
+    gone = os::unmap(start, units * kUnit);
+    // The system refuses where a mapping would have to be split once too often.
+    if (!gone) {
+      cover_again(start, units * kUnit);
+      claim_units(start, units);
+      span->units = std::uint32_t(units);
+    }
+  }
+  const bool clean = gone || os::purge(start, units * kUnit);
+  if (clean && !gone) keep_purged(start, units * kUnit);
+  if (clean) footprint.release(dirty_pages * kDirtyPage);
+  DirtyCount dirty{0, 0};
+  if (!gone) dirty = note_left(span, clean, how == GiveBack::kAddresses, dirty_pages);
+  lock_.lock();
+  if (gone) {
+    // The hole is filled first, lest the heap wander through the address space.
+    place_below_ = std::max(place_below_, address_of(start) + units * kUnit);
+    if (edge_ == address_of(start)) edge_ += units * kUnit;
+    return dirty_pages * kDirtyPage;
+  }
+  if (how == GiveBack::kAddresses) figures_.mapped_units += units;
+  figures_.dirty_pages += dirty.pages;
+  insert(span);
+  return clean ? dirty_pages * kDirtyPage : 0;
+}
+
+void SpanHeap::purge_due() {
+  sync::LockGuard guard(lock_);
+  while (Span* span = next_due()) {
+    if (give_back(span, way_for(span)) == 0) return;
+  }
+}
+
+std::size_t SpanHeap::purge_all(std::size_t keep) {
+  sync::LockGuard guard(lock_);
+  std::size_t given = 0;
+  // What the system refuses, because it is locked in memory, goes to the end of the order.
+  int refusals = 0;
+  while (oldest_ != nullptr && figures_.dirty_units * kUnit > keep && refusals < kMaxRefusals) {
+    const std::size_t step = give_back(oldest_, way_for(oldest_));
+    if (step == 0) ++refusals;
+    given += step;
+  }
+  return given;
+}
+
+bool SpanHeap::purge_down_to(std::size_t target, bool keeps_edge) {
+  sync::LockGuard guard(lock_);
+  int refusals = 0;
+  while (footprint.bytes() > target && refusals < kMaxRefusals) {
+    Span* span = oldest_;
+    if (keeps_edge && span != nullptr && span == span_at_edge()) span = span->purge_order.newer;
+    if (span == nullptr) return false;
+    const std::size_t excess = align_up(footprint.bytes() - target, kUnmapUnits * kUnit);
+    // Nearly all of it is not worth a cut, nor is a part that holds little.
+    const std::size_t units = excess / kUnit;
+    if (span->units > 2 * units && dirty_in(span, 0, units).units > units / 2) {
+      span = split(span, units);
+    }
+    if (give_back(span, way_for(span)) == 0) ++refusals;
+  }
+  return footprint.bytes() <= target;
+}
+
+void SpanHeap::unmap_all() {
+  sync::LockGuard guard(lock_);
+  // Every hole splits a mapping, of which a process may have some 65,000, so only a few small ones
+  // are made. The count also ends the loop where the system refuses and the span comes back.
+  std::size_t small_left = kMaxSmallHoles;
+  std::size_t units_left = figures_.free_units;
+  for (std::size_t bucket = kBuckets; bucket-- > 1;) {
+    while (Span* span = buckets_[bucket]) {
+      if (units_left < span->units) return;
+      if (span->units < kUnmapUnits && small_left-- == 0) return;
+      units_left -= span->units;
+      give_back(span, GiveBack::kAddresses);
+    }
+  }
+}
+
+SpanFigures SpanHeap::figures() {
+  sync::LockGuard guard(lock_);
+  return figures_;
+}
+
+}  // namespace corbel::alloc

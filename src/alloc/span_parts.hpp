@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the span heap share: the units of a span, and what it holds.
+#pragma once
+
+#include <algorithm>
+
+#include "alloc/dirty_pages.hpp"
+#include "alloc/huge_pages.hpp"
+#include "alloc/page_map.hpp"
+#include "alloc/span_heap.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+inline constexpr std::size_t kFirstChunkUnits = 64;  // 4 MiB
+inline constexpr std::size_t kLargestChunkUnits =
+    1024;  // 64 MiB, for programs of half a GiB and more
+inline constexpr std::size_t kUnmapUnits =
+    kHugePage / kUnit;  // smaller pieces would only split mappings
+inline constexpr int kMaxRefusals = 64;
+inline constexpr std::uint32_t kHurry = 8;  // above the limit
+inline constexpr std::size_t kMaxSmallHoles = 256;
+inline constexpr std::size_t kMaxUnits = std::size_t(1) << (arch::kAddressBits - kUnitBits);
+
+inline Span* unit_at(const Span* span, std::ptrdiff_t distance) {
+  return find_span(span->start() + distance * std::ptrdiff_t(kUnit));
+}
+
+inline Span* last_unit(const Span* span) { return unit_at(span, std::ptrdiff_t(span->units) - 1); }
+
+inline void mark(Span* span, std::uintptr_t value) {
+  Span* last = last_unit(span);
+  span->set_tag(value);
+  last->set_tag(value);
+  last->units = span->units;
+}
+
+// Descriptors for memory that no other thread knows of yet. Whether the first unit begins a mapping
+// is for mark_mapping() to say, which the neighbours call too.
+inline void claim_units(char* start, std::size_t units) {
+  const auto number = std::uint32_t(address_of(start) / kUnit);
+  for (std::size_t i = 0; i < units; ++i) {
+    Span* span = find_span(start + i * kUnit);
+    span->unit = number + std::uint32_t(i);
+    if (i != 0) span->begins_mapping = false;
+    span->set_tag(span_tag::kInterior);
+  }
+}
+
+inline constexpr std::size_t kPagesInUnit = kUnit / kDirtyPage;
+
+// What a free span, or a part of one, holds.
+inline void set_content(Span* span, std::size_t units, DirtyCount dirty, std::uint32_t freed_at) {
+  span->units = std::uint32_t(units);
+  span->dirty_units = std::uint32_t(dirty.units);
+  span->zeroed = dirty.units == 0;
+  span->all_dirty = dirty.pages == units * kPagesInUnit;
+  span->freed_at = freed_at;
+}
+
+inline void note_freed(Span* span, DirtyCount dirty) {
+  set_content(span, span->units, dirty, std::uint32_t(os::now_ms()));
+}
+
+inline std::size_t bytes_of(const Span* span) { return std::size_t(span->units) * kUnit; }
+
+// The units between the beginning of a free span and where the request would lie in it.
+inline std::size_t lead_in(const Span* span, std::size_t align_units) {
+  return align_up(span->unit, align_units) - span->unit;
+}
+
+inline DirtyCount dirty_in(const Span* span, std::size_t lead, std::size_t units) {
+  if (span->zeroed) return {0, 0};
+  if (span->all_dirty) return {units * kPagesInUnit, units};
+  return count_dirty(unit_at(span, std::ptrdiff_t(lead)), units);
+}
+
+}  // namespace corbel::alloc

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/container_limit.hpp"
 
-#include <algorithm>
-
 #include "alloc/heap_limit.hpp"
 
 namespace corbel::alloc {

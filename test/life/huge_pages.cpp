@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the allocator tells the system about huge pages, as the system has noted it down; so nothing
 // here depends on the machine's own setting.
-// Usage: huge_pages never|auto|always|call
+// Usage: huge_pages never|auto|always|limited|call
 #include <malloc.h>
 
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A resource limit reached: malloc gives NULL and ENOMEM, new throws bad_alloc after it has called
 // the new-handler, and when blocks are freed all is usable again.
-// Usage: limits as|data MEBIBYTES BLOCKSIZE
+// Usage: limits as|data|heap MEBIBYTES BLOCKSIZE; "heap" is the hard limit of the heap, which the
+// environment has set to so much.
 #include <sys/resource.h>
 
 #include <new>
@@ -72,11 +73,15 @@ int main(int argc, char** argv) {
   life::give_up_after(200);
   life::check_replacement();
   CHECK(argc == 4);
-  const bool data = std::string(argv[1]) == "data";
+  const std::string kind = argv[1];
   const rlim_t bytes = std::strtoull(argv[2], nullptr, 10) << 20;
   const std::size_t size = std::strtoull(argv[3], nullptr, 10);
   const rlimit limit = {bytes, bytes};
-  CHECK(setrlimit(data ? RLIMIT_DATA : RLIMIT_AS, &limit) == 0);
+  if (kind == "heap") {
+    CHECK(std::getenv("CORBEL_HEAP_HARD_LIMIT") != nullptr);
+  } else {
+    CHECK(setrlimit(kind == "data" ? RLIMIT_DATA : RLIMIT_AS, &limit) == 0);
+  }
 
   Node* list = nullptr;
   std::size_t first = 0;
@@ -84,6 +89,7 @@ int main(int argc, char** argv) {
     const std::size_t count = exhaust(list, size);
     std::printf("round %d: %zu blocks of %zu, %zu MiB of %s\n", round, count, size,
                 (count * size) >> 20, argv[2]);
+    if (kind == "heap") CHECK(life::status_kib("RssAnon") << 10 < bytes + (8U << 20));
     // Most of what the limit leaves is served, in every round as in the first.
     CHECK(count * size > bytes / 2);
     if (round == 0) first = count;

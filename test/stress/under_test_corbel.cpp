@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stress test on Corbel's interface: the test's own bookkeeping stays on the system's malloc,
 // so that the live bytes can be counted exactly and sanitizers can watch the whole.
+#include <corbel/malloc.h>
+
 #include "alloc/allocator.hpp"
+#include "alloc/footprint.hpp"
 #include "under_test.hpp"
 
 namespace corbel::stress {
@@ -23,6 +26,12 @@ AllocatorUnderTest allocator_under_test() {
   functions.usable_size = [](void* block) { return alloc::usable_size(block); };
   functions.trim = [] { alloc::trim(0); };
   functions.live_bytes = [] { return alloc::stats().live; };
+  functions.set_soft_limit = [](std::size_t bytes) { corbel_set_heap_limit(bytes); };
+  functions.set_hard_limit = [](std::size_t bytes) { corbel_set_heap_hard_limit(bytes); };
+  functions.on_limit = [](int (*callback)(void*, std::size_t), void* context) {
+    corbel_on_limit(callback, context);
+  };
+  functions.footprint = [] { return alloc::footprint.bytes(); };
   return functions;
 }
 

@@ -35,6 +35,9 @@ class HeapLimitTest : public testing::Test {
     corbel_on_limit(nullptr, nullptr);
     trim(0);
     EXPECT_STREQ(os::fake::first_breach(), nullptr);
+    const std::size_t resident = os::fake::resident_bytes();
+    EXPECT_GE(footprint.bytes(), resident);
+    EXPECT_LE(footprint.bytes(), resident + 256 * 1024) << "the count has gone wrong";
     void* block = allocate(50 * kMib);
     EXPECT_NE(block, nullptr) << "the limit did not go away";
     deallocate(block);
@@ -83,10 +86,10 @@ TEST_F(HeapLimitTest, OneByteRefusesWhatIsFresh) {
     for (std::size_t size : {8, 100, 1000, 5000, 30000, 130000}) {
       EXPECT_LT(list.fill(size) * size, 2 * kMib) << size;
     }
-    EXPECT_LE(footprint.bytes(), before);
     EXPECT_EQ(allocate_zeroed(1000, 1000), nullptr);
     EXPECT_EQ(allocate_aligned(100, 1 << 20), nullptr);
     std::thread([] { EXPECT_EQ(allocate(100), nullptr) << "its heap needs fresh memory"; }).join();
+    EXPECT_LE(footprint.bytes(), before);
     ASSERT_EQ(corbel_set_heap_hard_limit(0), 0);
     EXPECT_TRUE(list.add(10 * kMib));
     EXPECT_TRUE(list.add(100));
@@ -251,6 +254,23 @@ TEST_F(HeapLimitTest, AGrowingBlockNeedsRoomForTheGrowthOnly) {
   deallocate(wall);
 }
 
+TEST_F(HeapLimitTest, ABlockThatGrowsWhereItIsNeedsRoomToo) {
+  auto* block = static_cast<char*>(allocate(30 * kMib));
+  ASSERT_EQ(reallocate(block, 4 * kMib), filled(block));
+  void* wall = filled(allocate(26 * kMib));
+  ASSERT_EQ(wall, block + 4 * kMib);
+  // Too little to be unmapped: the addresses behind it stay, empty.
+  ASSERT_EQ(reallocate(block, 3 * kMib), block);
+  trim(0);
+  ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + kMib / 2), 0);
+  EXPECT_EQ(reallocate(block, 4 * kMib), nullptr);
+  ASSERT_EQ(reallocate(block, 3 * kMib + kMib / 2), block);
+  filled(block);
+  EXPECT_LE(os::fake::resident_bytes(), heap_limit.hard());
+  deallocate(block);
+  deallocate(wall);
+}
+
 // ---- the callback -----------------------------------------------------------------------------
 
 struct Larder {
@@ -349,6 +369,23 @@ TEST_F(HeapLimitTest, TheSoftLimitNeverRefusesAndSearchesSeldom) {
     trim(0);
     EXPECT_LE(footprint.bytes(), limit);
     ASSERT_EQ(corbel_set_heap_limit(0), 0);
+  }
+}
+
+TEST_F(HeapLimitTest, AnExceededLimitHoldsAgainOnceTheFootprintIsBelowIt) {
+  const std::size_t limit = footprint.bytes() + 20 * kMib;
+  ASSERT_EQ(corbel_set_heap_limit(limit), 0);
+  const std::size_t episodes = heap_limit.figures().episodes;
+  for (int round = 1; round <= 3; ++round) {
+    List list;
+    while (list.blocks.size() < 100000) list.add(1000);
+    EXPECT_GE(heap_limit.figures().episodes - episodes, static_cast<std::size_t>(round));
+    list.clear();
+    trim(0);
+    for (int i = 0; i < 18; ++i) list.add(kMib - 4096);
+    list.clear();
+    for (int i = 0; i < 5; ++i) list.add(3 * kMib);
+    EXPECT_LE(footprint.bytes(), limit);
   }
 }
 

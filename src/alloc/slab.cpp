@@ -117,6 +117,30 @@ void SlabList::remove(Span* slab) {
   (slab->next != nullptr ? slab->next->prev : last) = slab->prev;
 }
 
+namespace {
+
+// Takes an available slab.
+void make_current(Heap* heap, Bin* bin, Span* slab) {
+  bin->available.remove(slab);
+  const bool counted = counts_as_empty(bin, slab);
+  bin->current = slab;
+  if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+}
+
+// Where a limit leaves no room for the next page of the current slab, a slab behind it may have
+// blocks that were freed. Makes such a slab the current one; false if there is none.
+bool pass_over_fresh(Heap* heap, Bin* bin) {
+  Span* freed = bin->available.first;
+  while (freed != nullptr && freed->blocks.freed == nullptr) freed = freed->next;
+  if (freed == nullptr) return false;
+  // Not an empty one, whatever bin->current is: its blocks are all used.
+  bin->available.push_back(bin->current);
+  make_current(heap, bin, freed);
+  return true;
+}
+
+}  // namespace
+
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   *shortage = 0;
   if (heap->inbox.has_any()) receive(heap);
@@ -134,6 +158,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
       }
       if (slab->blocks.carved.get() < slab->layout().capacity) {
         if (slab->zeroed && !footprint.try_commit(fresh_bytes(slab))) {
+          if (pass_over_fresh(heap, bin)) continue;
           *shortage = fresh_bytes(slab);
           return nullptr;
         }
@@ -145,10 +170,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
     }
     slab = bin->available.first;
     if (slab != nullptr) {
-      bin->available.remove(slab);
-      const bool counted = counts_as_empty(bin, slab);
-      bin->current = slab;
-      if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+      make_current(heap, bin, slab);
       continue;
     }
     slab = adopt_slab(heap, size_class);

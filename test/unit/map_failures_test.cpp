@@ -3,8 +3,11 @@
 // random; other calls fail too. Each time the program gets a null pointer and ENOMEM or what it
 // asked for, no byte is lost, and once the system relents everything works and goes back.
 //
+// The same under limits of the heap that change all the time, with a callback that frees something.
+//
 // Every case runs in a child process of its own: the first calls of a process are among those that
 // must be able to fail.
+#include <corbel/malloc.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "alloc/footprint.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -41,7 +45,8 @@ struct Piece {
 
 class Workload {
  public:
-  explicit Workload(bool may_fail) : may_fail_(may_fail) {}
+  // With `limits`, those of the heap change between the steps.
+  explicit Workload(bool may_fail, bool limits = false) : may_fail_(may_fail), limits_(limits) {}
 
   void run(unsigned seed) {
     std::mt19937 random(seed);
@@ -66,6 +71,7 @@ class Workload {
       }
       // Time and again all that is free goes back, so that the next block needs the system again.
       if (step % 8 == 7) unmap_free_memory();
+      if (limits_ && step % 4 == 1) set_limit(random);
     }
   }
 
@@ -83,6 +89,13 @@ class Workload {
   std::size_t failures() const { return failures_; }
 
  private:
+  static void set_limit(std::mt19937& random) {
+    const std::size_t now = footprint.bytes();
+    const std::size_t limits[] = {0, 1, now, now + random() % 2000000, now / 2, 8000000};
+    const std::size_t limit = limits[random() % std::size(limits)];
+    REQUIRE((random() % 2 == 0 ? corbel_set_heap_limit : corbel_set_heap_hard_limit)(limit) == 0);
+  }
+
   static std::size_t draw_size(std::mt19937& random) {
     switch (random() % 6) {
       case 0:
@@ -156,21 +169,38 @@ class Workload {
   }
 
   const bool may_fail_;
+  const bool limits_;
   std::vector<Piece> pieces_;
   std::size_t failures_ = 0;
 };
 
+// Called at the hard limit: has one block to free, every other time.
+int reached(void* context, std::size_t size) {
+  auto& block = *static_cast<void**>(context);
+  REQUIRE(size > 0);
+  const bool had = block != nullptr;
+  deallocate(block);
+  block = had ? nullptr : allocate(50000);
+  return had;
+}
+
 // The whole life of one child; returns how many requests were refused.
-std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed) {
+std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool limits) {
   os::fake::refuse(refusals);
-  Workload here(true);
+  void* reserve = nullptr;
+  if (limits) corbel_on_limit(reached, &reserve);
+  Workload here(true, limits);
   here.run(seed);
-  Workload there(true);
+  Workload there(true, limits);
   std::thread([&] { there.run(seed + 1); }).join();  // a second heap, which may not be had
   std::thread([&] { there.release_all(); }).join();
   here.run(seed + 2);
 
   os::fake::refuse({});
+  corbel_set_heap_limit(0);
+  corbel_set_heap_hard_limit(0);
+  corbel_on_limit(nullptr, nullptr);
+  deallocate(reserve);
   Workload afterwards(false);
   afterwards.run(seed + 3);
   std::thread([&] { afterwards.run(seed + 4); }).join();
@@ -187,6 +217,7 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed) {
   if (counted != mapped) std::fprintf(stderr, "counted %zu, mapped %zu\n", counted, mapped);
   const bool may_give_up = refusals.unmaps_in_1000 > 0 || refusals.lost_targets_in_1000 > 0;
   REQUIRE(may_give_up ? counted <= mapped : counted == mapped);
+  REQUIRE(may_give_up || footprint.bytes() >= os::fake::resident_bytes());
   if (const char* breach = os::fake::first_breach()) {
     std::fprintf(stderr, "contract: %s\n", breach);
     REQUIRE(!"the contract with the system was kept");
@@ -195,11 +226,12 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed) {
 }
 
 // True if the child came through; `refused` counts the children in which a request was refused.
-bool in_child(const os::fake::Refusals& refusals, unsigned seed, int* refused) {
+bool in_child(const os::fake::Refusals& refusals, unsigned seed, int* refused,
+              bool limits = false) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
-    _exit(live_through(refusals, seed) > 0 ? 3 : 0);
+    _exit(live_through(refusals, seed, limits) > 0 ? 3 : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -258,6 +290,26 @@ TEST(MapFailures, AtALimitOfMappedBytes) {
     ASSERT_TRUE(in_child({.mapped_limit = std::size_t{mebibytes} << 20}, mebibytes, &refused));
   }
   EXPECT_GT(refused, 3);
+}
+
+TEST(MapFailures, LimitsOfTheHeapAlone) {
+  int refused = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) ASSERT_TRUE(in_child({}, seed, &refused, true));
+  EXPECT_GT(refused, 30);
+}
+
+TEST(MapFailures, LimitsOfTheHeapAndRefusalsAtRandom) {
+  int refused = 0;
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    const os::fake::Refusals refusals = {.maps_in_1000 = seed * 8,
+                                         .unmaps_in_1000 = seed % 3 * 300,
+                                         .purges_in_1000 = seed % 4 * 200,
+                                         .moves_in_1000 = seed % 2 * 500,
+                                         .lost_targets_in_1000 = seed % 5 * 200,
+                                         .seed = seed};
+    ASSERT_TRUE(in_child(refusals, seed, &refused, true));
+  }
+  EXPECT_GT(refused, 50);
 }
 
 }  // namespace

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard limit of the heap, seen through every function that gives memory: each answers as it
+// documents for want of memory, leaves alone what there was, and serves again when there is room.
+#include <corbel/malloc.h>
+#include <gtest/gtest.h>
+#include <tbb/cache_aligned_allocator.h>
+#include <tbb/memory_pool.h>
+#include <tbb/scalable_allocator.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kLimit = 32 * kMiB, kTooMuch = 64 * kMiB;
+
+bool all_bytes(const void* p, std::size_t size, int value) {
+  const auto* bytes = static_cast<const unsigned char*>(p);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (bytes[i] != value) return false;
+  }
+  return true;
+}
+
+// The limit, for one test.
+class Refusals : public testing::Test {
+ protected:
+  void SetUp() override {
+    scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+    ASSERT_EQ(corbel_set_heap_hard_limit(kLimit), 0);
+  }
+  void TearDown() override {
+    corbel_set_heap_hard_limit(0);
+    corbel_on_limit(nullptr, nullptr);
+    void* const block = scalable_malloc(kTooMuch);
+    EXPECT_NE(block, nullptr);
+    scalable_free(block);
+  }
+};
+
+TEST_F(Refusals, PlainAndZeroedBlocks) {
+  errno = 0;
+  EXPECT_EQ(scalable_malloc(kTooMuch), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  errno = 0;
+  EXPECT_EQ(scalable_calloc(kTooMuch / 8, 8), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST_F(Refusals, AlignedBlocks) {
+  int mark = 0;
+  void* untouched = &mark;
+  errno = 0;
+  EXPECT_EQ(scalable_posix_memalign(&untouched, 64, kTooMuch), ENOMEM);
+  EXPECT_EQ(untouched, &mark);
+  EXPECT_EQ(errno, 0);
+  for (const std::size_t alignment : {std::size_t{16}, std::size_t{4096}, kMiB}) {
+    errno = 0;
+    EXPECT_EQ(scalable_aligned_malloc(kTooMuch, alignment), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+  }
+}
+
+TEST_F(Refusals, ReallocLeavesTheOldBlock) {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{100}, std::size_t{9000}, std::size_t{120000}, 3 * kMiB}) {
+    void* const block = scalable_malloc(size);
+    ASSERT_NE(block, nullptr);
+    std::memset(block, 0x5a, size);
+    const std::size_t usable = scalable_msize(block);
+    errno = 0;
+    EXPECT_EQ(scalable_realloc(block, kTooMuch), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(scalable_aligned_realloc(block, kTooMuch, 4096), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_EQ(scalable_msize(block), usable);
+    EXPECT_TRUE(all_bytes(block, size, 0x5a));
+    scalable_free(block);
+  }
+}
+
+// A large block that moves needs room for what it grows by, not for both.
+TEST_F(Refusals, ALargeBlockMayGrowToTheLimit) {
+  std::size_t size = 2 * kMiB;
+  void* block = scalable_malloc(size);
+  ASSERT_NE(block, nullptr);
+  std::memset(block, 0x21, size);
+  while (void* const moved = scalable_realloc(block, size + kMiB)) {
+    block = moved;
+    ASSERT_TRUE(all_bytes(block, size, 0x21));
+    std::memset(block, 0x21, size += kMiB);
+    ASSERT_LE(size, kLimit);
+  }
+  EXPECT_GE(size, kLimit - 4 * kMiB);
+  EXPECT_TRUE(all_bytes(block, size, 0x21));
+  scalable_free(block);
+}
+
+TEST_F(Refusals, AllocatorsThrow) {
+  EXPECT_THROW(tbb::scalable_allocator<char>().allocate(kTooMuch), std::bad_alloc);
+  EXPECT_THROW(tbb::cache_aligned_allocator<char>().allocate(kTooMuch), std::bad_alloc);
+  EXPECT_THROW((void)tbb::scalable_memory_resource()->allocate(kTooMuch), std::bad_alloc);
+  // A container is as it was.
+  std::vector<int, tbb::scalable_allocator<int>> numbers(1000, 7);
+  EXPECT_THROW(numbers.resize(kTooMuch / sizeof(int)), std::bad_alloc);
+  EXPECT_EQ(numbers, (std::vector<int, tbb::scalable_allocator<int>>(1000, 7)));
+}
+
+// A pool over the heap gets no more than the heap does, and is whole afterwards.
+TEST_F(Refusals, Pools) {
+  tbb::memory_pool<tbb::scalable_allocator<char>> pool;
+  std::vector<void*> blocks;
+  for (const std::size_t size : {100, 5000, 200000}) {
+    void* block;
+    while ((block = pool.malloc(size)) != nullptr) {
+      std::memset(block, 0x42, size);
+      blocks.push_back(block);
+      ASSERT_LT(blocks.size() * 100, kLimit);
+    }
+    EXPECT_EQ(pool.malloc(kTooMuch), nullptr);
+  }
+  ASSERT_GT(blocks.size(), 1000u);
+  for (void* block : blocks) {
+    ASSERT_TRUE(all_bytes(block, 100, 0x42));
+    pool.free(block);
+  }
+  void* const again = pool.malloc(100);
+  EXPECT_NE(again, nullptr);
+  errno = 0;
+  EXPECT_EQ(pool.realloc(again, kTooMuch), nullptr);
+  pool.free(again);
+  corbel_set_heap_hard_limit(0);
+  void* const large = pool.malloc(kTooMuch);
+  EXPECT_NE(large, nullptr);
+  pool.free(large);
+}
+
+TEST_F(Refusals, SmallBlocksOfOneThreadToTheLast) {
+  std::vector<void*> blocks;
+  blocks.reserve(kLimit / 100);
+  while (void* const block = scalable_malloc(112)) {
+    std::memset(block, 0x33, 112);
+    blocks.push_back(block);
+  }
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_LE(blocks.size() * 112, kLimit);
+  EXPECT_GE(blocks.size() * 112, kLimit * 8 / 10);
+  // One for one: what is freed can be had at once.
+  for (std::size_t i = 0; i < blocks.size(); i += 7) {
+    ASSERT_TRUE(all_bytes(blocks[i], 112, 0x33));
+    scalable_free(blocks[i]);
+    blocks[i] = scalable_malloc(112);
+    ASSERT_NE(blocks[i], nullptr) << i;
+    std::memset(blocks[i], 0x33, 112);
+  }
+  for (void* block : blocks) {
+    ASSERT_TRUE(all_bytes(block, 112, 0x33));
+    scalable_free(block);
+  }
+}
+
+int called(void* context, std::size_t size) {
+  auto& calls = *static_cast<std::vector<std::size_t>*>(context);
+  calls.push_back(size);
+  return 0;
+}
+
+TEST_F(Refusals, TheCallbackIsAskedFirst) {
+  std::vector<std::size_t> calls;
+  calls.reserve(100);
+  ASSERT_EQ(corbel_on_limit(called, &calls), 0);
+  EXPECT_EQ(scalable_malloc(kTooMuch), nullptr);
+  ASSERT_EQ(calls.size(), 1u);  // it has nothing, so it is not asked again
+  EXPECT_GE(calls[0], kTooMuch - kLimit);
+  void* const block = scalable_malloc(1000);
+  EXPECT_EQ(scalable_realloc(block, kTooMuch), nullptr);
+  // Where it is, and elsewhere: both may be tried.
+  EXPECT_GE(calls.size(), 2u);
+  EXPECT_LE(calls.size(), 3u);
+  scalable_free(block);
+  ASSERT_EQ(corbel_on_limit(nullptr, nullptr), 0);
+  const std::size_t before = calls.size();
+  EXPECT_EQ(scalable_malloc(kTooMuch), nullptr);
+  EXPECT_EQ(calls.size(), before);
+}
+
+// The same in threads, each of which has a heap of its own that cannot be had either.
+TEST_F(Refusals, ThreadsThatCannotHaveAHeap) {
+  corbel_set_heap_hard_limit(1);
+  for (int i = 0; i < 20; ++i) {
+    std::thread([] {
+      errno = 0;
+      EXPECT_EQ(scalable_malloc(kMiB), nullptr);
+      EXPECT_EQ(errno, ENOMEM);
+    }).join();
+  }
+}
+
+}  // namespace

@@ -151,8 +151,12 @@ typedef int (*corbel_limit_callback)(void* context, size_t size);
  * still be under way in another thread. */
 CORBEL_API int corbel_on_limit(corbel_limit_callback callback, void* context) CORBEL_NOTHROW;
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* Who has asked for a limit. */
+enum corbel_limit_source {
+  CORBEL_LIMIT_DEFAULT = 0,     /* nobody: as the container demands */
+  CORBEL_LIMIT_ENVIRONMENT = 1, /* CORBEL_HEAP_LIMIT, CORBEL_HEAP_HARD_LIMIT */
+  CORBEL_LIMIT_CALL = 2         /* a function of this header */
+};
 
 /* What the blocks of one size class are doing. */
 struct corbel_size_class_stats {
@@ -215,6 +219,17 @@ struct corbel_heap_stats {
   size_t metadata;        /* what the footprint has of them */
   size_t metadata_mapped; /* their address space */
 
+  /* The limits of the footprint, and what they did. */
+  size_t soft_limit;        /* 0: none */
+  size_t soft_limit_source; /* a corbel_limit_source */
+  size_t hard_limit;        /* 0: none */
+  size_t hard_limit_source;
+  size_t container_limit; /* of all memory of the container, when last looked; 0: none, not known */
+  size_t limit_searches;  /* how often free memory was searched for room under a limit */
+  size_t limit_episodes;  /* how often the footprint rose above the soft limit, */
+  size_t limit_excess;    /* and by how much at most */
+  size_t limit_refusals;  /* requests that the hard limit refused */
+
   size_t threads;     /* how many threads have a heap */
   size_t map_calls;   /* how often the operating system was asked for address space, */
   size_t purge_calls; /* and how often memory was given back */
@@ -240,9 +255,10 @@ CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) C
 
 /* Writes the same figures to `buffer` as one JSON object, without a line end: the fields of struct
  * corbel_heap_stats under their names, but for `size` and `class_count`, with "version", and with
- * those `classes` that have slabs. As snprintf: at most `size` bytes are written, the last of which
- * is 0, and the length of the whole text without it is returned; it fits if that is less than
- * `size`. 24 KiB are always enough. `buffer` may be NULL when `size` is 0. */
+ * those `classes` that have slabs; the sources of the limits are "default", "environment" or
+ * "call". As snprintf: at most `size` bytes are written, the last of which is 0, and the length of
+ * the whole text without it is returned; it fits if that is less than `size`. 24 KiB are always
+ * enough. `buffer` may be NULL when `size` is 0. */
 CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
 
 #ifdef __cplusplus

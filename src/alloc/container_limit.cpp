@@ -81,4 +81,10 @@ void ContainerLimit::apply(const os::MemoryGrant& grant) {
   heap_limit.set(soft_limit_of(soft_.amount, grant), hard_limit_of(hard_.amount, grant));
 }
 
+ContainerLimit::Figures ContainerLimit::figures() {
+  sync::LockGuard guard(lock_);
+  const std::size_t limit = shortage_.last().limit;
+  return {soft_.source, hard_.source, limit != SIZE_MAX ? limit : 0};
+}
+
 }  // namespace corbel::alloc

@@ -47,6 +47,15 @@ class ContainerLimit {
   void ask_soft(const MemoryAmount& amount, LimitSource source);
   void ask_hard(const MemoryAmount& amount, LimitSource source);
 
+  // Who has asked for the limits in force, and what the container grants, when last looked; 0: no
+  // limit, or not looked yet.
+  struct Figures {
+    LimitSource soft;
+    LimitSource hard;
+    std::size_t container;
+  };
+  Figures figures();
+
   // Brings the limits up to date, if it is time for that. True if memory is short and what can be
   // spared should go back. The caller holds no lock.
   bool refresh() {

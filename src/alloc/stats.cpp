@@ -10,8 +10,10 @@
 #include <bit>
 
 #include "alloc/allocator.hpp"
+#include "alloc/container_limit.hpp"
 #include "alloc/dirty_pages.hpp"
 #include "alloc/footprint.hpp"
+#include "alloc/heap_limit.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
@@ -194,13 +196,32 @@ class Census {
   Stats& s_;
 };
 
+static_assert(int(LimitSource::kDefault) == CORBEL_LIMIT_DEFAULT);
+static_assert(int(LimitSource::kEnvironment) == CORBEL_LIMIT_ENVIRONMENT);
+static_assert(int(LimitSource::kCall) == CORBEL_LIMIT_CALL);
+
+void add_limits(Stats& s) {
+  const LimitFigures limits = heap_limit.figures();
+  s.peak_footprint = limits.peak;
+  s.soft_limit = limits.soft;
+  s.hard_limit = limits.hard;
+  s.limit_searches = limits.reclaims;
+  s.limit_episodes = limits.episodes;
+  s.limit_excess = limits.exceeded_most;
+  s.limit_refusals = limits.refusals;
+  const ContainerLimit::Figures container = container_limit.figures();
+  s.soft_limit_source = std::size_t(container.soft);
+  s.hard_limit_source = std::size_t(container.hard);
+  s.container_limit = container.container;
+}
+
 }  // namespace
 
 Stats stats() noexcept {
   Stats s{};
   s.size = sizeof(Stats);
   s.footprint = footprint.bytes();
-  s.peak_footprint = footprint.peak();
+  add_limits(s);
   s.metadata = metadata_committed() + page_map_committed();
   s.metadata_mapped = metadata_bytes() + page_map_bytes();
   s.threads = live_heaps();

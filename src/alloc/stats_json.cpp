@@ -29,12 +29,27 @@ constexpr Field<Stats> kFields[] = {
     CORBEL_FIELD(free_purged),     CORBEL_FIELD(free_count),
     CORBEL_FIELD(largest_free),    CORBEL_FIELD(peak_mapped),
     CORBEL_FIELD(uncommitted),     CORBEL_FIELD(metadata),
-    CORBEL_FIELD(metadata_mapped), CORBEL_FIELD(threads),
-    CORBEL_FIELD(map_calls),       CORBEL_FIELD(purge_calls),
+    CORBEL_FIELD(metadata_mapped), CORBEL_FIELD(soft_limit),
+    CORBEL_FIELD(hard_limit),      CORBEL_FIELD(container_limit),
+    CORBEL_FIELD(limit_searches),  CORBEL_FIELD(limit_episodes),
+    CORBEL_FIELD(limit_excess),    CORBEL_FIELD(limit_refusals),
+    CORBEL_FIELD(threads),         CORBEL_FIELD(map_calls),
+    CORBEL_FIELD(purge_calls),
 };
 #undef CORBEL_FIELD
-// A new field belongs here too. Left out are `size` and `class_count`.
-static_assert(sizeof(Stats) == sizeof(Stats::classes) + (std::size(kFields) + 2) * sizeof(size_t));
+// A new field belongs here too. Left out are `size` and `class_count`, and what is not a number.
+static_assert(sizeof(Stats) == sizeof(Stats::classes) + (std::size(kFields) + 4) * sizeof(size_t));
+
+const char* name_of_source(std::size_t source) {
+  switch (source) {
+    case CORBEL_LIMIT_ENVIRONMENT:
+      return "environment";
+    case CORBEL_LIMIT_CALL:
+      return "call";
+    default:
+      return "default";
+  }
+}
 
 #define CORBEL_FIELD(name) {"\"" #name "\":", &corbel_size_class_stats::name}
 constexpr Field<corbel_size_class_stats> kClassFields[] = {
@@ -57,7 +72,7 @@ constexpr std::size_t longest(const Field<Struct> (&fields)[kCount]) {
   for (const Field<Struct>& field : fields) length += length_of(field.name) + kDigitsAndComma;
   return length;
 }
-static_assert(longest(kFields) + kClasses * (1 + longest(kClassFields)) + 100 < kLongestJson);
+static_assert(longest(kFields) + kClasses * (1 + longest(kClassFields)) + 200 < kLongestJson);
 
 template <class Struct, std::size_t kCount>
 void add_fields(TextInto& text, const Struct& s, const Field<Struct> (&fields)[kCount]) {
@@ -73,7 +88,9 @@ void add_fields(TextInto& text, const Struct& s, const Field<Struct> (&fields)[k
 void add_json(TextInto& text, const Stats& s) {
   text.add("{\"version\":\"").add(config::kVersion).add("\",");
   add_fields(text, s, kFields);
-  text.add(",\"classes\":[");
+  text.add(",\"soft_limit_source\":\"").add(name_of_source(s.soft_limit_source));
+  text.add("\",\"hard_limit_source\":\"").add(name_of_source(s.hard_limit_source));
+  text.add("\",\"classes\":[");
   const char* comma = "";
   for (std::size_t i = 0; i < s.class_count; ++i) {
     if (s.classes[i].slabs == 0) continue;

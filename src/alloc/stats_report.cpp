@@ -9,11 +9,28 @@ namespace corbel::alloc {
 
 namespace {
 
+using Report1K = Text<1024>;
+
+void add_limit(Report1K& report, const char* name, std::size_t limit) {
+  report.add(name);
+  if (limit != 0) {
+    report.add_mebibytes(limit);
+  } else {
+    report.add("none");
+  }
+}
+
 void report_as_text(const Stats& s) {
-  Text<1024> report;
+  Report1K report;
   report.add("corbel: footprint ").add_mebibytes(s.footprint).add(" (most ");
   report.add_mebibytes(s.peak_footprint).add("), peak resident ");
   report.add_mebibytes(os::peak_resident()).add(" with the program's own\n");
+  add_limit(report, "corbel: soft limit ", s.soft_limit);
+  report.add(" (exceeded ").add_decimal(s.limit_episodes).add(" times, by ");
+  report.add_mebibytes(s.limit_excess).add(" at most)");
+  add_limit(report, ", hard limit ", s.hard_limit);
+  report.add(" (").add_decimal(s.limit_refusals).add(" requests refused), searched for room ");
+  report.add_decimal(s.limit_searches).add(" times\n");
   report.add("corbel: live ").add_mebibytes(s.live).add(" (large blocks ");
   report.add_mebibytes(s.large_live).add("), free in slabs ");
   report.add_mebibytes(s.slab_free + s.orphan_free).add(" and in caches ");

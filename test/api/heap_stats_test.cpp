@@ -134,6 +134,13 @@ TEST(HeapStatsJson, HasTheFieldsOfTheStructure) {
   expect("uncommitted", s.uncommitted);
   expect("metadata", s.metadata);
   expect("metadata_mapped", s.metadata_mapped);
+  expect("soft_limit", s.soft_limit);
+  expect("hard_limit", s.hard_limit);
+  expect("container_limit", s.container_limit);
+  expect("limit_searches", s.limit_searches);
+  expect("limit_episodes", s.limit_episodes);
+  expect("limit_excess", s.limit_excess);
+  expect("limit_refusals", s.limit_refusals);
   expect("threads", s.threads);
   expect("map_calls", s.map_calls);
   expect("purge_calls", s.purge_calls);
@@ -155,6 +162,35 @@ TEST(HeapStatsJson, HasTheFieldsOfTheStructure) {
   EXPECT_EQ(json.at("classes").size(), j);
   scalable_free(small);
   scalable_free(large);
+}
+
+TEST(HeapStats, Limits) {
+  scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+  const Stats before = read_stats();
+  const std::size_t soft = before.footprint + (8 << 20);
+  const std::size_t hard = before.footprint + (16 << 20);
+  ASSERT_EQ(corbel_set_heap_limit(soft), 0);
+  ASSERT_EQ(corbel_set_heap_hard_limit(hard), 0);
+  void* fits = scalable_malloc(12 << 20);
+  void* refused = scalable_malloc(12 << 20);
+  const Stats s = read_stats();
+  const nlohmann::json json = nlohmann::json::parse(read_json());
+  EXPECT_NE(fits, nullptr);
+  EXPECT_EQ(refused, nullptr);
+  EXPECT_EQ(s.soft_limit, soft);
+  EXPECT_EQ(s.hard_limit, hard);
+  EXPECT_EQ(s.soft_limit_source, std::size_t{CORBEL_LIMIT_CALL});
+  EXPECT_EQ(s.hard_limit_source, std::size_t{CORBEL_LIMIT_CALL});
+  EXPECT_EQ(json.at("soft_limit_source").get<std::string>(), "call");
+  EXPECT_EQ(json.at("hard_limit_source").get<std::string>(), "call");
+  EXPECT_EQ(s.limit_episodes, before.limit_episodes + 1);
+  EXPECT_GE(s.limit_excess, 4U << 20);
+  EXPECT_EQ(s.limit_refusals, before.limit_refusals + 1);
+  EXPECT_GT(s.limit_searches, before.limit_searches);
+  EXPECT_LE(s.footprint, hard);
+  scalable_free(fits);
+  corbel_set_heap_limit(0);
+  corbel_set_heap_hard_limit(0);
 }
 
 TEST(HeapStatsJson, IsCutOffAsBySnprintf) {

@@ -64,9 +64,14 @@ void SpanHeap::unlink(Span* span) {
 
 void SpanHeap::insert(Span* span) {
   const auto absorb = [](Span* whole, const Span* part) {
-    // The whole is as old as its larger part: neither does a trickle of small pieces keep a big
-    // one from being purged, nor does one old piece take a warm one along.
-    if (part->dirty_units > whole->dirty_units) whole->freed_at = part->freed_at;
+    // The whole is as old as its parts on average: neither does a trickle of small pieces keep a
+    // big one from being purged, nor does one old piece take a warm one along.
+    const auto later = std::int64_t(std::int32_t(part->freed_at - whole->freed_at));
+    const std::int64_t all = std::int64_t(whole->dirty_units) + part->dirty_units;
+    if (all != 0) {
+      const std::int64_t share = later * part->dirty_units * 2 / all;
+      whole->freed_at += std::uint32_t((share + (share < 0 ? -1 : 1)) / 2);
+    }
     whole->dirty_units += part->dirty_units;
     whole->units += part->units;
     whole->zeroed = whole->zeroed && part->zeroed;

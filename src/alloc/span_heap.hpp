@@ -127,18 +127,27 @@ class SpanHeap {
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
   Span* take_from(Span* span, bool at_end, SpanRequest& request);
 
+  struct Hole {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+  };
+
   // The next chunk: where it goes and how large it is, at least and if there is room.
   struct ChunkPlan {
-    std::uintptr_t edge = 0;  // it must end here, to make a free span longer; 0: anywhere
-    std::uintptr_t place_below = 0;
+    bool joins = false;  // it must end at the edge, to make a free span longer
+    std::uintptr_t edge = 0;
+    Hole hole{};
     std::size_t mapped = 0;  // units so far
     std::size_t least = 0;
     std::size_t roomy = 0;
   };
   bool plan_chunk(SpanRequest& request, ChunkPlan* plan);
+  static void* place_for(const ChunkPlan& plan, std::size_t size, std::size_t alignment);
   static void* map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units);
   bool use_chunk(void* memory, std::size_t units, const ChunkPlan& plan, SpanRequest& request);
   bool add_chunk(SpanRequest& request);
+  void note_mapped(std::uintptr_t begin, std::uintptr_t end);
+  void note_unmapped(std::uintptr_t begin, std::uintptr_t end);
   Span* span_at_edge() const;
   void unmap_for(std::size_t units, std::size_t limit, const Span* kept);
   Span* split(Span* span, std::size_t units);
@@ -173,8 +182,8 @@ class SpanHeap {
   Span* newest_ = nullptr;
 
   SpanFigures figures_{};
-  std::uintptr_t place_below_ = 0;  // where the next chunk should end
-  std::uintptr_t edge_ = 0;         // the beginning of the last one
+  std::uintptr_t edge_ = 0;  // where the heap begins that chunks are added to from below
+  Hole hole_{};              // the largest, or nearly, of what was unmapped above that
 };
 
 extern SpanHeap span_heap;

@@ -43,7 +43,9 @@ Span* SpanHeap::span_at_edge() const {
 bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   sync::LockGuard guard(lock_);
   Span* at_edge = request.align_units == 1 ? span_at_edge() : nullptr;
-  const std::size_t joined = at_edge != nullptr ? at_edge->units : 0;
+  // As long as that it can only be when the search for a fit was cut short.
+  const bool joins = at_edge != nullptr && at_edge->units < request.units;
+  const std::size_t joined = joins ? at_edge->units : 0;
   std::size_t fresh = request.for_slab ? os::page_size() : request.units * kUnit;
   if (joined != 0 && !request.for_slab) fresh -= dirty_in(at_edge, 0, joined).pages * kDirtyPage;
   fresh -= std::min(fresh, request.moving_in);
@@ -52,8 +54,9 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
     request.needs_edge = joined != 0;
     return false;
   }
-  plan->edge = joined != 0 ? edge_ : 0;
-  plan->place_below = place_below_;
+  plan->joins = joins;
+  plan->edge = edge_;
+  plan->hole = hole_;
   plan->mapped = figures_.mapped_units;
   plan->least = request.units - joined;
   // Chunks grow with the heap, so that their number stays small and so does what is unused.
@@ -71,17 +74,28 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   return true;
 }
 
-// Maps so many units, below the edge or not at all if the plan has one.
+// Where a chunk is wanted: below the edge, so that the heap lies in one piece and what is free at
+// the edge becomes longer; in a hole, if it fills one; never in a hole that is too small, whose
+// ends the next blocks would not fit into either.
+void* SpanHeap::place_for(const ChunkPlan& plan, std::size_t size, std::size_t alignment) {
+  if (!plan.joins && plan.hole.begin != 0) {
+    const std::uintptr_t start = align_down(plan.hole.end - size, alignment);
+    if (size < plan.hole.end && start >= plan.hole.begin) return pointer_to(start);
+  }
+  return plan.edge > size ? pointer_to(align_down(plan.edge - size, alignment)) : nullptr;
+}
+
+// Maps so many units; nullptr where they cannot join the edge and the plan wants that.
 void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units) {
   const std::size_t size = units * kUnit;
-  const std::uintptr_t below = plan.edge != 0 ? plan.edge : plan.place_below;
   const std::size_t alignment = std::max(align_units * kUnit, kUnit);
-  const std::size_t best =
-      std::max(alignment, plan.edge == 0 && size % kHugePage == 0 ? kHugePage : kUnit);
-  void* hint = below > size ? pointer_to(align_down(below - size, best)) : nullptr;
+  void* hint = place_for(plan, size, alignment);
+  // The system may choose another place, where huge pages should be possible.
+  const bool may_be_huge = address_of(hint) % kHugePage == 0 && size % kHugePage == 0;
+  const std::size_t best = std::max(alignment, may_be_huge ? kHugePage : kUnit);
   void* memory = os::map(size, best, hint);
   if (memory == nullptr && best != alignment) memory = os::map(size, alignment, hint);
-  if (memory == nullptr || plan.edge == 0 || memory == hint) return memory;
+  if (memory == nullptr || !plan.joins || memory == hint) return memory;
   os::unmap(memory, size);
   return nullptr;
 }
@@ -91,8 +105,8 @@ bool SpanHeap::add_chunk(SpanRequest& request) {
   if (!plan_chunk(request, &plan)) return false;
   std::size_t chunk = plan.roomy;
   void* memory = map_chunk(plan, request.align_units, chunk);
-  if (memory == nullptr && plan.edge != 0) {
-    plan.edge = 0;
+  if (memory == nullptr && plan.joins) {
+    plan.joins = false;
     plan.roomy += request.units - plan.least;
     plan.least = request.units;
     chunk = plan.roomy;
@@ -107,6 +121,28 @@ bool SpanHeap::add_chunk(SpanRequest& request) {
     memory = map_chunk(plan, request.align_units, chunk);
   }
   return memory != nullptr && use_chunk(memory, chunk, plan, request);
+}
+
+void SpanHeap::note_mapped(std::uintptr_t begin, std::uintptr_t end) {
+  if (begin >= hole_.begin && end <= hole_.end) {
+    // The larger of what is left of it.
+    (begin - hole_.begin > hole_.end - end ? hole_.end : hole_.begin) =
+        begin - hole_.begin > hole_.end - end ? begin : end;
+  } else {
+    edge_ = begin;
+  }
+}
+
+void SpanHeap::note_unmapped(std::uintptr_t begin, std::uintptr_t end) {
+  if (begin == edge_) {
+    edge_ = end;
+  } else if (end == hole_.begin) {
+    hole_.begin = begin;
+  } else if (begin == hole_.end) {
+    hole_.end = end;
+  } else if (end - begin > hole_.end - hole_.begin) {
+    hole_ = {begin, end};
+  }
 }
 
 bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
@@ -127,7 +163,7 @@ bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
   figures_.mapped_units += units;
   figures_.peak_units = std::max(figures_.peak_units, figures_.mapped_units);
   ++figures_.map_calls;
-  place_below_ = edge_ = address_of(memory);
+  note_mapped(address_of(memory), address_of(memory) + units * kUnit);
   insert(first);
   return true;
 }

@@ -94,9 +94,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   if (!gone) dirty = note_left(span, clean, how == GiveBack::kAddresses, dirty_pages);
   lock_.lock();
   if (gone) {
-    // The hole is filled first, lest the heap wander through the address space.
-    place_below_ = std::max(place_below_, address_of(start) + units * kUnit);
-    if (edge_ == address_of(start)) edge_ += units * kUnit;
+    note_unmapped(address_of(start), address_of(start) + units * kUnit);
     return dirty_pages * kDirtyPage;
   }
   if (how == GiveBack::kAddresses) figures_.mapped_units += units;
@@ -132,12 +130,11 @@ bool SpanHeap::purge_down_to(std::size_t target, bool keeps_edge) {
     Span* span = oldest_;
     if (keeps_edge && span != nullptr && span == span_at_edge()) span = span->purge_order.newer;
     if (span == nullptr) return false;
-    const std::size_t excess = align_up(footprint.bytes() - target, kUnmapUnits * kUnit);
-    // Nearly all of it is not worth a cut, nor is a part that holds little.
-    const std::size_t units = excess / kUnit;
-    if (span->units > 2 * units && dirty_in(span, 0, units).units > units / 2) {
-      span = split(span, units);
-    }
+    const std::size_t excess = align_up(footprint.bytes() - target, kUnmapUnits * kUnit) / kUnit;
+    // Its beginning may be clean. Nearly all of it is not worth a cut.
+    std::size_t units = excess;
+    while (units < span->units / 2 && dirty_in(span, 0, units).units < excess) units *= 2;
+    if (units < span->units / 2) span = split(span, units);
     if (give_back(span, way_for(span)) == 0) ++refusals;
   }
   return footprint.bytes() <= target;

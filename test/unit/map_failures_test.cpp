@@ -208,7 +208,8 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool
   afterwards.release_all();
   trim(0);
   const Stats figures = stats();
-  REQUIRE(os::fake::figures().map_calls > kCalls);
+  // At a limit of the heap the system is asked less often.
+  REQUIRE(limits || os::fake::figures().map_calls > kCalls);
   if (figures.live != 0) std::fprintf(stderr, "live %zu bytes at the end\n", figures.live);
   REQUIRE(figures.live == 0);
   // Memory that the system will not take back may be given up, but none may be counted twice.

@@ -295,14 +295,14 @@ TEST(MapFailures, AtALimitOfMappedBytes) {
 
 TEST(MapFailures, LimitsOfTheHeapAlone) {
   int refused = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) ASSERT_TRUE(in_child({}, seed, &refused, true));
-  EXPECT_GT(refused, 30);
+  for (unsigned seed = 1; seed <= 30; ++seed) ASSERT_TRUE(in_child({}, seed, &refused, true));
+  EXPECT_GT(refused, 15);
 }
 
 TEST(MapFailures, LimitsOfTheHeapAndRefusalsAtRandom) {
   int refused = 0;
-  for (unsigned seed = 1; seed <= 100; ++seed) {
-    const os::fake::Refusals refusals = {.maps_in_1000 = seed * 8,
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    const os::fake::Refusals refusals = {.maps_in_1000 = seed * 16,
                                          .unmaps_in_1000 = seed % 3 * 300,
                                          .purges_in_1000 = seed % 4 * 200,
                                          .moves_in_1000 = seed % 2 * 500,
@@ -310,7 +310,7 @@ TEST(MapFailures, LimitsOfTheHeapAndRefusalsAtRandom) {
                                          .seed = seed};
     ASSERT_TRUE(in_child(refusals, seed, &refused, true));
   }
-  EXPECT_GT(refused, 50);
+  EXPECT_GT(refused, 25);
 }
 
 }  // namespace

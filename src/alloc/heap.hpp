@@ -31,8 +31,8 @@ struct Bin {
   Block* list;
   // The slab that the bin takes from; it is in neither of the lists below.
   Span* current;
-  // Slabs with something to give: freed != nullptr or carved < capacity. First in, first out, so
-  // that a slab gathers frees before its turn comes.
+  // Slabs with something to give: freed != nullptr, purged.blocks != 0 or carved < capacity. First
+  // in, first out, so that a slab gathers frees before its turn comes.
   SlabList available;
   // Slabs with nothing to give, tag kFull.
   SlabList full;

@@ -7,6 +7,7 @@
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/remote.hpp"
+#include "alloc/slab_pages.hpp"
 #include "alloc/span_heap.hpp"
 #include "os/os.hpp"
 
@@ -33,7 +34,7 @@ Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]
 Block* take_freed(Bin* bin, Span* slab) {
   Block* block = slab->blocks.freed;
   slab->blocks.freed = nullptr;
-  slab->blocks.used.set(slab->blocks.carved.get());
+  slab->blocks.used.set(slab->blocks.carved.get() - slab->purged.blocks);
   bin->list = block->next;
   return block;
 }
@@ -56,6 +57,7 @@ Block* carve(Bin* bin, Span* slab) {
   const SizeClass& layout = slab->layout();
   SlabBlocks& blocks = slab->blocks;
   const std::uint32_t count = blocks_to_carve(slab);
+  unpurge(slab, blocks.carved.get(), count);
   char* first = slab->start() + std::size_t(blocks.carved.get()) * layout.block_size;
   blocks.carved.add(count);
   blocks.used.add(count);
@@ -70,10 +72,13 @@ Block* carve(Bin* bin, Span* slab) {
   return reinterpret_cast<Block*>(first);
 }
 
-// What the next carve() enters for the first time.
-std::size_t fresh_bytes(const Span* slab) {
+// What the next carve() brings into the footprint.
+std::size_t bytes_to_carve(Span* slab) {
   const std::uint32_t carved = slab->blocks.carved.get();
-  return carved_end(slab, carved + blocks_to_carve(slab)) - carved_end(slab, carved);
+  const std::uint32_t count = blocks_to_carve(slab);
+  const std::size_t purged = purged_under(slab, carved, count);
+  if (!slab->zeroed) return purged;
+  return purged + carved_end(slab, carved + count) - carved_end(slab, carved);
 }
 
 Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
@@ -84,9 +89,12 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   if (slab == nullptr) return nullptr;
   slab->blocks = {};
   slab->size_class = std::uint8_t(size_class);
+  slab->purged = {};
+  slab->visit = {.used = SlabVisit::kNever, .number = 0};
   for (std::uint32_t i = 1; i < layout.units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
     unit->head_distance = i;
+    unit->purged = {};
     unit->set_tag(span_tag::kFollower);
   }
   slab->set_tag(heap->tag());
@@ -95,11 +103,20 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
 
 // True if purge_due() should be called when no lock is held.
 bool release_slab(Span* slab) {
+  bool purged = false;
   for (std::uint32_t i = 0; i < slab->units; ++i) {
-    find_span(slab->start() + i * kUnit)->set_tag(span_tag::kInterior);
+    Span* unit = find_span(slab->start() + i * kUnit);
+    unit->set_tag(span_tag::kInterior);
+    purged = purged || unit->purged.pages != 0;
   }
-  if (!slab->zeroed) return span_heap.free(slab);
-  set_dirty(slab, slab->units, carved_end(slab, slab->blocks.carved.get()));
+  if (!slab->zeroed && !purged) return span_heap.free(slab);
+  const std::size_t end =
+      slab->zeroed ? carved_end(slab, slab->blocks.carved.get()) : slab->units * kUnit;
+  set_dirty(slab, slab->units, end);
+  for (std::uint32_t i = 0; purged && i < slab->units; ++i) {
+    const Span* unit = find_span(slab->start() + i * kUnit);
+    clear_dirty(unit, unit->purged.pages);
+  }
   return span_heap.free_pages(slab);
 }
 
@@ -129,14 +146,32 @@ void make_current(Heap* heap, Bin* bin, Span* slab) {
 
 // Where a limit leaves no room for the next page of the current slab, a slab behind it may have
 // blocks that were freed. Makes such a slab the current one; false if there is none.
-bool pass_over_fresh(Heap* heap, Bin* bin) {
+bool pass_over(Heap* heap, Bin* bin) {
   Span* freed = bin->available.first;
   while (freed != nullptr && freed->blocks.freed == nullptr) freed = freed->next;
   if (freed == nullptr) return false;
-  // Not an empty one, whatever bin->current is: its blocks are all used.
-  bin->available.push_back(bin->current);
+  Span* slab = bin->current;
+  // Of one unit, and all its blocks purged: empty, but not counted while it was current.
+  const bool counted = counts_as_empty(bin, slab);
+  bin->available.push_back(slab);
   make_current(heap, bin, freed);
+  if (!counted && counts_as_empty(bin, slab)) heap->empty_units += slab->units;
   return true;
+}
+
+// What enter() brings into the footprint.
+std::size_t bytes_to_enter(Span* slab) {
+  return slab->purged.blocks != 0 ? bytes_to_restore(slab) : bytes_to_carve(slab);
+}
+
+// Blocks of the current slab, whose list is empty: first those that were purged, lest a slab spread
+// over more pages than it needs.
+Block* enter(Heap* heap, Bin* bin, bool* zeroed) {
+  Span* slab = bin->current;
+  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+  if (slab->purged.blocks != 0) return restore(bin, slab);
+  *zeroed = slab->zeroed;
+  return carve(bin, slab);
 }
 
 }  // namespace
@@ -156,14 +191,12 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
         if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
         return take_freed(bin, slab);
       }
-      if (slab->blocks.carved.get() < slab->layout().capacity) {
-        if (slab->zeroed && !footprint.try_commit(fresh_bytes(slab))) {
-          if (pass_over_fresh(heap, bin)) continue;
-          *shortage = fresh_bytes(slab);
-          return nullptr;
-        }
-        *zeroed = slab->zeroed;
-        return carve(bin, slab);
+      if (slab->purged.blocks != 0 || slab->blocks.carved.get() < slab->layout().capacity) {
+        const std::size_t bytes = bytes_to_enter(slab);
+        if (bytes == 0 || footprint.try_commit(bytes)) return enter(heap, bin, zeroed);
+        if (pass_over(heap, bin)) continue;
+        *shortage = bytes;
+        return nullptr;
       }
       slab->set_tag(heap->tag() | span_tag::kFull);
       bin->full.push_back(slab);
@@ -262,8 +295,8 @@ bool release_empty_slabs(Heap* heap) {
 
 void adopt(Heap* heap, Span* slab) {
   Bin* bin = bin_of(heap, slab);
-  const bool gives =
-      slab->blocks.freed != nullptr || slab->blocks.carved.get() < slab->layout().capacity;
+  const bool gives = slab->blocks.freed != nullptr || slab->purged.blocks != 0 ||
+                     slab->blocks.carved.get() < slab->layout().capacity;
   slab->set_tag(gives ? heap->tag() : heap->tag() | span_tag::kFull);
   (gives ? bin->available : bin->full).push_back(slab);
 }

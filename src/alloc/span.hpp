@@ -33,13 +33,29 @@ inline constexpr std::uintptr_t kFirstHeap = 64;
 inline constexpr std::uintptr_t kFull = 1;  // the slab has nothing to give: a free must requeue it
 }  // namespace span_tag
 
-// The blocks of a slab. Each is either uncarved, or on `freed`, or used; a used one is with the
-// program, in some thread's outbox, or on the list of its bin if this is the bin's current slab:
-//   used + length(freed) == carved <= capacity
+// The blocks of a slab. Each is either uncarved, or on `freed`, or purged, or used; a used one is
+// with the program, in some thread's outbox, or on the list of its bin if this is the bin's current
+// slab; a purged one is free and on no list, because it overlaps a purged page (slab_pages.hpp):
+//   used + length(freed) + purged.blocks == carved <= capacity
+//   purged.blocks == carved blocks that overlap a page with its bit in some unit's purged.pages
 struct SlabBlocks {
   Block* freed;
   sync::OwnerCounter used;
   sync::OwnerCounter carved;
+};
+
+// What is purged of a slab. Of a zeroed slab only pages with carved blocks are, for the others were
+// never touched; of any other slab also pages that are not carved yet.
+struct SlabPurged {
+  std::uint16_t pages;   // in every unit: bit i stands for its i-th 4 KiB
+  std::uint16_t blocks;  // in the first unit
+};
+
+// When the slab was last looked at among the orphans (OrphanVisit).
+struct SlabVisit {
+  static constexpr std::uint16_t kNever = 0xffff;
+  std::uint16_t used;  // blocks used then, or kNever
+  std::uint16_t number;
 };
 
 // The neighbours of a free span in the order in which spans were freed.
@@ -49,8 +65,8 @@ struct PurgeOrder {
 };
 
 // One per unit of address space. All of it is valid in the first unit of a slab, of a large block
-// and of a free span; in a slab's later units `tag` and `head_distance` are, in the last unit of a
-// free span `tag` and `units`.
+// and of a free span; in a slab's later units `tag`, `head_distance` and `purged.pages` are, in the
+// last unit of a free span `tag` and `units`.
 struct alignas(kCacheLine) Span {
   std::atomic<std::uintptr_t> tag_word;
   union {
@@ -62,8 +78,14 @@ struct alignas(kCacheLine) Span {
   std::uint32_t unit;  // its own address / kUnit; set in every unit that is ours
   std::uint32_t units;
   std::uint32_t head_distance;  // in units, back to the first unit of the slab
-  std::uint32_t dirty_units;    // a free span: those with a page that may be resident
-  std::uint32_t freed_at;       // a free span: os::now_ms(), cut to 32 bits
+  union {
+    SlabPurged purged;          // a slab
+    std::uint32_t dirty_units;  // a free span: those with a page that may be resident
+  };
+  union {
+    SlabVisit visit;         // a slab
+    std::uint32_t freed_at;  // a free span: os::now_ms(), cut to 32 bits
+  };
   union {
     std::uint8_t size_class;  // a slab
     bool all_dirty;           // a free span: known that every page is dirty

@@ -34,6 +34,7 @@ struct Seen {
   std::uint32_t units;
   std::uint32_t used;
   std::uint32_t carved;
+  std::uint32_t purged;
   std::uint8_t size_class;
   bool zeroed;
 };
@@ -47,6 +48,7 @@ __attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
       .units = __atomic_load_n(&span.units, __ATOMIC_RELAXED),
       .used = span.blocks.used.peek(),
       .carved = span.blocks.carved.peek(),
+      .purged = __atomic_load_n(&span.purged.blocks, __ATOMIC_RELAXED),
       .size_class = __atomic_load_n(&span.size_class, __ATOMIC_RELAXED),
       .zeroed = __atomic_load_n(&span.zeroed, __ATOMIC_RELAXED),
   };
@@ -54,6 +56,18 @@ __attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
 
 __attribute__((no_sanitize("thread"))) std::uint32_t distance_to_head(const Span& span) {
   return __atomic_load_n(&span.head_distance, __ATOMIC_RELAXED);
+}
+
+// Of the units of a slab that begins there, the pages that are purged.
+__attribute__((no_sanitize("thread"))) std::size_t purged_bytes(const char* start,
+                                                                std::size_t units) {
+  std::size_t pages = 0;
+  for (std::size_t i = 0; i < units; ++i) {
+    const Span* unit = find_span(start + i * kUnit);
+    if (unit == nullptr) break;  // the slab has gone, and another was never so long
+    pages += unsigned(std::popcount(__atomic_load_n(&unit->purged.pages, __ATOMIC_RELAXED)));
+  }
+  return pages * kDirtyPage;
 }
 
 __attribute__((no_sanitize("thread"))) std::uint32_t outbox_count(const Outbox& outbox) {
@@ -126,7 +140,8 @@ class Census {
   // How many units the walk has dealt with.
   std::size_t count(const Seen& seen, const char* address) {
     if (seen.tag == span_tag::kForeign) return 1;
-    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses) return count_slab(seen);
+    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses)
+      return count_slab(seen, address);
     if (seen.tag == span_tag::kLarge && ends_as(seen, address, span_tag::kInterior)) {
       s_.large_live += seen.units * kUnit;
       ++s_.large_count;
@@ -156,20 +171,24 @@ class Census {
     return tag != span_tag::kFree || look_at(*last).units == seen.units;
   }
 
-  std::size_t count_slab(const Seen& seen) {
+  std::size_t count_slab(const Seen& seen, const char* address) {
     const SizeClass& layout = kSizeClasses[seen.size_class];
     corbel_size_class_stats& c = s_.classes[seen.size_class];
     const std::uint32_t carved = std::min(seen.carved, layout.capacity);
     const std::uint32_t used = std::min(seen.used, carved);
+    const std::uint32_t purged = std::min(seen.purged, carved - used);
+    const std::uint32_t free = carved - used - purged;
     ++c.slabs;
     c.used_blocks += used;
-    c.free_blocks += carved - used;
+    c.free_blocks += free;
+    c.purged_blocks += purged;
     const std::size_t size = layout.units * kUnit;
     const std::size_t carved_bytes = std::size_t(carved) * layout.block_size;
     c.uncarved += size - carved_bytes;
     if (seen.zeroed) s_.uncommitted += size - align_up(carved_bytes, os::page_size());
+    s_.uncommitted += purged_bytes(address, layout.units);
     if (owner_of(seen.tag) == &orphan_heap) {
-      s_.orphan_free += std::size_t(carved - used) * layout.block_size;
+      s_.orphan_free += std::size_t(free) * layout.block_size;
     }
     return layout.units;
   }

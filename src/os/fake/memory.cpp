@@ -113,6 +113,7 @@ struct State {
 constinit Ranges ranges{};
 constinit State state{};
 constinit std::atomic_flag locked{};
+constinit std::atomic<std::size_t> pretended_page_size{0};
 
 // Guards all of the state; spins, since the allocator's own lock stands on this layer.
 class StateGuard {
@@ -169,7 +170,11 @@ void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
 
 }  // namespace
 
-std::size_t page_size() { return std::size_t(sysconf(_SC_PAGESIZE)); }
+std::size_t page_size() {
+  // relaxed: a test sets it while nobody else is here
+  const std::size_t size = pretended_page_size.load(std::memory_order_relaxed);
+  return size != 0 ? size : std::size_t(sysconf(_SC_PAGESIZE));
+}
 
 void* map(std::size_t size, std::size_t alignment, void* hint) {
   StateGuard guard;
@@ -267,6 +272,10 @@ void refuse(const Refusals& refusals) {
   state.refusals = refusals;
   state.maps_since_set = 0;
   state.random = refusals.seed;
+}
+
+void pretend_page_size(std::size_t size) {
+  pretended_page_size.store(size, std::memory_order_relaxed);  // relaxed: as in page_size()
 }
 
 Figures figures() {

@@ -37,6 +37,7 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
   *content = Content::kUnknown;
   Heap* heap = attach_or_find_room();
   if (heap == nullptr) return nullptr;
+  SlowPath slow_path(heap);
   Bin* bin = &heap->bins[size_class];
   if (Block* block = bin->list) {
     bin->list = block->next;

@@ -14,6 +14,7 @@
 #include "alloc/reclaim.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/stats_json.hpp"
+#include "alloc/thread.hpp"
 #include "base/config.hpp"
 
 using namespace corbel;
@@ -22,7 +23,7 @@ namespace {
 
 void set_soft_limit(const MemoryAmount& amount) {
   alloc::container_limit.ask_soft(amount, alloc::LimitSource::kCall);
-  alloc::heap_limit.enforce(alloc::this_heap);
+  alloc::heap_limit.enforce(alloc::find_heap());
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ int corbel_set_heap_hard_limit(size_t bytes) noexcept {
       {from_container ? MemoryAmount::Kind::kAuto : MemoryAmount::Kind::kBytes,
        from_container ? 0 : bytes},
       alloc::LimitSource::kCall);
-  alloc::heap_limit.enforce(alloc::this_heap);
+  alloc::heap_limit.enforce(alloc::find_heap());
   return 0;
 }
 
@@ -120,11 +121,11 @@ int scalable_allocation_command(int cmd, void* param) noexcept {
   bool found;
   switch (cmd) {
     case TBBMALLOC_CLEAN_ALL_BUFFERS:
-      found = alloc::flush_thread(alloc::this_heap);
+      found = alloc::flush_thread(alloc::find_heap());
       found = alloc::trim(0) != 0 || found;
       break;
     case TBBMALLOC_CLEAN_THREAD_BUFFERS:
-      found = alloc::flush_thread(alloc::this_heap);
+      found = alloc::flush_thread(alloc::find_heap());
       break;
     default:
       return TBBMALLOC_INVALID_PARAM;

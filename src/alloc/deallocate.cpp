@@ -22,6 +22,7 @@ void deallocate_slow(void* block) noexcept {
   if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
   Heap* heap = heap_for_free();
   if (heap == nullptr) return send_now(span, block);
+  SlowPath slow_path(heap);
   // Read again: the heap may have been attached just now, and have been the owner's until then.
   if (owner_of(span->tag()) != heap) return send_later(heap, span, block);
   check_block("free", span, block);

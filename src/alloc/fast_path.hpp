@@ -32,10 +32,12 @@ CORBEL_PRIVATE_API void slab_emptied(Heap* heap, Span* slab) noexcept;
 
 inline void* allocate_fast(std::size_t size) {
   if (size <= kSmallMax) [[likely]] {
-    Bin* bin = this_heap->direct[(size + 7) / 8];
+    Heap* heap = heap_of_thread();
+    Bin* bin = heap->direct[(size + 7) / 8];
     Block* block = bin->list;
     if (block != nullptr) [[likely]] {
       bin->list = block->next;
+      note_use(heap);
       return block;
     }
   }
@@ -44,13 +46,14 @@ inline void* allocate_fast(std::size_t size) {
 
 inline void deallocate_fast(void* p) {
   Span* slab = find_span(p);
-  Heap* heap = this_heap;
+  Heap* heap = heap_of_thread();
   if (slab != nullptr && slab->tag() == heap->tag()) [[likely]] {
     Block* block = static_cast<Block*>(p);
     block->next = slab->blocks.freed;
     slab->blocks.freed = block;
     if (slab->blocks.used.decrement() == 0) [[unlikely]]
       slab_emptied(heap, slab);
+    note_use(heap);
     return;
   }
   deallocate_slow(p);

@@ -15,6 +15,13 @@
 #include "base/bits.hpp"
 #include "sync/inbox.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
 namespace corbel::alloc {
 
 // Slabs of one class, linked through Span::next and Span::prev.
@@ -59,8 +66,16 @@ struct alignas(kCacheLine) Heap {
   std::uint32_t empty_units = 0;
   std::uint32_t refills = 0;
   std::uint32_t flush_seen = 0;  // of the requests in reclaim.cpp
+  // How many slow paths the thread is in. While it is in one, it keeps its heap (sleepers.hpp).
+  sync::OwnerCounter slow_paths{};
   Heap* next_idle = nullptr;
   Heap* next = nullptr;  // every heap ever made; written once
+
+  // These three under sleepers_lock. Where the owner's this_heap is, which others may only touch
+  // while it is set here: nullptr if the heap may not be taken over.
+  Heap** place = nullptr;
+  std::uint32_t thread = 0;  // os::thread_id() of the owner
+  std::uint64_t seen = 0;    // what the heap looked like when somebody last looked
 
   // Written by other threads: on a line of its own (remote.hpp).
   alignas(kCacheLine) sync::Inbox inbox{};
@@ -80,7 +95,52 @@ inline Heap* owner_of(std::uintptr_t slab_tag) {
 // that the first malloc takes the slow path.
 extern CORBEL_PRIVATE_API Heap unset_heap;
 
+// Another thread may set it to &unset_heap while this one sleeps in a system call (sleepers.hpp).
 extern CORBEL_PRIVATE_API thread_local constinit Heap* this_heap
     __attribute__((tls_model("initial-exec")));
+
+// this_heap, read by its thread. What orders the two threads is the kernel, of which the thread
+// sanitizer knows nothing: for it this is an atomic, and note_use() an edge.
+inline Heap* heap_of_thread() {
+#if defined(__SANITIZE_THREAD__)
+  return __atomic_load_n(&this_heap, __ATOMIC_RELAXED);
+#else
+  return this_heap;
+#endif
+}
+
+// The calling thread has used its heap and goes back to the program.
+inline void note_use([[maybe_unused]] Heap* heap) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_release(heap);
+#endif
+}
+
+// The calling thread has found that the owner sleeps.
+inline void note_taken([[maybe_unused]] Heap* heap) {
+#if defined(__SANITIZE_THREAD__)
+  __tsan_acquire(heap);
+#endif
+}
+
+// Held by every function that keeps hold of the thread's heap while it may call the system, wait
+// for a lock, or run code of the program.
+class SlowPath {
+ public:
+  // nullptr: the thread has no heap.
+  explicit SlowPath(Heap* heap) : heap_(heap) {
+    if (heap_ != nullptr) heap_->slow_paths.add(1);
+  }
+  ~SlowPath() {
+    if (heap_ == nullptr) return;
+    heap_->slow_paths.decrement();
+    note_use(heap_);
+  }
+  SlowPath(const SlowPath&) = delete;
+  SlowPath& operator=(const SlowPath&) = delete;
+
+ private:
+  Heap* heap_;
+};
 
 }  // namespace corbel::alloc

@@ -95,7 +95,7 @@ extern HeapLimit heap_limit;
 class Relief {
  public:
   // `heap` is the calling thread's, or nullptr.
-  explicit Relief(Heap* heap) : heap_(heap) {}
+  explicit Relief(Heap* heap) : heap_(heap), slow_path_(heap) {}
 
   // After an attempt that failed for want of `shortage` bytes, or, if 0, because the system has no
   // more. True if another attempt is worth while. `keeps_edge` as in
@@ -107,6 +107,7 @@ class Relief {
   bool call_back(std::size_t bytes);
 
   Heap* heap_;
+  SlowPath slow_path_;
   unsigned attempts_ = 0;
   unsigned calls_ = 0;
   bool asked_system_ = false;

@@ -9,6 +9,7 @@
 #include "alloc/heap_limit.hpp"
 #include "alloc/large.hpp"
 #include "alloc/slab.hpp"
+#include "alloc/thread.hpp"
 
 namespace corbel::alloc {
 
@@ -63,7 +64,7 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, bool
 // False if the block has to move; `refused` is set if it must not, for where the limit has no room
 // for the growth there is none for a larger block elsewhere.
 bool resize_in_place(Span* span, std::size_t size, bool* refused) {
-  Relief relief(this_heap);
+  Relief relief(find_heap());
   std::size_t shortage = 0;
   do {
     if (resize_large(span, size, &shortage)) return true;

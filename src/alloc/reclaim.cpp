@@ -7,11 +7,13 @@
 #include "alloc/slab_pages.hpp"
 #include "alloc/sleepers.hpp"
 #include "alloc/span_heap.hpp"
+#include "alloc/thread.hpp"
 
 namespace corbel::alloc {
 
 bool flush_thread(Heap* heap) {
-  if (heap == nullptr || heap == &unset_heap) return false;
+  if (heap == nullptr) return false;
+  SlowPath slow_path(heap);
   bool found = send_all(heap);
   if (heap->inbox.has_any()) {
     found = true;
@@ -26,13 +28,14 @@ bool flush_thread(Heap* heap) {
 }
 
 bool make_room(Heap* heap, std::size_t target, bool keeps_edge) {
+  SlowPath slow_path(heap);
   const auto purge = [=] { return span_heap.purge_down_to(target, keeps_edge); };
   if (purge()) return true;
   if (flush_thread(heap) && purge()) return true;
   tidy_orphans();
   if (purge()) return true;
   if (take_over_sleepers(false) != 0 && purge()) return true;
-  if (heap != nullptr && heap != &unset_heap) purge_pages(heap);
+  if (heap != nullptr) purge_pages(heap);
   purge_orphan_pages();
   if (purge()) return true;
   request_flush();
@@ -65,11 +68,13 @@ bool reclaim(Heap* heap) {
 }
 
 std::size_t trim(std::size_t keep) noexcept {
-  flush_thread(this_heap);
+  Heap* heap = find_heap();
+  SlowPath slow_path(heap);
+  flush_thread(heap);
   tidy_orphans();
   take_over_sleepers(false);
   std::size_t given = purge_orphan_pages();
-  if (this_heap != &unset_heap) given += purge_pages(this_heap);
+  if (heap != nullptr) given += purge_pages(heap);
   request_flush();
   return given + span_heap.purge_all(keep);
 }

@@ -225,6 +225,7 @@ void release_other_currents(Heap* heap, const Bin* kept) {
 }  // namespace
 
 void slab_emptied(Heap* heap, Span* slab) noexcept {
+  SlowPath slow_path(heap);
   Bin* bin = bin_of(heap, slab);
   if (!counts_as_empty(bin, slab)) return;
   if (slab == bin->current) {

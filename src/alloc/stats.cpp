@@ -111,13 +111,15 @@ class Census {
       const std::uint32_t count = outbox_count(heap->outbox);
       for (std::uint32_t i = 0; i < count; ++i) cached(outbox_block(heap->outbox, i));
     }
-    for (const Bin& bin : this_heap->bins) {
-      const unsigned size_class = this_heap->class_of_bin(bin);
+    Heap* own = find_heap();
+    if (own == nullptr) return;
+    SlowPath slow_path(own);
+    for (const Bin& bin : own->bins) {
+      const unsigned size_class = own->class_of_bin(bin);
       for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class);
     }
     visit_inbox(
-        *this_heap, [](void* self, void* block) { static_cast<Census*>(self)->cached(block); },
-        this);
+        *own, [](void* self, void* block) { static_cast<Census*>(self)->cached(block); }, this);
   }
 
   void add_up() {

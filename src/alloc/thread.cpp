@@ -10,6 +10,7 @@
 #include "alloc/options.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/remote.hpp"
+#include "alloc/sleepers.hpp"
 #include "alloc/span_heap.hpp"
 #include "os/os.hpp"
 
@@ -55,12 +56,64 @@ Heap* make_heap() {
   return heap;
 }
 
-void detach_heap(void* argument) {
-  Heap* heap = static_cast<Heap*>(argument);
+// The exit hook. It runs again for a heap that was attached after it has run, as long as the system
+// calls it.
+void leave_thread(void*) {
+  Heap* heap;
+  {
+    sync::LockGuard guard(sleepers_lock);
+    thread_is_ending = true;
+    heap = heap_of_thread();
+    if (heap == &unset_heap) return;
+    set_place(&this_heap, &unset_heap);
+    heap->place = nullptr;
+  }
+  retire_heap(heap);
+}
+
+// ---- fork -------------------------------------------------------------------------------------
+// All locks are held across a fork, so that the child finds the shared structures whole. The heaps
+// of the threads that the child does not have may be in the middle of anything: the child leaves
+// them alone for ever. Their memory is shared with the parent until written, so this costs nothing
+// unless the child frees much of what they hold.
+
+sync::Lock* const locks_in_order[] = {&sleepers_lock,    &registry_lock, &orphans_lock,
+                                      &span_heap.lock(), &metadata_lock, &container_limit.lock(),
+                                      &heap_limit.lock()};
+
+void before_fork() {
+  for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();
+}
+
+void after_fork_in_parent() {
+  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_parent();
+}
+
+void after_fork_in_child() {
+  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
+  live_count = this_heap != &unset_heap ? 1 : 0;
+  for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
+    if (heap == this_heap) {
+      heap->thread = os::thread_id();
+      continue;
+    }
+    heap->place = nullptr;
+    if (heap->inbox.state() == sync::Inbox::kLive) heap->inbox.set_state(sync::Inbox::kLost);
+  }
+}
+
+void set_up_process() {
+  // relaxed: only the first caller does it; nobody waits for it to be done
+  if (process_is_set_up.exchange(true, std::memory_order_relaxed)) return;
+  read_options();
+  os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace
+
+void retire_heap(Heap* heap) {
   send_all(heap);
   receive(heap);
-  this_heap = &unset_heap;
-  thread_is_ending = true;
   abandon_slabs(heap);
   heap->inbox.set_state(sync::Inbox::kIdle);
   {
@@ -76,43 +129,16 @@ void detach_heap(void* argument) {
   span_heap.purge_due();
 }
 
-// ---- fork -------------------------------------------------------------------------------------
-// All locks are held across a fork, so that the child finds the shared structures whole. The heaps
-// of the threads that the child does not have may be in the middle of anything: the child leaves
-// them alone for ever. Their memory is shared with the parent until written, so this costs nothing
-// unless the child frees much of what they hold.
-
-sync::Lock* const locks_in_order[] = {&registry_lock, &orphans_lock,           &span_heap.lock(),
-                                      &metadata_lock, &container_limit.lock(), &heap_limit.lock()};
-
-void before_fork() {
-  for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();
+Heap* find_heap() {
+  if (heap_of_thread() != &unset_heap) return heap_of_thread();
+  // Somebody may be about to find out that this thread is awake.
+  sync::LockGuard guard(sleepers_lock);
+  Heap* heap = heap_of_thread();
+  return heap != &unset_heap ? heap : nullptr;
 }
-
-void after_fork_in_parent() {
-  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_parent();
-}
-
-void after_fork_in_child() {
-  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
-  live_count = this_heap != &unset_heap ? 1 : 0;
-  for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
-    if (heap == this_heap || heap->inbox.state() != sync::Inbox::kLive) continue;
-    heap->inbox.set_state(sync::Inbox::kLost);
-  }
-}
-
-void set_up_process() {
-  // relaxed: only the first caller does it; nobody waits for it to be done
-  if (process_is_set_up.exchange(true, std::memory_order_relaxed)) return;
-  read_options();
-  os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-}  // namespace
 
 Heap* attach_heap() {
-  if (this_heap != &unset_heap) return this_heap;
+  if (Heap* heap = find_heap()) return heap;
   Heap* heap = take_idle_heap();
   if (heap == nullptr) heap = make_heap();
   if (heap == nullptr) return nullptr;
@@ -122,15 +148,22 @@ Heap* attach_heap() {
     ++live_count;
   }
   // From here on malloc works, which the hooks below may call.
-  this_heap = heap;
+  set_place(&this_heap, heap);
   set_up_process();
-  os::at_thread_exit(detach_heap, heap);
+  // Without the hook nobody would know when `place` is gone. Once the hook has run it may not run
+  // again, so that a heap of that late a time stays with its thread.
+  const bool hooked = os::at_thread_exit(leave_thread, heap);
+  if (hooked && !thread_is_ending) {
+    sync::LockGuard guard(sleepers_lock);
+    heap->thread = os::thread_id();
+    heap->place = &this_heap;
+  }
   return heap;
 }
 
 Heap* heap_for_free() {
-  if (this_heap != &unset_heap) return this_heap;
-  return thread_is_ending ? nullptr : attach_heap();
+  if (thread_is_ending) return find_heap();
+  return attach_heap();
 }
 
 std::size_t live_heaps() {
@@ -138,7 +171,7 @@ std::size_t live_heaps() {
   return live_count;
 }
 
-const Heap* all_heaps_made() {
+Heap* all_heaps_made() {
   sync::LockGuard guard(registry_lock);
   return all_heaps;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heaps and threads: a heap is made or taken from the pool with a thread's first malloc, and goes
-// back to the pool, without its slabs, when the thread ends.
+// back to the pool, without its slabs, when the thread ends, or when somebody finds it asleep
+// (sleepers.hpp).
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,16 @@ Heap* attach_heap();
 // the last moments of a thread, when a new heap might never be given back.
 Heap* heap_for_free();
 
+// The calling thread's heap; nullptr if it has none.
+Heap* find_heap();
+
+// Takes a heap apart that no thread has any more.
+void retire_heap(Heap* heap);
+
 // Threads that have a heap.
 std::size_t live_heaps();
 
 // The first of all heaps ever made, of which each leads to the next. They stay.
-const Heap* all_heaps_made();
+Heap* all_heaps_made();
 
 }  // namespace corbel::alloc

@@ -52,6 +52,11 @@ template <std::size_t kCapacity>
 class Text : public TextBuilder<Text<kCapacity>> {
  public:
   const char* data() const { return text_; }
+  // With a zero behind it; good until something is added.
+  const char* c_str() {
+    text_[size_ < kCapacity ? size_ : kCapacity - 1] = '\0';
+    return text_;
+  }
   std::size_t size() const { return size_; }
 
  private:

@@ -66,6 +66,40 @@ void yield();
 // Milliseconds of a clock that never goes back, cheap and as coarse as a scheduler tick.
 std::uint64_t now_ms();
 
+// A number by which a ThreadWatch knows the calling thread.
+std::uint32_t thread_id();
+
+// Whether threads can be watched at all: the system may not show them, or under other numbers.
+bool can_watch_threads();
+
+// Finds out whether another thread of this process sleeps for certain.
+//
+// It does if the system says that it waits in a system call, one that programs wait in, and if it
+// came there by calls alone: no signal handler is running in it that may have interrupted anything.
+class ThreadWatch {
+ public:
+  // `local` is the address of a thread-local variable of that thread.
+  ThreadWatch(std::uint32_t thread, const void* local);
+  ~ThreadWatch();
+  ThreadWatch(const ThreadWatch&) = delete;
+  ThreadWatch& operator=(const ThreadWatch&) = delete;
+
+  // A first look, which proves nothing.
+  bool seems_asleep();
+
+  // True only if the thread sleeps. Then all that it did before happens before the return, and all
+  // that the caller did before the call happens before whatever the thread does next.
+  bool is_asleep();
+
+ private:
+  struct Sleep;
+  bool look(Sleep* sleep);
+  bool may_be_in_handler(const Sleep& sleep) const;
+
+  int file_ = -1;
+  const void* local_;
+};
+
 // Calls `on_exit(argument)` in this thread when it ends, after the destructors of thread-local
 // objects. May be called again for the same thread, from `on_exit` too. May call malloc. False
 // when the system has no room for it.

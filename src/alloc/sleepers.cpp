@@ -38,9 +38,12 @@ bool take(Heap* heap, bool idle_only) {
   os::ThreadWatch watch(heap->thread, place);
   // Who is awake, as the owner of a busy heap nearly always is, is not disturbed.
   if (!watch.seems_asleep()) return false;
-  set_place(place, &unset_heap);                             // (1)
-  if (!watch.is_asleep() || heap->slow_paths.peek() != 0) {  // (2)
-    set_place(place, heap);                                  // (3)
+  set_place(place, &unset_heap);                        // (1)
+  const bool is_free = watch.is_asleep() &&             // (2)
+                       heap->slow_paths.peek() == 0 &&  // (3)
+                       watch.is_still_asleep();         // (4)
+  if (!is_free) {
+    set_place(place, heap);  // (5)
     return false;
   }
   note_taken(heap);

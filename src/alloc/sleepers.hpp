@@ -6,19 +6,23 @@
 //
 // The protocol. The taker, holding sleepers_lock,
 //   (1) sets the owner's this_heap to &unset_heap,
-//   (2) asks the system whether the owner sleeps (os::ThreadWatch),
-//   (3) if it does not, or is in a slow path, sets this_heap to the heap again.
+//   (2) asks the system whether the owner sleeps, and outside signal handlers (os::ThreadWatch),
+//   (3) reads whether the owner is in a slow path,
+//   (4) asks whether it is still asleep, in the same call,
+//   (5) unless the answers are yes, no and yes, sets this_heap to the heap again.
 // The owner reads this_heap at the beginning of every operation.
 //
 // Why it is right. Let the owner sleep, as (2) says. What it does next happens after (2), so after
 // (1): every operation that it begins from then on reads the unset heap. An operation that it had
 // begun before, and has not ended, would be (a) a fast path, which makes no system call, so that
-// only a signal handler could have brought the owner into one, and (2) says that it is in none; or
-// (b) a slow path, which says so in Heap::slow_paths before its first system call, and the taker
-// sees what the owner did before it fell asleep. So there is none, and the heap is nobody's.
+// only a signal handler could have brought the owner to sleep in it, and (2) says that it is in
+// none; or (b) a slow path, which says so in Heap::slow_paths before its first system call. What
+// the owner wrote before it fell asleep is seen after (2), so that (3) sees it in the slow path, or
+// it has woken up meanwhile and has left it, and then (4) says no. So there is none, all that they
+// wrote is seen, and the heap is nobody's.
 //
-// The owner may run at any other time. Between (1) and (3) it finds the unset heap, goes to
-// attach_heap(), waits for sleepers_lock and looks again: (3) has put its heap back, or it was
+// The owner may run at any other time. Between (1) and (5) it finds the unset heap, goes to
+// attach_heap(), waits for sleepers_lock and looks again: (5) has put its heap back, or it was
 // found asleep, in that very wait perhaps, and has none.
 //
 // `place`, where this_heap lies, is good to write while it is set in the heap and the lock is held:

@@ -87,17 +87,28 @@ class ThreadWatch {
   // A first look, which proves nothing.
   bool seems_asleep();
 
-  // True only if the thread sleeps. Then all that it did before happens before the return, and all
-  // that the caller did before the call happens before whatever the thread does next.
+  // True if the thread sleeps at some moment during the call. All that it did before it fell asleep
+  // happens before the return, and all that the caller did before the call happens before whatever
+  // the thread does when it wakes up.
   bool is_asleep();
 
+  // After is_asleep(): whether the thread has slept all the time since. So what was read of its
+  // data in between was at rest.
+  bool is_still_asleep();
+
  private:
-  struct Sleep;
-  bool look(Sleep* sleep);
-  bool may_be_in_handler(const Sleep& sleep) const;
+  struct Sleep {
+    static constexpr std::size_t kMost = 256;
+    char line[kMost];  // as the system tells it
+    std::size_t length = 0;
+    std::uintptr_t stack_pointer = 0;
+  };
+  bool look(Sleep* sleep) const;
+  bool may_be_in_handler() const;
 
   int file_ = -1;
   const void* local_;
+  Sleep found_;
 };
 
 // Calls `on_exit(argument)` in this thread when it ends, after the destructors of thread-local

@@ -13,10 +13,10 @@
 // A signal handler may have interrupted anything and then wait in a system call of its own. Masks
 // do not tell (a handler may unblock its signal, reset it, or wait with another mask), but the
 // stack does: above a handler's frames lies what the kernel saved of the thread it interrupted. So
-// the stack is searched for that, and the thread looked at once more: if it still is in the same
-// system call, a handler that was there at first was there during the search. Where the stack is
-// not the thread's own (an alternate signal stack, a coroutine), the answer is "may be in a
-// handler".
+// the stack is searched for that, and the thread looked at once more (is_still_asleep): if it still
+// is in the same system call, a handler that was there at first was there during the search. Where
+// the stack is not the thread's own (an alternate signal stack, a coroutine), the answer is "may be
+// in a handler".
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -108,7 +108,7 @@ bool is_saved_state(std::uint64_t before, std::uint64_t word) {
 }
 
 // Digits of either base; what follows a number is a blank or the end of the line.
-const char* read_number(const char* text, std::uintptr_t* value) {
+const char* read_word(const char* text, std::uintptr_t* value) {
   unsigned base = 10;
   if (text[0] == '0' && text[1] == 'x') {
     base = 16;
@@ -131,29 +131,21 @@ const char* read_number(const char* text, std::uintptr_t* value) {
   return text != first && (*text == ' ' || *text == '\n') ? text + 1 : nullptr;
 }
 
-}  // namespace
-
-// The line that the system shows.
-struct ThreadWatch::Sleep {
-  static constexpr std::size_t kMost = 256;
-  char line[kMost];
-  std::size_t length = 0;
-  std::uintptr_t stack_pointer = 0;
-
-  // A wait, and where the stack ends.
-  bool parse() {
-    constexpr std::size_t kArguments = 6;
-    std::uintptr_t number;
-    std::uintptr_t arguments[kArguments];
-    const char* text = read_number(line, &number);
+// True if the line tells of a wait; then also where the stack ends.
+bool parse_wait(const char* line, std::uintptr_t* stack_pointer) {
+  constexpr std::size_t kArguments = 6;
+  std::uintptr_t number;
+  std::uintptr_t arguments[kArguments];
+  const char* text = read_word(line, &number);
+  if (text == nullptr) return false;
+  for (std::uintptr_t& argument : arguments) {
+    text = read_word(text, &argument);
     if (text == nullptr) return false;
-    for (std::uintptr_t& argument : arguments) {
-      text = read_number(text, &argument);
-      if (text == nullptr) return false;
-    }
-    return read_number(text, &stack_pointer) != nullptr && is_wait(long(number), arguments);
   }
-};
+  return read_word(text, stack_pointer) != nullptr && is_wait(long(number), arguments);
+}
+
+}  // namespace
 
 std::uint32_t thread_id() { return std::uint32_t(syscall(SYS_gettid)); }
 
@@ -179,7 +171,7 @@ ThreadWatch::~ThreadWatch() {
   if (file_ >= 0) close(file_);
 }
 
-bool ThreadWatch::look(Sleep* sleep) {
+bool ThreadWatch::look(Sleep* sleep) const {
   if (file_ < 0) return false;
   ErrnoGuard guard;
   // At an offset: if the program has closed the descriptor and has got its number for a pipe, that
@@ -188,15 +180,15 @@ bool ThreadWatch::look(Sleep* sleep) {
   if (length <= 0) return false;
   sleep->line[length] = '\0';
   sleep->length = std::size_t(length);
-  return sleep->parse();
+  return parse_wait(sleep->line, &sleep->stack_pointer);
 }
 
-bool ThreadWatch::may_be_in_handler(const Sleep& sleep) const {
+bool ThreadWatch::may_be_in_handler() const {
   constexpr std::size_t kMost = std::size_t(8) << 20;  // beyond, the search is too long
   constexpr std::size_t kWords = 128;
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   ErrnoGuard guard;
-  const std::uintptr_t begin = align_down(sleep.stack_pointer, kWord);
+  const std::uintptr_t begin = align_down(found_.stack_pointer, kWord);
   // Where the stack begins: a thread's variables lie above it, except the main thread's, which has
   // something of the kernel's there.
   std::uintptr_t end = address_of(local_);
@@ -226,11 +218,12 @@ bool ThreadWatch::seems_asleep() {
   return look(&sleep);
 }
 
-bool ThreadWatch::is_asleep() {
-  Sleep first;
-  Sleep second;
-  return look(&first) && !may_be_in_handler(first) && look(&second) &&
-         first.length == second.length && memcmp(first.line, second.line, first.length) == 0;
+bool ThreadWatch::is_asleep() { return look(&found_) && !may_be_in_handler(); }
+
+bool ThreadWatch::is_still_asleep() {
+  Sleep now;
+  return look(&now) && now.length == found_.length &&
+         memcmp(now.line, found_.line, now.length) == 0;
 }
 
 }  // namespace corbel::os

@@ -4,12 +4,14 @@
 //   container_server LIVE_MIB SECONDS [THREADS [SEED]]
 //
 // Threads serve requests out of a cache that is kept at LIVE_MIB, counted in bytes asked for; each
-// has sessions of its own. The phases of the day change what the values look like: small ones,
-// documents, a quiet time in which most of the cache expires, pictures, a mixture. In each phase
-// some threads sleep, and two are replaced by new ones. Every block is filled and read again.
+// has sessions of its own. The phases of the day change, little by little, what the values look
+// like: small ones, documents, a quiet time in which most of the cache expires, pictures, a
+// mixture. In each phase some threads sleep, and two are replaced by new ones. Every block is
+// filled and read again.
 //
 // Four times a second it prints "at <s> requests <n> live <MiB> resident <MiB>"; at the end, when
 // it has freed and checked everything, "done requests <n>".
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -39,9 +41,9 @@ struct Phase {
 };
 
 constexpr Phase kPhases[] = {
-    {64, kKiB, 100, 4, false},               // small values
+    {128, 2 * kKiB, 100, 4, false},          // small values
     {kKiB, 8 * kKiB, 100, 2, false},         // documents
-    {64, kKiB, 35, 2, true},                 // a quiet time: most expires, nearly nothing comes
+    {128, 2 * kKiB, 35, 2, true},            // a quiet time: most expires, nearly nothing comes
     {16 * kKiB, 256 * kKiB, 100, 2, false},  // pictures
     {32, kMiB, 100, 4, false},               // anything
     {128, 4 * kKiB, 100, 2, false},
@@ -58,16 +60,16 @@ struct Session {
 struct Day {
   std::size_t target = 0;
   std::atomic<unsigned> phase{0};
-  std::atomic<bool> over{false};
+  std::atomic<unsigned> percent_of_phase{0};
   std::atomic<std::uint64_t> requests{0};
   std::mutex lock;
   std::condition_variable changed;
   Cache cache;
   std::uint64_t seed = 1;
 
-  const Phase& now() const {
+  const Phase& now(unsigned later = 0) const {
     // relaxed: when a thread notices does not matter
-    return kPhases[phase.load(std::memory_order_relaxed) % std::size(kPhases)];
+    return kPhases[(phase.load(std::memory_order_relaxed) + later) % std::size(kPhases)];
   }
 };
 
@@ -146,7 +148,10 @@ class Worker {
   }
 
   void put() {
-    const Phase& phase_now = day_.now();
+    // The values of the next phase come in little by little.
+    // relaxed: as in Day::now
+    const unsigned percent = day_.percent_of_phase.load(std::memory_order_relaxed);
+    const Phase& phase_now = day_.now(random_.below(100) < percent ? 1 : 0);
     const std::size_t size = random_.log_between(phase_now.smallest, phase_now.largest);
     make_room(size + 200);
     std::uint64_t& recent = recent_[random_.below(kRecent)];
@@ -225,7 +230,8 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
       next_phase += kPhase;
       {
         const std::lock_guard guard(day->lock);
-        day->phase.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the sleepers' lock
+        // relaxed: under the sleepers' lock
+        day->phase.fetch_add(1, std::memory_order_relaxed);
       }
       day->changed.notify_all();
       for (int i = 0; i < 2; ++i) {
@@ -234,6 +240,10 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
         replaced.work();
       }
     }
+    const auto left = std::chrono::duration<double>(next_phase - Clock::now()) / kPhase;
+    // relaxed: as in Day::now
+    day->percent_of_phase.store(unsigned(100 - 100 * std::clamp(left, 0.0, 1.0)),
+                                std::memory_order_relaxed);
     report_progress(*day, start);
   }
   for (auto& worker : workers) worker->stop();

@@ -251,6 +251,7 @@ std::size_t purge_orphan_pages() {
   if (!have_orphans()) return 0;
   Heap* heap = heap_for_free();
   if (heap == nullptr) return 0;
+  SlowPath slow_path(heap);
   std::size_t given = 0;
   OrphanVisit visit(heap);
   while (Span* slab = visit.next()) given += purge_slab(slab);

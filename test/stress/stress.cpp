@@ -124,14 +124,14 @@ void run_swap_all(Run& run) {
 }
 
 // Threads that live for a few hundred operations and leave blocks behind for others.
-void run_churn(Run& run) {
+void churn(Run& run, const Diet& diet) {
   std::atomic<std::uint64_t> threads_started{0};
   in_threads(run.threads, [&](std::size_t) {
     while (!run.over()) {
       std::thread([&] {
         // relaxed: only makes the seeds differ
         const std::uint64_t id = threads_started.fetch_add(1, std::memory_order_relaxed);
-        Worker worker(run.seed_of(id), Diet{}, *run.mailboxes);
+        Worker worker(run.seed_of(id), diet, *run.mailboxes);
         const std::size_t steps = worker.random().below(400);
         for (std::size_t k = 0; k < steps; ++k) worker.step();
         for (int k = 0; k < 8; ++k) worker.swap_with_mailbox();
@@ -139,6 +139,15 @@ void run_churn(Run& run) {
       }).join();
     }
   });
+}
+
+void run_churn(Run& run) { churn(run, Diet{}); }
+
+// Threads that come and go while others give memory back.
+void run_trim_churn(Run& run) {
+  Diet diet;
+  diet.trims = true;
+  churn(run, diet);
 }
 
 struct Variant {
@@ -158,6 +167,7 @@ constexpr Variant kVariants[] = {
     {"one-frees", run_one_frees},
     {"swap-all", run_swap_all},
     {"churn", run_churn},
+    {"trim-churn", run_trim_churn},
     {"limits", run_limits, 4, 8},
     {"soft-limits", run_soft_limits, 4, 8},
     {"one-byte", run_one_byte, 4, 8},

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "alloc/footprint.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/reclaim.hpp"
@@ -372,7 +373,12 @@ TEST_F(SlabPagesTest, OfOrphansToo) {
   // A thread that needs blocks takes the slabs over and finds every block of them.
   std::vector<Piece> again;
   std::thread([&] {
-    for (const Piece& piece : others) again.push_back(make(piece.size, again.size()));
+    std::set<Span*> slabs;
+    for (const Piece& piece : kept) slabs.insert(slab_of(piece.block));
+    for (const Piece& piece : others) {
+      again.push_back(make(piece.size, again.size()));
+      ASSERT_EQ(slabs.count(slab_of(again.back().block)), 1U) << "a block was lost";
+    }
     expect_whole(again);
   }).join();
   expect_whole(kept);
@@ -381,6 +387,100 @@ TEST_F(SlabPagesTest, OfOrphansToo) {
   ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
   expect_whole(kept);
   free_all(kept);
+}
+
+std::vector<Piece> make_orphans(std::size_t size, std::size_t slabs) {
+  std::vector<Piece> pieces;
+  std::thread([&] {
+    const std::size_t n = kSizeClasses[class_of(size)].capacity * slabs;
+    for (std::size_t i = 0; i < n; ++i) pieces.push_back(make(size, i));
+  }).join();
+  return pieces;
+}
+
+// Frees all but every n-th, from the i-th on.
+std::vector<Piece> free_others(const std::vector<Piece>& pieces, std::size_t n, std::size_t i) {
+  std::vector<Piece> kept;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (k % n == i) {
+      kept.push_back(pieces[k]);
+    } else {
+      deallocate(pieces[k].block);
+    }
+  }
+  flush_thread(this_heap);
+  return kept;
+}
+
+// What the system has refused is not tried again before more of the slab is free.
+TEST_F(SlabPagesTest, AnOrphanIsVisitedAgainWhenSomethingWasFreed) {
+  std::vector<Piece> kept = free_others(make_orphans(1024, 3), 16, 1);
+  os::fake::refuse({.purges_in_1000 = 1000});
+  const std::uint64_t calls = os::fake::figures().purge_calls;
+  EXPECT_EQ(purge_orphan_pages(), 0U);
+  EXPECT_GT(os::fake::figures().purge_calls, calls);
+  os::fake::refuse({});
+  EXPECT_EQ(purge_orphan_pages(), 0U);
+  kept = free_others(kept, 2, 0);
+  EXPECT_GT(purge_orphan_pages(), 0U);
+  ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+  free_all(kept);
+}
+
+std::vector<Piece> to_free_meanwhile;
+
+// While a slab is being looked at, another thread frees blocks of it: some of them, or all.
+TEST_F(SlabPagesTest, BlocksThatOthersFreeMeanwhileArrive) {
+  for (const bool some : {true, false}) {
+    const std::vector<Piece> before = free_others(make_orphans(1024, 2), 8, 0);
+    std::vector<Piece> kept;
+    to_free_meanwhile.clear();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      (some && i % 2 == 0 ? kept : to_free_meanwhile).push_back(before[i]);
+    }
+    os::fake::at_purge([](void*, std::size_t) {
+      os::fake::at_purge(nullptr);
+      std::thread([] { free_all(to_free_meanwhile); }).join();
+    });
+    EXPECT_GT(purge_orphan_pages(), 0U);
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+    for (const Piece& piece : kept) {
+      const Span* slab = slab_of(piece.block);
+      EXPECT_EQ(owner_of(slab->tag()), &orphan_heap);
+      EXPECT_EQ(slab->blocks.used.get(), kept.size() / 2) << "a block waits where nobody looks";
+    }
+    if (!some) {
+      EXPECT_EQ(orphan_heap.bins[class_of(1024)].available.first, nullptr);
+    }
+    purge_orphan_pages();
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+    ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+    expect_whole(kept);
+    free_all(kept);
+    flush_thread(this_heap);
+  }
+}
+
+// Where no page may be entered any more, blocks of another slab come first, and the slab that was
+// passed over is as empty as it was.
+TEST_F(SlabPagesTest, AtALimitPurgedPagesStayWhereTheyAre) {
+  const std::size_t capacity = kSizeClasses[class_of(64)].capacity;
+  std::vector<Piece> first;
+  std::vector<Piece> second;
+  for (std::size_t i = 0; i < capacity; ++i) first.push_back(make(64, i));
+  for (std::size_t i = 0; i < capacity; ++i) second.push_back(make(64, i));
+  const Span* empty = slab_of(first[0].block);
+  free_all(first);
+  purge_pages(this_heap);
+  ASSERT_EQ(this_heap->empty_units, empty->units);
+  deallocate(second.back().block);
+  footprint.set_bounds(0, SIZE_MAX, SIZE_MAX);
+  void* block = allocate(64);
+  EXPECT_EQ(block, second.back().block);
+  EXPECT_EQ(this_heap->empty_units, empty->units);
+  footprint.set_bounds(SIZE_MAX, SIZE_MAX, SIZE_MAX);
+  ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
+  free_all(second);
 }
 
 TEST_F(SlabPagesTest, AThreadWithoutAHeapPurgesTheOrphansAllTheSame) {

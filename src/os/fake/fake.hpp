@@ -41,6 +41,9 @@ Figures figures();
 // The first breach of the contract, or nullptr: "unmap of memory that is not mapped", ...
 const char* first_breach();
 
+// Called at the beginning of every purge(), with none of this layer's locks held. nullptr: nothing.
+void at_purge(void (*hook)(void* address, std::size_t size));
+
 // What page_size() says from now on, and purge() and unmap() hold the caller to: a multiple of the
 // real one, to stand for a system with larger pages. 0: the real one again.
 void pretend_page_size(std::size_t size);

@@ -114,6 +114,7 @@ constinit Ranges ranges{};
 constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
+constinit std::atomic<void (*)(void*, std::size_t)> purge_hook{nullptr};
 
 // Guards all of the state; spins, since the allocator's own lock stands on this layer.
 class StateGuard {
@@ -216,6 +217,8 @@ bool unmap(void* address, std::size_t size) {
 }
 
 bool purge(void* address, std::size_t size) {
+  // relaxed: as in page_size()
+  if (auto* hook = purge_hook.load(std::memory_order_relaxed)) hook(address, size);
   StateGuard guard;
   ++state.figures.purge_calls;
   const std::uintptr_t begin = address_of(address);
@@ -272,6 +275,10 @@ void refuse(const Refusals& refusals) {
   state.refusals = refusals;
   state.maps_since_set = 0;
   state.random = refusals.seed;
+}
+
+void at_purge(void (*hook)(void* address, std::size_t size)) {
+  purge_hook.store(hook, std::memory_order_relaxed);  // relaxed: as in page_size()
 }
 
 void pretend_page_size(std::size_t size) {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Purged pages where threads end: slabs of the orphans, blocks that arrive while one is being
+// looked at, and everything at random.
+#include <memory>
+#include <thread>
+
+#include "alloc/orphans.hpp"
+#include "alloc/reclaim.hpp"
+#include "alloc/slab_pages.hpp"
+#include "slab_pages_fixture.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+TEST_F(SlabPagesTest, OfOrphansToo) {
+  std::vector<Piece> kept;
+  std::vector<Piece> others;
+  std::thread([&] {
+    std::mt19937 random(3);
+    for (const std::size_t size : {8, 64, 200, 1280, 5120, 40960}) {
+      const std::size_t n = kSizeClasses[class_of(size)].capacity * 3;
+      for (std::size_t i = 0; i < n; ++i) {
+        const Piece piece = make(size, i);
+        // Of every slab one block, and a few more.
+        const bool keeps = kept.empty() || slab_of(kept.back().block) != slab_of(piece.block);
+        (keeps || random() % 200 == 0 ? kept : others).push_back(piece);
+      }
+    }
+  }).join();
+  free_all(others);
+  flush_thread(this_heap);
+  tidy_orphans();
+  EXPECT_GT(purge_orphan_pages(), 1U << 20);
+  ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+  ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+  for (const Piece& piece : kept) {
+    ASSERT_EQ(owner_of(slab_of(piece.block)->tag()), &orphan_heap);
+  }
+  // What has not changed is not looked at again.
+  const std::uint64_t calls = os::fake::figures().purge_calls;
+  EXPECT_EQ(purge_orphan_pages(), 0U);
+  EXPECT_EQ(os::fake::figures().purge_calls, calls);
+
+  // A thread that needs blocks takes the slabs over and finds every block of them.
+  std::vector<Piece> again;
+  std::thread([&] {
+    std::set<Span*> slabs;
+    for (const Piece& piece : kept) slabs.insert(slab_of(piece.block));
+    for (const Piece& piece : others) {
+      again.push_back(make(piece.size, again.size()));
+      ASSERT_EQ(slabs.count(slab_of(again.back().block)), 1U) << "a block was lost";
+    }
+    expect_whole(again);
+  }).join();
+  expect_whole(kept);
+  free_all(again);
+  trim(0);
+  ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+  expect_whole(kept);
+  free_all(kept);
+}
+
+std::vector<Piece> make_orphans(std::size_t size, std::size_t slabs) {
+  std::vector<Piece> pieces;
+  std::thread([&] {
+    const std::size_t n = kSizeClasses[class_of(size)].capacity * slabs;
+    for (std::size_t i = 0; i < n; ++i) pieces.push_back(make(size, i));
+  }).join();
+  return pieces;
+}
+
+// Frees all but every n-th, from the i-th on.
+std::vector<Piece> free_others(const std::vector<Piece>& pieces, std::size_t n, std::size_t i) {
+  std::vector<Piece> kept;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (k % n == i) {
+      kept.push_back(pieces[k]);
+    } else {
+      deallocate(pieces[k].block);
+    }
+  }
+  flush_thread(this_heap);
+  return kept;
+}
+
+// What the system has refused is not tried again before more of the slab is free.
+TEST_F(SlabPagesTest, AnOrphanIsVisitedAgainWhenSomethingWasFreed) {
+  std::vector<Piece> kept = free_others(make_orphans(1024, 3), 16, 1);
+  os::fake::refuse({.purges_in_1000 = 1000});
+  const std::uint64_t calls = os::fake::figures().purge_calls;
+  EXPECT_EQ(purge_orphan_pages(), 0U);
+  EXPECT_GT(os::fake::figures().purge_calls, calls);
+  os::fake::refuse({});
+  EXPECT_EQ(purge_orphan_pages(), 0U);
+  kept = free_others(kept, 2, 0);
+  EXPECT_GT(purge_orphan_pages(), 0U);
+  ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+  free_all(kept);
+}
+
+std::vector<Piece> to_free_meanwhile;
+
+// While a slab is being looked at, another thread frees blocks of it: some of them, or all.
+TEST_F(SlabPagesTest, BlocksThatOthersFreeMeanwhileArrive) {
+  for (const bool some : {true, false}) {
+    const std::vector<Piece> before = free_others(make_orphans(1024, 2), 8, 0);
+    std::vector<Piece> kept;
+    to_free_meanwhile.clear();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      (some && i % 2 == 0 ? kept : to_free_meanwhile).push_back(before[i]);
+    }
+    os::fake::at_purge([](void*, std::size_t) {
+      os::fake::at_purge(nullptr);
+      std::thread([] { free_all(to_free_meanwhile); }).join();
+    });
+    EXPECT_GT(purge_orphan_pages(), 0U);
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+    for (const Piece& piece : kept) {
+      const Span* slab = slab_of(piece.block);
+      EXPECT_EQ(owner_of(slab->tag()), &orphan_heap);
+      EXPECT_EQ(slab->blocks.used.get(), kept.size() / 2) << "a block waits where nobody looks";
+    }
+    if (!some) {
+      EXPECT_EQ(orphan_heap.bins[class_of(1024)].available.first, nullptr);
+    }
+    purge_orphan_pages();
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+    ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+    expect_whole(kept);
+    free_all(kept);
+    flush_thread(this_heap);
+  }
+}
+
+TEST_F(SlabPagesTest, AThreadWithoutAHeapPurgesTheOrphansAllTheSame) {
+  std::vector<Piece> kept;
+  std::thread([&] { kept = thin_out(256, [](std::size_t i) { return i % 64 == 0; }); }).join();
+  std::thread([&] {
+    ASSERT_EQ(this_heap, &unset_heap);
+    EXPECT_GT(purge_orphan_pages(), 0U);
+  }).join();
+  ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
+  expect_whole(kept);
+  free_all(kept);
+}
+
+// Everything at random in several threads that end and begin: every byte is checked.
+class Churn {
+ public:
+  explicit Churn(std::uint64_t seed) : random_(seed) {}
+  ~Churn() {
+    for (const Piece& piece : held_) check_and_free(piece);
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+  }
+
+  // Takes over what another thread held.
+  void take_from(Churn& other) {
+    held_.insert(held_.end(), other.held_.begin(), other.held_.end());
+    other.held_.clear();
+  }
+
+ private:
+  void step() {
+    const unsigned kind = unsigned(random_() % 1000);
+    if (kind < 2) {
+      purge_pages(this_heap);
+      ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
+    } else if (kind < 4) {
+      purge_orphan_pages();
+    } else if (kind < 5) {
+      trim(0);
+    } else if (kind < 8) {
+      // A wave: most of it goes, a few stay.
+      while (held_.size() > 40) drop();
+      size_ = std::size_t(1) << random_() % 14;
+    } else if (kind < 620 || held_.empty()) {
+      add();
+    } else {
+      drop();
+    }
+  }
+
+  void add() {
+    const std::size_t size = random_() % 40 == 0 ? random_() % kMediumMax : 1 + random_() % size_;
+    const bool zeroed = random_() % 3 == 0;
+    auto* block = static_cast<unsigned char*>(zeroed ? allocate_zeroed(1, size) : allocate(size));
+    ASSERT_NE(block, nullptr);
+    ASSERT_TRUE(!zeroed || is_zero(block, size));
+    held_.push_back({block, size, random_()});
+    fill(held_.back());
+  }
+
+  void drop() {
+    std::swap(held_[random_() % held_.size()], held_.back());
+    check_and_free(held_.back());
+    held_.pop_back();
+  }
+
+  static void check_and_free(const Piece& piece) {
+    EXPECT_TRUE(is_whole(piece)) << "a block of " << piece.size << " has changed";
+    deallocate(piece.block);
+  }
+
+  std::mt19937_64 random_;
+  std::size_t size_ = 512;
+  std::vector<Piece> held_;
+};
+
+void churn(std::size_t page, std::uint64_t seed, int rounds) {
+  trim(0);  // no slab lives to see another size of pages
+  os::fake::pretend_page_size(page);
+  os::fake::refuse({.purges_in_1000 = seed % 2 * 100, .seed = seed});
+  std::vector<std::unique_ptr<Churn>> states;
+  for (std::uint64_t i = 0; i < 3; ++i) states.push_back(std::make_unique<Churn>(seed * 16 + i));
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::thread> threads;
+    for (auto& state : states) threads.emplace_back([&state] { state->run(4000); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed << " round " << round;
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
+    ASSERT_NO_FATAL_FAILURE(expect_counted());
+    // The blocks change hands, so that they are freed by threads that do not own them.
+    std::rotate(states.begin(), states.begin() + 1, states.end());
+    states[0]->take_from(*states[1]);
+    states[0]->run(2000);
+  }
+}
+
+TEST_F(SlabPagesTest, EveryByteStaysAtRandom) {
+  const char* text = std::getenv("CORBEL_CHURN_SEEDS");
+  const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : 2;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (const std::size_t page : {4096, 16384, 65536}) {
+      ASSERT_NO_FATAL_FAILURE(churn(page, seed, 4));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace corbel::alloc

@@ -364,9 +364,10 @@ TEST_F(Sleepers, NotInAHandlerThatBlocksNothing) {
 }
 TEST_F(Sleepers, NotInAHandlerThatUnblocksItsSignal) { expect_kept_in_handler(0, 1); }
 TEST_F(Sleepers, NotInAHandlerThatWaitsWithAnotherMask) { expect_kept_in_handler(0, 2); }
-TEST_F(Sleepers, NotInAHandlerOnAnotherStack) { expect_kept_in_handler(SA_ONSTACK, 0, true); }
 
 #if !defined(__SANITIZE_THREAD__)  // which runs handlers later, in a place of its own choice
+TEST_F(Sleepers, NotInAHandlerOnAnotherStack) { expect_kept_in_handler(SA_ONSTACK, 0, true); }
+
 // The handler interrupts malloc and free wherever it happens to, and sleeps.
 std::atomic<unsigned> naps{0};
 void napping_handler(int) {

@@ -125,12 +125,14 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
 
 bool SpanHeap::purge_down_to(std::size_t target, bool keeps_edge) {
   sync::LockGuard guard(lock_);
-  int refusals = 0;
-  while (footprint.bytes() > target && refusals < kMaxRefusals) {
+  for (int refusals = 0; refusals < kMaxRefusals;) {
+    // Read once: other threads change it at any moment.
+    const std::size_t counted = footprint.bytes();
+    if (counted <= target) return true;
     Span* span = oldest_;
     if (keeps_edge && span != nullptr && span == span_at_edge()) span = span->purge_order.newer;
     if (span == nullptr) return false;
-    const std::size_t excess = align_up(footprint.bytes() - target, kUnmapUnits * kUnit) / kUnit;
+    const std::size_t excess = align_up(counted - target, kUnmapUnits * kUnit) / kUnit;
     // Its beginning may be clean. Nearly all of it is not worth a cut.
     std::size_t units = excess;
     while (units < span->units / 2 && dirty_in(span, 0, units).units < excess) units *= 2;

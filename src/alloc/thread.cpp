@@ -130,7 +130,8 @@ void retire_heap(Heap* heap) {
 }
 
 Heap* find_heap() {
-  if (heap_of_thread() != &unset_heap) return heap_of_thread();
+  // Read once: it may be unset the next moment.
+  if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
   // Somebody may be about to find out that this thread is awake.
   sync::LockGuard guard(sleepers_lock);
   Heap* heap = heap_of_thread();

@@ -7,6 +7,7 @@
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/slab_pages.hpp"
+#include "alloc/thread.hpp"
 #include "slab_pages_fixture.hpp"
 
 namespace corbel::alloc {
@@ -166,8 +167,12 @@ class Churn {
   void step() {
     const unsigned kind = unsigned(random_() % 1000);
     if (kind < 2) {
-      purge_pages(this_heap);
-      ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
+      // Another thread's trim() may take the heap away unless this says that it is in use.
+      Heap* heap = find_heap();
+      const SlowPath slow_path(heap);
+      if (heap == nullptr) return;
+      purge_pages(heap);
+      ASSERT_NO_FATAL_FAILURE(expect_all_sound(*heap));
     } else if (kind < 4) {
       purge_orphan_pages();
     } else if (kind < 5) {

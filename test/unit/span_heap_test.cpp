@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
+#include "alloc/footprint.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
 
@@ -206,6 +209,32 @@ TEST_F(SpanHeapTest, FreeSpansAreGivenUpForALargerMapping) {
   Span* large = take(800);
   if (large != nullptr) give(large);
   give(wall);
+}
+
+// The footprint changes without the span heap's lock, also between two looks at it.
+TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
+  constexpr std::size_t kLoad = std::size_t{64} << 20;
+  const std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      footprint.commit(kLoad);
+      footprint.release(kLoad);
+    }
+  });
+  for (int round = 0; round < 40000; ++round) {
+    std::vector<Span*> spans;
+    for (int i = 0; i < 4; ++i) spans.push_back(take(40));
+    const std::size_t target = footprint.bytes() / 2 + kLoad / 2;
+    give(spans[0]);
+    give(spans[2]);
+    span_heap.purge_down_to(target, false);
+    spans[0] = take(30);
+    spans[2] = take(30);
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+      ASSERT_GE(spans[i]->start(), spans[i - 1]->start() + spans[i - 1]->units * kUnit);
+    }
+    for (Span* span : spans) give(span);
+  }
 }
 
 struct Held {

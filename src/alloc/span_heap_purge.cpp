@@ -78,7 +78,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     for (std::size_t i = 0; i < units; ++i) {
       find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
     }
-    forget_spans(start, units * kUnit);
+    if (units >= kForgetUnits) forget_spans(start, units * kUnit);
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
     if (!gone) {

@@ -17,6 +17,8 @@ inline constexpr std::size_t kLargestChunkUnits =
     1024;  // 64 MiB, for programs of half a GiB and more
 inline constexpr std::size_t kUnmapUnits =
     kHugePage / kUnit;  // smaller pieces would only split mappings
+// The descriptors of less are a thousandth of it, and cost a fault a page when it is mapped again.
+inline constexpr std::size_t kForgetUnits = 1024;  // 64 MiB
 inline constexpr int kMaxRefusals = 64;
 inline constexpr std::uint32_t kHurry = 8;  // above the limit
 inline constexpr std::size_t kMaxSmallHoles = 256;

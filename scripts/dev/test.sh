@@ -126,7 +126,7 @@ command_test() {
     if [[ $mode == full ]]; then
       export CORBEL_STRESS_SECONDS=60
     fi
-    run_stage release release
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-5} run_stage release release
     # The sanitizers stress the allocator long enough; here its own checks watch a little of it.
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-3} \
       run_stage dev dev -L 'unit|api|misuse|stress|model|proxy|life'

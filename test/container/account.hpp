@@ -21,13 +21,20 @@ namespace corbel::container {
 
 class Account {
  public:
-  // relaxed, all three: a figure that steers and reports; nothing is read on its word
-  static void add(std::size_t bytes) { live_.fetch_add(bytes, std::memory_order_relaxed); }
+  // relaxed, all of them: figures that steer and report; nothing is read on their word
+  static void add(std::size_t bytes) {
+    const std::size_t now = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::size_t most = most_.load(std::memory_order_relaxed);
+    while (most < now && !most_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+  }
   static void subtract(std::size_t bytes) { live_.fetch_sub(bytes, std::memory_order_relaxed); }
   static std::size_t live() { return live_.load(std::memory_order_relaxed); }
+  static std::size_t most() { return most_.load(std::memory_order_relaxed); }
 
  private:
   static inline std::atomic<std::size_t> live_{0};
+  static inline std::atomic<std::size_t> most_{0};  // that it ever was
 };
 
 // For the containers of the server.

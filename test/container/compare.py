@@ -4,14 +4,20 @@
 memory cgroup of its own: who survives, and for how long?
 
     ./dev bench container [--seconds 600] [--limit 256] [--at-once N] [--peers a,b] [--out FILE]
+    ./dev bench container --table A.json B.json [--out FILE]
 
-Writes a table in Markdown. All run side by side unless --at-once says how many; requests are given
-for each second of processor time, so that they can be compared all the same. Besides the allocators
-as they come, the table has those that document a setting for little memory with that setting.
+Writes a table in Markdown, and beside it a JSON file that grows by one contestant at a time, of
+which --table makes the table again. All run side by side unless --at-once says how many; requests
+are given for each second of processor time, so that they can be compared all the same. Besides the
+allocators as they come, the table has those that document settings for little memory with each of
+these. --peers names allocators, with all of their settings.
 """
 import argparse
 import concurrent.futures
+import dataclasses
+import json
 import os
+import threading
 import subprocess
 import sys
 from pathlib import Path
@@ -23,13 +29,25 @@ sys.path[:0] = [str(HERE), str(ROOT / "bench"), str(ROOT / "tools")]
 import served  # noqa: E402
 from cgroup import Unavailable  # noqa: E402
 
-# What their makers, or those who run them in containers, recommend for little memory.
+# What their makers, or those who run them in containers, recommend for little memory: {what it is
+# called: the environment}. rpmalloc, snmalloc and tbbmalloc read no such variable.
 SETTINGS = {
-    "glibc": {"MALLOC_ARENA_MAX": "1"},
-    "jemalloc": {"MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
-                 "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0"},
-    "mimalloc3": {"MIMALLOC_PURGE_DELAY": "0"},
-    "mimalloc2": {"MIMALLOC_PURGE_DELAY": "0"},
+    # With the default of 128 KiB written down, neither threshold grows any more (mallopt(3)).
+    "glibc": [{"MALLOC_ARENA_MAX": "1"},
+              {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "131072",
+               "MALLOC_MMAP_THRESHOLD_": "131072"}],
+    # The examples of its TUNING.md: of few resources, and of little memory at all costs; and what
+    # is found most often.
+    "jemalloc": [{"MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0"},
+                 {"MALLOC_CONF": "narenas:1,tcache_max:1024,dirty_decay_ms:1000,muzzy_decay_ms:0"},
+                 {"MALLOC_CONF": "narenas:1,tcache:false,dirty_decay_ms:0,muzzy_decay_ms:0"}],
+    "mimalloc3": [{"MIMALLOC_PURGE_DELAY": "0"}],
+    "mimalloc2": [{"MIMALLOC_PURGE_DELAY": "0"}],
+    "tcmalloc": [{"TCMALLOC_AGGRESSIVE_DECOMMIT": "1"},
+                 {"TCMALLOC_AGGRESSIVE_DECOMMIT": "1",
+                  "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": "1048576"}],
+    # What is the limit good for that it finds by itself?
+    "corbel": [{"CORBEL_HEAP_LIMIT": "none"}],
 }
 
 SOURCES = (HERE / "server.cpp", HERE.parent / "stress" / "block.cpp")
@@ -45,39 +63,76 @@ def compiled(folder):
 
 
 def allocators(names):
-    """{name: (title, environment)} of those that can be had here."""
+    """{name: (title, setting, environment)} of those that can be had here."""
     from lab import contestants
     found, lines = contestants.prepare(names)
     for line in lines:
         print(line, file=sys.stderr)
     made = {}
     for name, one in found.allocators.items():
+        if names and name not in names:
+            continue
         environment = dict(one.env)
         if one.preload:
             environment["LD_PRELOAD"] = ":".join(map(str, one.preload))
-        title = found.facts[name]["title"]
-        made[name] = (title, environment)
-        if name in SETTINGS:
-            key, value = next(iter(SETTINGS[name].items()))
-            made[name + "-set"] = (f"{title}, {key}={value}", {**environment, **SETTINGS[name]})
+        facts = found.facts[name]
+        title = facts["title"]
+        if facts["version"] not in title:
+            title += f" {facts['version']}"
+        for number, setting in enumerate([{}, *SETTINGS.get(name, ())]):
+            words = " ".join(f"{key}={value}" for key, value in setting.items())
+            made[f"{name}-{number}" if number else name] = (title, words,
+                                                            {**environment, **setting})
     return made
 
 
-def table(outcomes, limit, seconds):
+def described(one):
+    """The row of one record."""
+    outcome = "survived" if one["ended"] == "done" else (
+        f"killed after {one['seconds']:.0f} s" if one["ended"] == "killed" else one["ended"])
+    peak = f"{one['peak']:.0f}" if one["peak"] is not None else "?"
+    rate = one["requests"] / one["cpu_seconds"] if one["cpu_seconds"] else 0
+    setting = f"`{one['setting']}`" if one["setting"] else "as it comes"
+    return (f"| {one['title']} | {setting} | {outcome} | {one['live']:.1f} | {one['resident']:.0f} "
+            f"| {peak} | {one['requests'] / 1e6:.2f} | {one['cpu_seconds']:.0f} | {rate:.0f} |")
+
+
+def table(records, limit, seconds):
     live = int(limit * served.LIVE_SHARE)
-    lines = [f"A server with 8 threads and {live} MiB alive in a container of {limit} MiB without "
-             f"swap, for {seconds:g} s.", "",
-             "| allocator | outcome | peak, MiB | limit met, times | requests | requests a processor s "
-             "|",
-             "| --- | --- | ---: | ---: | ---: | ---: |"]
-    for title, one in outcomes:
-        outcome = "survived" if one.survived else (
-            f"killed after {one.seconds:.0f} s" if one.ended == "killed" else one.ended)
-        peak = f"{one.peak:.1f}" if one.peak is not None else "?"
-        rate = one.requests / one.cpu_seconds if one.cpu_seconds else 0
-        lines.append(f"| {title} | {outcome} | {peak} | {one.failures} | {one.requests} | "
-                     f"{rate:.0f} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([
+        f"A server with 8 threads and {live} MiB alive in a container of {limit} MiB without swap, "
+        f"for {seconds:g} s.", "",
+        "| allocator | setting | outcome | most alive, MiB | most resident, MiB | peak of the "
+        "container, MiB | requests, millions | processor, s | requests a processor s |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *map(described, records)]) + "\n"
+
+
+class Record:
+    """What is known by now, in a file as soon as it is known."""
+
+    def __init__(self, path, given):
+        self.path, self.lock = path, threading.Lock()
+        self.all = {"limit": given.limit, "seconds": given.seconds, "seed": given.seed,
+                    "contestants": {}}
+
+    def add(self, name, title, setting, outcome):
+        one = {"title": title, "setting": setting, **dataclasses.asdict(outcome)}
+        with self.lock:
+            self.all["contestants"][name] = one
+            print(described(one), file=sys.stderr)
+            if self.path:
+                self.path.write_text(json.dumps(self.all, indent=1) + "\n")
+        return one
+
+
+def again(files):
+    """The table of records that were written before."""
+    read = [json.loads(Path(one).read_text()) for one in files]
+    if len({(one["limit"], one["seconds"]) for one in read}) != 1:
+        raise SystemExit("container: these are not of the same limit and time")
+    return table([one for file in read for one in file["contestants"].values()],
+                 read[0]["limit"], read[0]["seconds"])
 
 
 def main(arguments=None):
@@ -89,27 +144,36 @@ def main(arguments=None):
     words.add_argument("--at-once", type=int, default=0, help="how many run side by side (all)")
     words.add_argument("--peers", help="separated by commas; all of the lab's allocators")
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--out", help="a file for the table")
+    words.add_argument("--out", help="a file for the table; the JSON file lies beside it")
+    words.add_argument("--table", nargs="+", metavar="JSON", help="only write the table of these")
     given = words.parse_args(arguments)
+    if given.table:
+        return finish(again(given.table), given.out)
     chosen = allocators(given.peers.split(",") if given.peers else None)
     server = compiled(ROOT / "build" / "bench" / "container")
+    record = Record(Path(given.out).with_suffix(".json") if given.out else None, given)
 
     def run(name):
-        return served.serve(server, name, given.limit, given.seconds, chosen[name][1],
-                            seed=given.seed)
+        title, setting, environment = chosen[name]
+        return record.add(name, title, setting,
+                          served.serve(server, name, given.limit, given.seconds, environment,
+                                       seed=given.seed))
 
     try:
         with concurrent.futures.ThreadPoolExecutor(given.at_once or len(chosen)) as pool:
-            outcomes = list(pool.map(run, chosen))
+            records = list(pool.map(run, chosen))
     except Unavailable as why:
         print(f"container: there can be no memory cgroup here: {why}", file=sys.stderr)
         return 77
-    text = table([(chosen[name][0], one) for name, one in zip(chosen, outcomes)], given.limit,
-                 given.seconds)
+    finish(table(records, given.limit, given.seconds), given.out)
+    return 1 if any(one["ended"].startswith("failed") for one in records) else 0
+
+
+def finish(text, out):
     print(text, end="")
-    if given.out:
-        Path(given.out).write_text(text)
-    return 0 if all(not one.ended.startswith("failed") for one in outcomes) else 1
+    if out:
+        Path(out).write_text(text)
+    return 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from cgroup import Cgroup
 
 MIB = 1 << 20
 LIVE_SHARE = 0.70  # of the limit
-AT = re.compile(r"at ([\d.]+) requests (\d+) live ([\d.]+) resident ([\d.]+)")
+AT = re.compile(r"at ([\d.]+) requests (\d+) live ([\d.]+) resident ([\d.]+) most ([\d.]+)")
 
 
 @dataclasses.dataclass
@@ -23,7 +23,8 @@ class Outcome:
     seconds: float
     requests: int
     cpu_seconds: float
-    live: float  # MiB, the most it said it had
+    live: float  # MiB, the most that was ever alive at one moment
+    resident: float  # MiB, the most of what it said four times a second
     peak: float  # MiB, of the cgroup; None where it cannot be had
     failures: int  # how often the limit was in the way
     kills: int
@@ -71,7 +72,8 @@ def serve(server, name, limit_mib, seconds, env, threads=8, seed=1, live_mib=Non
     else:
         ended = f"failed: exit code {code}: {said[-300:] or 'it said nothing'}"
     return Outcome(ended, took, int(done.group(1)) if done else int(found[-1][1]) if found else 0,
-                   used, max((one[2] for one in found), default=0.0),
+                   used, max((one[4] for one in found), default=0.0),
+                   max((one[3] for one in found), default=0.0),
                    figures.peak / MIB if figures.peak is not None else None, figures.failures,
                    figures.kills, samples)
 

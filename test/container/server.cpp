@@ -9,8 +9,9 @@
 // mixture. In each phase some threads sleep, and two are replaced by new ones. Every block is
 // filled and read again.
 //
-// Four times a second it prints "at <s> requests <n> live <MiB> resident <MiB>"; at the end, when
-// it has freed and checked everything, "done requests <n>".
+// Four times a second it prints "at <s> requests <n> live <MiB> resident <MiB> most <MiB>", the
+// last what was ever alive at one moment; at the end, when it has freed and checked everything,
+// "done requests <n>".
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -204,10 +205,11 @@ double resident_mib() {
 
 void report_progress(const Day& day, Clock::time_point start) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  std::printf("at %.1f requests %llu live %.1f resident %.1f\n", seconds,
+  std::printf("at %.1f requests %llu live %.1f resident %.1f most %.1f\n", seconds,
               // relaxed: a figure
               static_cast<unsigned long long>(day.requests.load(std::memory_order_relaxed)),
-              double(Account::live()) / double(kMiB), resident_mib());
+              double(Account::live()) / double(kMiB), resident_mib(),
+              double(Account::most()) / double(kMiB));
   std::fflush(stdout);
 }
 

@@ -229,7 +229,8 @@ TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
     span_heap.purge_down_to(target, false);
     spans[0] = take(30);
     spans[2] = take(30);
-    std::sort(spans.begin(), spans.end());
+    std::sort(spans.begin(), spans.end(),
+              [](const Span* a, const Span* b) { return a->start() < b->start(); });
     for (std::size_t i = 1; i < spans.size(); ++i) {
       ASSERT_GE(spans[i]->start(), spans[i - 1]->start() + spans[i - 1]->units * kUnit);
     }

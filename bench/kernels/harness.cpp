@@ -51,7 +51,9 @@ void describe() {
   out += ", \"figure\": " + quoted(kernel.figure) + ", \"metric\": " + quoted(kernel.metric);
   out += ", \"unit\": " + quoted(kernel.unit) + ", \"higher_is_better\": ";
   out += kernel.higher_is_better ? "true" : "false";
-  out += ", \"plot\": " + quoted(kernel.plot) + ", \"threads\": ";
+  out += ", \"plot\": " + quoted(kernel.plot) + ", \"watches\": ";
+  out += kernel.watches ? "true" : "false";
+  out += ", \"threads\": ";
   out += list(kernel.threads, [](unsigned n) { return std::to_string(n); }) + ", \"cases\": ";
   out += list(kernel.cases, [](const Case& c) {
     return "{\"label\": " + quoted(c.label) + ", \"quick\": " + quoted(c.quick) +

@@ -67,7 +67,10 @@ struct Kernel {
   std::string metric = "time";
   std::string unit = "s";  // "s", "ns", "us", "1/s", "MiB", "x"
   bool higher_is_better = false;
-  std::string plot = "bars";  // "bars", "lines", "log lines", "difference", "table", "series"
+  std::string plot = "bars";  // "bars", "lines", "log lines", "difference", "table", "series", ...
+  // It watches memory for seconds, asleep: what others do does not disturb it, and one round has to
+  // do in a quick run.
+  bool watches = false;
   std::vector<unsigned> threads = {1};
   std::vector<Case> cases = {};
   std::vector<Variant> variants = {};        // scheduler kernels only; default: one for each source

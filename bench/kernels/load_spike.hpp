@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels on load spikes share: a load of blocks that are made, a few of which survive,
 // and the resident set watched from then on.
+//
+// Beside it stands what no allocator could have given back: the pages that the survivors, and the
+// lists of them, lie in, and the stacks of threads that wait. A tenth more, and 16 MiB for the
+// program itself and for what an allocator needs, is the bound that the curve is drawn with.
 #pragma once
+
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -29,6 +37,7 @@ struct Block {
 struct Part {
   std::vector<Block> survivors;
   std::uint64_t sum = 0;
+  std::size_t stack = 0;  // bytes resident, if it is a thread that waits
 };
 
 inline Block take(bench::Random& random) {
@@ -69,20 +78,38 @@ inline void survive(bench::Random& random, std::vector<Block> blocks, Part& part
   part.survivors = std::move(kept);
 }
 
-// The pages that no allocator could have given back.
+// The pages that the survivors pin, and their lists.
 inline double pinned_mib(const std::vector<Part>& parts) {
   std::vector<std::uintptr_t> pages;
-  for (const Part& part : parts) {
-    for (const Block& block : part.survivors) {
-      const auto first = reinterpret_cast<std::uintptr_t>(block.address);
-      for (std::uintptr_t page = first / kPage; page <= (first + block.size - 1) / kPage; ++page) {
-        pages.push_back(page);
-      }
+  const auto pin = [&](const void* address, std::size_t size) {
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    for (std::uintptr_t page = first / kPage; page <= (first + size - 1) / kPage; ++page) {
+      pages.push_back(page);
     }
+  };
+  for (const Part& part : parts) {
+    if (part.survivors.empty()) continue;
+    pin(part.survivors.data(), part.survivors.size() * sizeof(Block));
+    for (const Block& block : part.survivors) pin(block.address, block.size);
   }
   std::sort(pages.begin(), pages.end());
   const auto end = std::unique(pages.begin(), pages.end());
   return static_cast<double>(end - pages.begin()) * kPage / (1 << 20);
+}
+
+// What of the stack of a thread is resident. Asking allocates: only when nobody watches any more.
+inline std::size_t stack_bytes(pthread_t thread) {
+  pthread_attr_t attributes;
+  void* stack = nullptr;
+  std::size_t size = 0;
+  if (pthread_getattr_np(thread, &attributes) != 0) return 0;
+  pthread_attr_getstack(&attributes, &stack, &size);
+  pthread_attr_destroy(&attributes);
+  std::vector<unsigned char> resident(size / kPage + 1);
+  if (mincore(stack, size, resident.data()) != 0) return 0;
+  return kPage *
+         static_cast<std::size_t>(std::count_if(resident.begin(), resident.end(),
+                                                [](unsigned char page) { return page & 1U; }));
 }
 
 inline double resident_mib() { return static_cast<double>(bench::status_kib("VmRSS")) / 1024; }
@@ -111,16 +138,38 @@ inline void work_a_little(bench::Random& random) {
   for (const Block& block : few) give_back(block);
 }
 
+// The first sample at or after so many seconds; none if it was not watched for so long.
+inline double resident_after(double seconds, const bench::Result& result) {
+  const std::vector<double>& at = result.series.at("seconds");
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i] >= seconds) return result.series.at("rss_mib")[i];
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
 // What the parts came to, and what is left of them.
 inline void conclude(const std::vector<Part>& parts, bench::Result& result) {
+  constexpr double kMiB = 1 << 20;
   result.value = result.series["rss_mib"].back();
+  result.extra["peak MiB"] = static_cast<double>(bench::status_kib("VmHWM")) / 1024;
+  for (const unsigned seconds : {1U, 3U, 6U}) {
+    const double resident = resident_after(seconds, result);
+    if (resident == resident) {
+      result.extra["after " + std::to_string(seconds) + " s MiB"] = resident;
+    }
+  }
   std::size_t live = 0;
+  std::size_t stacks = 0;
   for (const Part& part : parts) {
     result.checksum += part.sum;
+    stacks += part.stack;
     for (const Block& block : part.survivors) live += block.size;
   }
-  result.extra["live MiB"] = static_cast<double>(live) / (1 << 20);
-  result.extra["pinned pages MiB"] = pinned_mib(parts);
+  const double pinned = pinned_mib(parts);
+  result.extra["live MiB"] = static_cast<double>(live) / kMiB;
+  result.extra["pinned pages MiB"] = pinned;
+  result.extra["stacks MiB"] = static_cast<double>(stacks) / kMiB;
+  result.extra["bound MiB"] = 1.1 * (pinned + static_cast<double>(stacks) / kMiB) + 16;
 }
 
 inline void give_back(const std::vector<Part>& parts) {

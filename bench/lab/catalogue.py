@@ -48,6 +48,8 @@ class Row:
     threads: int
     contestants: list = field(default_factory=list)
     repeats: int = 1
+    watches: bool = False  # memory, for seconds: see the kernels' harness.hpp
+    most_rounds: int = None
     skipped: str = None
 
     def record(self):
@@ -185,7 +187,7 @@ def _rows_of(kernel, threads):
     for case in kernel.descriptor["cases"]:
         for count in asked:
             yield case, Row(f"{kernel.name}/{case['label'] or '-'}/t{count}", kernel.name,
-                            case["label"], count)
+                            case["label"], count, watches=kernel.descriptor.get("watches", False))
 
 
 def matching(kernels, threads, only):

@@ -109,7 +109,8 @@ def _rows(kernels, everybody, builder, plan, note):
     chosen = catalogue.matching(kernels, plan.threads, only)
     for line in catalogue.compile_schedulers(chosen, everybody, builder):
         note(line)
-    return kernels, catalogue.rows(kernels, everybody, plan.scale, plan.threads, only)
+    found = catalogue.rows(kernels, everybody, plan.scale, plan.threads, only)
+    return kernels, schedule.spare(found, plan.scale, plan.rounds)
 
 
 def _meta(plan, kernels, everybody, rows, notes):

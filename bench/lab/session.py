@@ -13,6 +13,7 @@ from lab.progress import span
 
 TIMEOUTS = {"quick": 60.0, "normal": 120.0, "full": 900.0}
 GUESSES = {"quick": 0.1, "normal": 0.7, "full": 3.0}  # seconds of a run, until one was measured
+GUESSES_OF_WATCHING = {"quick": 1.7, "normal": 7.0, "full": 7.0}
 ATTEMPTS = 3
 # What repeating disturbed runs may cost: on a machine that is never quiet it would triple the time.
 REPEAT_SECONDS = 20.0
@@ -56,7 +57,7 @@ class Estimate:
     same kernel, or a guess from the scale."""
 
     def __init__(self, scale):
-        self.guess = GUESSES[scale]
+        self.scale = scale
         self._seconds = {}
 
     def add(self, step, seconds):
@@ -67,7 +68,7 @@ class Estimate:
         for key in self._keys(step):
             if key in self._seconds:
                 return statistics.median(self._seconds[key])
-        return self.guess
+        return (GUESSES_OF_WATCHING if step.row.watches else GUESSES)[self.scale]
 
     @staticmethod
     def _keys(step):
@@ -161,7 +162,7 @@ class Session:
         try:
             while True:
                 attempts.append(self._attempt(step, len(attempts)))
-                if not self._again(attempts):
+                if step.row.watches or not self._again(attempts):
                     break
                 self.wait_until_quiet(QUIET_SECONDS)
         except measure.NotInstalled as missing:

@@ -19,8 +19,8 @@ DESCRIPTOR = {"name": "fake", "title": "Fake", "what": "It is made up. It measur
 FACTS = {"title": "", "version": "1", "kind": "allocator", "origin": "", "skipped": None}
 
 
-def row(name, contestants, kernel="fake", repeats=1):
-    made = catalogue.Row(name, kernel, "", 1, repeats=repeats)
+def row(name, contestants, kernel="fake", repeats=1, watches=False):
+    made = catalogue.Row(name, kernel, "", 1, repeats=repeats, watches=watches)
     made.contestants = [catalogue.Contestant(one, [one], allocator=one) for one in contestants]
     return made
 

@@ -122,11 +122,21 @@ class Complete(PageTest):
         if not svg.PLOTS:
             self.assertIn("needs matplotlib", self.text)
             return
-        # None for the soft limits, two for the other experiment whose form is a table, one for
-        # each of the rest, and two overviews.
-        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 3 + 1 + 2)
+        # None for the soft limits, two for the other experiment whose form is a table and for the
+        # one that has a figure a case, one for each of the rest, and two overviews.
+        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 3 + 1 + 1 + 2)
+        self.over_the_bound()
         self.assertEqual(self.text.count('<svg role="img" aria-label="'),
                          self.checker.counts["svg"])
+
+
+    def over_the_bound(self):
+        """Who keeps more than the bound is seen to, and who does not is not."""
+        figure = re.search(r"<figure><svg[^>]*ended threads.*?</figure>", self.text).group()
+        shown = dict(re.findall(r'(--ink|--bad)\)[^>]*>(\d+ of 84)<', figure))
+        self.assertEqual(len(re.findall(r">\d+ of 84<", figure)), len(synthetic.ALLOCATORS))
+        self.assertIn("--bad", shown)
+        self.assertIn("--ink", shown)
 
 
 class Partial(PageTest):

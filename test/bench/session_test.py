@@ -66,6 +66,20 @@ class Order(unittest.TestCase):
         self.assertFalse(schedule.is_enough(step, 2.0))
         self.assertFalse(schedule.is_enough(schedule.Step(2, self.rows[0], None), 4.0))
 
+    def test_rows_that_watch_have_one_round_in_a_quick_run_unless_more_are_asked_for(self):
+        for scale, asked, expected in (("quick", None, 1), ("quick", 3, 3), ("normal", None, 3)):
+            rows = schedule.spare([fake.row("a", "xyz"), fake.row("b", "xyz", watches=True)],
+                                  scale, asked)
+            with self.subTest(scale=scale, asked=asked):
+                names = [name[1] for name in self.names(rows)]
+                self.assertEqual((names.count("a"), names.count("b")), (9, 3 * expected))
+
+    def test_the_first_guess_knows_who_watches(self):
+        guess = session.Estimate("quick").of
+        short, long = (fake.row("a", "x", watches=watches) for watches in (False, True))
+        self.assertGreater(guess(schedule.Step(0, long, long.contestants[0])),
+                           guess(schedule.Step(0, short, short.contestants[0])))
+
 
 class Resume(FolderTest):
     rows = [fake.row(f"r{i}", ["corbel", "glibc"]) for i in range(10)]
@@ -140,6 +154,13 @@ class Disturbed(FolderTest):
         found, _ = fake.run(self.folder, [fake.row("r", ["corbel"])], machine, rounds=1)
         self.assertEqual([run["kept"] for run in found.runs], [False, True, False])
         self.assertEqual(found.disturbed(), 1)
+
+    def test_a_row_that_watches_is_not_repeated(self):
+        machine = fake.Machine({}, special={"corbel": {"disturbed": True,
+                                                       "others_cpu_seconds": 1.0}})
+        found, _ = fake.run(self.folder, [fake.row("r", ["corbel"], watches=True)], machine,
+                            rounds=1)
+        self.assertEqual([run["kept"] for run in found.runs], [True])
 
     def test_repeating_has_an_end(self):
         one = session.Session(self.folder, fake.meta([]), [], None)

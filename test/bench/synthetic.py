@@ -46,6 +46,8 @@ def kernels():
         kernel("mixed", "bars", [1], ("8 to 64 bytes", "up to 4 KiB", "up to 1 MiB")),
         kernel("tree", "table", [1, 2]),
         kernel("spike", "series", [2], unit="MiB", metric="resident memory 2 s after the spike"),
+        kernel("decay", "decay", [1], ("ended threads", "one frees"), unit="MiB",
+               metric="resident memory at the end"),
         kernel("redis", "bars", [1], ("SET", "GET"), group="program", unit="1/s",
                higher_is_better=True, metric="requests"),
         kernel("fibonacci", "speedup", [1, 2, 4, 8], ("cut-off 12", "cut-off 20"),
@@ -85,7 +87,17 @@ class Writer:
             return {"second": steps,
                     "resident MiB": [self.noisy(400 * factor * 0.9 ** (n * (factor < 1.5)))
                                      for n in range(40)]}
+        if descriptor["name"] == "decay":
+            return {"seconds": [0.25 * n for n in range(25)],
+                    "rss_mib": [60 + self.noisy(250 * (1 if factor >= 1.6 else 0.7 ** n))
+                                for n in range(25)]}
         return {}
+
+    def extra(self, descriptor, value):
+        if descriptor["name"] == "decay":
+            return {"peak MiB": 330.0, "pinned pages MiB": 60.0, "stacks MiB": 2.0,
+                    "bound MiB": 84.2}
+        return {"p99 ns": 3 * value}
 
     def run(self, descriptor, row, identity, factor, number):
         base, _, variant = identity.partition("@")[0].partition("+")
@@ -106,7 +118,7 @@ class Writer:
             "steal_seconds": 0, "disturbed": disturbed,
             "kept": not (disturbed and self.random.random() < 0.7),
             "checksum": "00000000deadbeef", "peak_rss_kib": peak, "peak_vm_kib": peak * 3,
-            "minor_faults": peak // 4, "major_faults": 0, "extra": {"p99 ns": 3 * value},
+            "minor_faults": peak // 4, "major_faults": 0, "extra": self.extra(descriptor, value),
             "series": self.series(descriptor, factor), "failed": failed})
 
 

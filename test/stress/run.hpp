@@ -52,4 +52,9 @@ void run_set_and_lifted(Run& run);
 void run_one_byte(Run& run);
 void run_callbacks(Run& run);
 
+// Large blocks of growing sizes under limits (growing.cpp).
+void run_growing_above(Run& run);
+void run_growing_below(Run& run);
+void run_growing_hard(Run& run);
+
 }  // namespace corbel::stress

@@ -173,6 +173,9 @@ constexpr Variant kVariants[] = {
     {"one-byte", run_one_byte, 4, 8},
     {"set-and-lifted", run_set_and_lifted, 4, 8},
     {"callbacks", run_callbacks, 4, 8},
+    {"growing-above", run_growing_above, 4, 4},
+    {"growing-below", run_growing_below, 4, 4},
+    {"growing-hard", run_growing_hard, 4, 4},
 };
 
 double number_from(const char* variable, double fallback) {

@@ -6,6 +6,7 @@
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/heap_limit.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/large.hpp"
 #include "alloc/slab.hpp"
 #include "alloc/thread.hpp"
@@ -35,6 +36,7 @@ Heap* attach_or_find_room() {
 
 void* allocate_from_bin(unsigned size_class, Content* content) {
   *content = Content::kUnknown;
+  call_helper(MayStart::kYes);
   Heap* heap = attach_or_find_room();
   if (heap == nullptr) return nullptr;
   SlowPath slow_path(heap);
@@ -57,6 +59,7 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
 void* allocate_span(std::size_t size, std::size_t alignment, Content* content) {
   // What no address space could hold is no reason to give up the caches.
   if (size > kLargestBlock || alignment > kLargestBlock) return nullptr;
+  call_helper(MayStart::kYes);
   SpanRequest request = large_request(size, alignment);
   Span* span = allocate_large(request);
   if (span == nullptr) return nullptr;

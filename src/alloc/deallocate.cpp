@@ -2,6 +2,7 @@
 // free below the inline path, and what becomes of pointers that are not ours.
 #include "alloc/fast_path.hpp"
 #include "alloc/foreign.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/large.hpp"
 #include "alloc/remote.hpp"
 #include "alloc/slab.hpp"
@@ -11,6 +12,7 @@ namespace corbel::alloc {
 
 void deallocate_slow(void* block) noexcept {
   if (block == nullptr) return;
+  call_helper(MayStart::kNo);
   Span* span = find_span(block);
   std::uintptr_t t = span != nullptr ? span->tag() : span_tag::kForeign;
   if (t == span_tag::kLarge) return free_large(span, block);

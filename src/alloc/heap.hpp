@@ -71,11 +71,14 @@ struct alignas(kCacheLine) Heap {
   Heap* next_idle = nullptr;
   Heap* next = nullptr;  // every heap ever made; written once
 
-  // These three under sleepers_lock. Where the owner's this_heap is, which others may only touch
+  // These under sleepers_lock. Where the owner's this_heap is, which others may only touch
   // while it is set here: nullptr if the heap may not be taken over.
   Heap** place = nullptr;
   std::uint32_t thread = 0;  // os::thread_id() of the owner
   std::uint64_t seen = 0;    // what the heap looked like when somebody last looked
+  // How long the helper thread leaves the heap alone because it could not be taken over.
+  std::uint8_t patience = 0;
+  std::uint8_t rounds_to_wait = 0;
 
   // Written by other threads: on a line of its own (remote.hpp).
   alignas(kCacheLine) sync::Inbox inbox{};

@@ -63,6 +63,22 @@ bool read_huge_pages(HugePages* policy) {
   return true;
 }
 
+void read_helper_thread() {
+  const char* text = os::environment("CORBEL_HELPER_THREAD");
+  if (text == nullptr) return;
+  for (const auto& [word, when] :
+       {std::pair("never", HelperThread::kNever), std::pair("auto", HelperThread::kAuto),
+        std::pair("always", HelperThread::kAlways)}) {
+    if (!is_word(text, word)) continue;
+    options.helper_thread.store(when, std::memory_order_relaxed);  // relaxed: options.hpp
+    return;
+  }
+  Text<256> line;
+  line.add("corbel: CORBEL_HELPER_THREAD=").add(text);
+  line.add(" is ignored: set it to never, auto or always\n");
+  os::write_error(line.data(), line.size());
+}
+
 void read_report() {
   const char* text = os::environment("CORBEL_STATS");
   if (text == nullptr) return;
@@ -95,6 +111,7 @@ bool read_bytes(const char* name, MemoryAmount* amount) {
 void read_options() {
   std::size_t n = 0;
   read_report();
+  read_helper_thread();
   if (read_number("CORBEL_PURGE_DELAY", 1U << 30, &n)) {
     options.purge_delay.store(std::uint32_t(n), std::memory_order_relaxed);
   }

@@ -13,6 +13,9 @@ namespace corbel::alloc {
 // What is printed when the process ends.
 enum class Report : std::uint8_t { kNone, kText, kJson };
 
+// When the allocator may start a thread of its own (helper.hpp).
+enum class HelperThread : std::uint8_t { kNever, kAuto, kAlways };
+
 // All of them are read on slow paths only and may change while the program runs. relaxed
 // everywhere: each stands for itself.
 struct Options {
@@ -24,6 +27,8 @@ struct Options {
 
   // Of new chunks.
   std::atomic<HugePages> huge_pages{HugePages::kAuto};
+
+  std::atomic<HelperThread> helper_thread{HelperThread::kAuto};
 
   std::atomic<Report> report_at_exit{Report::kNone};
 };

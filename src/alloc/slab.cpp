@@ -4,6 +4,7 @@
 #include "alloc/dirty_pages.hpp"
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/remote.hpp"
@@ -240,7 +241,10 @@ void slab_emptied(Heap* heap, Span* slab) noexcept {
   }
   bin->available.remove(slab);
   // The orphan heap is worked on under its lock, and the system is called under none.
-  if (release_slab(slab) && heap != &orphan_heap) span_heap.purge_due();
+  const bool is_due = release_slab(slab);
+  if (heap == &orphan_heap) return;
+  if (is_due) span_heap.purge_due();
+  call_helper(MayStart::kNo);
 }
 
 void free_owned(Heap* heap, Span* slab, void* p) {

@@ -237,6 +237,7 @@ std::size_t purge_slab(Span* slab) {
 
 std::size_t purge_pages(Heap* heap) {
   if (heap == nullptr || heap == &unset_heap) return 0;
+  SlowPath slow_path(heap);
   std::size_t given = 0;
   for (Bin& bin : heap->bins) {
     return_current(heap, &bin);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/sleepers.hpp"
 
+#include <algorithm>
+
 #include "alloc/lock_ranks.hpp"
 #include "alloc/thread.hpp"
 #include "os/os.hpp"
@@ -29,36 +31,67 @@ bool has_allocated(Heap* heap) {
   return changed;
 }
 
-// True if the heap is the caller's to take apart.
-bool take(Heap* heap, bool idle_only) {
+enum class Outcome {
+  kTaken,   // the heap is the caller's to take apart
+  kActive,  // the thread is awake, or has allocated
+  kStays,   // nothing will change unless the thread wakes up
+};
+
+// Who sleeps where its heap cannot be taken, in a signal handler or on a stack that is not its own,
+// mostly does so for long, and looking is not cheap: the helper thread comes back after 1, 3, 7 ...
+// rounds.
+constexpr std::uint8_t kMostPatience = 63;
+
+Outcome leave_alone(Heap* heap) {
+  heap->patience = std::uint8_t(std::min(heap->patience * 2 + 1, int{kMostPatience}));
+  heap->rounds_to_wait = heap->patience;
+  return Outcome::kStays;
+}
+
+Outcome take(Heap* heap, bool idle_only) {
   sync::LockGuard guard(sleepers_lock);
   Heap** const place = heap->place;
-  if (place == nullptr) return false;
-  if (idle_only && has_allocated(heap)) return false;
+  if (place == nullptr) return Outcome::kStays;
+  if (idle_only) {
+    if (has_allocated(heap)) {
+      heap->patience = heap->rounds_to_wait = 0;
+      return Outcome::kActive;
+    }
+    if (heap->rounds_to_wait != 0) {
+      --heap->rounds_to_wait;
+      return Outcome::kStays;
+    }
+  }
   os::ThreadWatch watch(heap->thread, place);
   // Who is awake, as the owner of a busy heap nearly always is, is not disturbed.
-  if (!watch.seems_asleep()) return false;
+  const auto seems = watch.seems();
+  if (seems == os::ThreadWatch::Seems::kAwake) return Outcome::kActive;
+  if (seems == os::ThreadWatch::Seems::kElsewhere) return leave_alone(heap);
   set_place(place, &unset_heap);                        // (1)
   const bool is_free = watch.is_asleep() &&             // (2)
                        heap->slow_paths.peek() == 0 &&  // (3)
                        watch.is_still_asleep();         // (4)
   if (!is_free) {
     set_place(place, heap);  // (5)
-    return false;
+    return leave_alone(heap);
   }
   note_taken(heap);
   heap->place = nullptr;
-  return true;
+  heap->patience = heap->rounds_to_wait = 0;
+  return Outcome::kTaken;
 }
 
 }  // namespace
 
-std::size_t take_over_sleepers(bool idle_only) {
+std::size_t take_over_sleepers(bool idle_only, std::size_t* active) {
   if (!os::can_watch_threads()) return 0;
   const Heap* own = find_heap();
   std::size_t count = 0;
   for (Heap* heap = all_heaps_made(); heap != nullptr; heap = heap->next) {
-    if (heap == own || !take(heap, idle_only)) continue;
+    if (heap == own) continue;
+    const Outcome outcome = take(heap, idle_only);
+    if (outcome == Outcome::kActive && active != nullptr) ++*active;
+    if (outcome != Outcome::kTaken) continue;
     retire_heap(heap);
     ++count;
   }

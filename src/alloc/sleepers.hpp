@@ -46,8 +46,9 @@ extern sync::Lock sleepers_lock;
 inline void set_place(Heap** place, Heap* heap) { __atomic_store_n(place, heap, __ATOMIC_RELAXED); }
 
 // Takes the heaps of the threads apart that sleep and, if `idle_only`, have not allocated since the
-// last call. Returns how many. The calling thread holds no lock; its own heap stays.
-std::size_t take_over_sleepers(bool idle_only);
+// last such call. Returns how many, and in `active` how many others may be among them later though
+// their threads pass no slow path until then. The calling thread holds no lock; its own heap stays.
+std::size_t take_over_sleepers(bool idle_only, std::size_t* active = nullptr);
 
 // How many heaps that were, since the process began.
 std::size_t heaps_taken_over();

@@ -95,6 +95,9 @@ class SpanHeap {
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
 
+  // Whether anything free will be due for purging though nobody asks for it.
+  bool has_due_later();
+
   // Gives resident free memory back until at most `keep` bytes of it are left; returns how much
   // that was.
   std::size_t purge_all(std::size_t keep);

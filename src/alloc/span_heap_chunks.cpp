@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "alloc/footprint.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/huge_pages.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/span_parts.hpp"
@@ -164,6 +165,7 @@ bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
   figures_.peak_units = std::max(figures_.peak_units, figures_.mapped_units);
   ++figures_.map_calls;
   note_mapped(address_of(memory), address_of(memory) + units * kUnit);
+  note_mapped_bytes(figures_.mapped_units * kUnit);
   insert(first);
   return true;
 }

@@ -110,6 +110,14 @@ void SpanHeap::purge_due() {
   }
 }
 
+bool SpanHeap::has_due_later() {
+  sync::LockGuard guard(lock_);
+  for (const Span* span = oldest_; span != nullptr; span = span->purge_order.newer) {
+    if (!is_kept(span)) return true;
+  }
+  return false;
+}
+
 std::size_t SpanHeap::purge_all(std::size_t keep) {
   sync::LockGuard guard(lock_);
   std::size_t given = 0;

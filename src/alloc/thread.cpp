@@ -5,6 +5,7 @@
 
 #include "alloc/container_limit.hpp"
 #include "alloc/heap_limit.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/lock_ranks.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/options.hpp"
@@ -56,19 +57,31 @@ Heap* make_heap() {
   return heap;
 }
 
+// The calling thread's heap, which is its no longer; nullptr if it has none.
+Heap* release_heap() {
+  sync::LockGuard guard(sleepers_lock);
+  Heap* heap = heap_of_thread();
+  if (heap == &unset_heap) return nullptr;
+  set_place(&this_heap, &unset_heap);
+  heap->place = nullptr;
+  return heap;
+}
+
 // The exit hook. It runs again for a heap that was attached after it has run, as long as the system
 // calls it.
 void leave_thread(void*) {
-  Heap* heap;
-  {
-    sync::LockGuard guard(sleepers_lock);
-    thread_is_ending = true;
-    heap = heap_of_thread();
-    if (heap == &unset_heap) return;
-    set_place(&this_heap, &unset_heap);
-    heap->place = nullptr;
+  thread_is_ending = true;
+  detach_heap();
+  if (os::is_main_thread()) {
+    end_helper();
+  } else {
+    call_helper(MayStart::kNo);
   }
-  retire_heap(heap);
+}
+
+// The main thread gets its exit hook early: it may never have a heap.
+__attribute__((constructor)) void hook_main_thread_at_start() {
+  if (os::is_main_thread()) hook_main_thread(os::at_thread_exit(leave_thread, &unset_heap));
 }
 
 // ---- fork -------------------------------------------------------------------------------------
@@ -81,16 +94,33 @@ sync::Lock* const locks_in_order[] = {&sleepers_lock,    &registry_lock, &orphan
                                       &span_heap.lock(), &metadata_lock, &container_limit.lock(),
                                       &heap_limit.lock()};
 
+// The thread that forks keeps its heap: taken over while it waits for a lock, the heap would be in
+// pieces in the child.
+constinit Heap* forking_heap = nullptr;  // under all locks
+
+void let_go(Heap* heap) {
+  if (heap != nullptr) heap->slow_paths.decrement();
+}
+
 void before_fork() {
+  Heap* const heap = find_heap();
+  if (heap != nullptr) heap->slow_paths.add(1);
   for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();
+  forking_heap = heap;
 }
 
 void after_fork_in_parent() {
+  Heap* const heap = forking_heap;
   for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_parent();
+  let_go(heap);
 }
 
 void after_fork_in_child() {
   for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
+  let_go(forking_heap);
+  forget_helper_after_fork();
+  // This is the main thread now.
+  hook_main_thread(os::at_thread_exit(leave_thread, this_heap));
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
     if (heap == this_heap) {
@@ -129,6 +159,10 @@ void retire_heap(Heap* heap) {
   span_heap.purge_due();
 }
 
+void detach_heap() {
+  if (Heap* heap = release_heap()) retire_heap(heap);
+}
+
 Heap* find_heap() {
   // Read once: it may be unset the next moment.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
@@ -146,7 +180,7 @@ Heap* attach_heap() {
   heap->inbox.set_state(sync::Inbox::kLive);
   {
     sync::LockGuard guard(registry_lock);
-    ++live_count;
+    if (++live_count >= 2) note_second_heap();
   }
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);

@@ -20,6 +20,9 @@ Heap* heap_for_free();
 // The calling thread's heap; nullptr if it has none.
 Heap* find_heap();
 
+// Takes the calling thread's heap apart; it gets another with its next malloc.
+void detach_heap();
+
 // Takes a heap apart that no thread has any more.
 void retire_heap(Heap* heap);
 

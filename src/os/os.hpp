@@ -60,6 +60,9 @@ MemoryGrant read_memory_grant();
 void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
 void wake_one(std::atomic<std::uint32_t>& word);
 
+// As wait, for so many milliseconds at most.
+void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms);
+
 // Lets another thread run.
 void yield();
 
@@ -68,6 +71,9 @@ std::uint64_t now_ms();
 
 // A number by which a ThreadWatch knows the calling thread.
 std::uint32_t thread_id();
+
+// Whether this is the thread that the process began with.
+bool is_main_thread();
 
 // Whether threads can be watched at all: the system may not show them, or under other numbers.
 bool can_watch_threads();
@@ -84,8 +90,10 @@ class ThreadWatch {
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
-  // A first look, which proves nothing.
-  bool seems_asleep();
+  // A first look, which proves nothing. kElsewhere: in a system call of another kind, or the system
+  // does not tell.
+  enum class Seems { kAwake, kAsleep, kElsewhere };
+  Seems seems();
 
   // True if the thread sleeps at some moment during the call. All that it did before it fell asleep
   // happens before the return, and all that the caller did before the call happens before whatever
@@ -103,6 +111,7 @@ class ThreadWatch {
     std::size_t length = 0;
     std::uintptr_t stack_pointer = 0;
   };
+  bool read(Sleep* sleep) const;
   bool look(Sleep* sleep) const;
   bool may_be_in_handler() const;
 
@@ -115,6 +124,14 @@ class ThreadWatch {
 // objects. May be called again for the same thread, from `on_exit` too. May call malloc. False
 // when the system has no room for it.
 bool at_thread_exit(void (*on_exit)(void*), void* argument);
+
+// Starts a thread that the program notices as little of as may be: it takes no signals, and it has
+// no open files of the program's. May call malloc. False when the system refuses. There is one such
+// thread at a time.
+bool start_thread(const char* name, void (*run)());
+
+// Waits until that thread has ended.
+void join_thread();
 
 // Registers the three for every later fork, once a process. May call malloc.
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)());

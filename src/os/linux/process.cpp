@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment, standard error, and the end of the process.
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/linux/errno_guard.hpp"
@@ -13,12 +16,20 @@ const char* environment(const char* name) { return getenv(name); }
 
 void write_error(const char* text, std::size_t size) {
   ErrnoGuard guard;
+  int file = STDERR_FILENO;
   while (size > 0) {
-    const ssize_t written = write(STDERR_FILENO, text, size);
-    if (written <= 0) return;
+    const ssize_t written = write(file, text, size);
+    if (written < 0 && errno == EBADF && file == STDERR_FILENO) {
+      // Our own thread has no files of the program's open (start_thread); the process may.
+      file = int(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC));
+      if (file < 0) return;
+      continue;
+    }
+    if (written <= 0) break;
     text += written;
     size -= std::size_t(written);
   }
+  if (file != STDERR_FILENO) syscall(SYS_close, file);
 }
 
 void abort() { ::abort(); }

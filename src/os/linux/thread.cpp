@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Futexes, clocks and the hooks into the life of threads and processes.
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
+
+// Since Linux 5.9; the C library's headers may be older.
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
 
 namespace corbel::os {
 namespace {
@@ -22,10 +33,11 @@ constinit ExitHook exit_hook{};
 
 void run_exit_hook(void* argument) { exit_hook.function(argument); }
 
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* most = nullptr) {
   ErrnoGuard guard;
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation | FUTEX_PRIVATE_FLAG, value,
-          nullptr, nullptr, 0);
+          most, nullptr, 0);
 }
 
 bool exit_key_ready(void (*on_exit)(void*)) {
@@ -52,6 +64,11 @@ void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
 
 void wake_one(std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, 1); }
 
+void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms) {
+  const timespec most{time_t(ms / 1000), long(ms % 1000) * 1000000};
+  futex(word, FUTEX_WAIT, expected, &most);
+}
+
 void yield() { sched_yield(); }
 
 std::uint64_t now_ms() {
@@ -63,6 +80,71 @@ std::uint64_t now_ms() {
 bool at_thread_exit(void (*on_exit)(void*), void* argument) {
   ErrnoGuard guard;
   return exit_key_ready(on_exit) && pthread_setspecific(exit_hook.key, argument) == 0;
+}
+
+namespace {
+
+struct OwnThread {
+  const char* name;
+  void (*run)();
+  pthread_t thread;
+};
+constinit OwnThread own_thread{};
+
+void* run_own_thread(void*) {
+  prctl(PR_SET_NAME, own_thread.name);
+  // With a table of its own the thread never has a number that the program could close, or expects
+  // its next file to get. Where the system cannot, it opens files among the program's, one at a
+  // time and not for long.
+  syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
+  own_thread.run();
+  return nullptr;
+}
+
+int make_thread(const pthread_attr_t* attributes) {
+  return pthread_create(&own_thread.thread, attributes, run_own_thread, nullptr);
+}
+
+// Whoever creates the thread may be one in real time, whose priority it shall not have.
+void set_ordinary_priority(pthread_attr_t* attributes) {
+  const int policy = sched_getscheduler(0);
+  if (policy != SCHED_FIFO && policy != SCHED_RR) return;
+  const sched_param ordinary{};
+  pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+  pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
+  pthread_attr_setschedparam(attributes, &ordinary);
+}
+
+}  // namespace
+
+bool start_thread(const char* name, void (*run)()) {
+  ErrnoGuard guard;
+  own_thread.name = name;
+  own_thread.run = run;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  set_ordinary_priority(&attributes);
+  // The new thread inherits the mask. The library keeps back the signals that it needs itself.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  constexpr std::size_t kStackSize = 256 << 10;
+  pthread_attr_setstacksize(&attributes, kStackSize);
+  int error = make_thread(&attributes);
+  // Thread-local variables of the program may need more than that.
+  if (error == EINVAL) {
+    pthread_attr_setstacksize(&attributes, 16 * kStackSize);
+    error = make_thread(&attributes);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
+}
+
+void join_thread() {
+  ErrnoGuard guard;
+  pthread_join(own_thread.thread, nullptr);
 }
 
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {

@@ -149,6 +149,8 @@ bool parse_wait(const char* line, std::uintptr_t* stack_pointer) {
 
 std::uint32_t thread_id() { return std::uint32_t(syscall(SYS_gettid)); }
 
+bool is_main_thread() { return syscall(SYS_gettid) == syscall(SYS_getpid); }
+
 bool can_watch_threads() {
   ErrnoGuard guard;
   // The file system may be missing, or that of another namespace, with other numbers.
@@ -163,24 +165,29 @@ ThreadWatch::ThreadWatch(std::uint32_t thread, const void* local) : local_(local
   ErrnoGuard guard;
   Text<64> path;
   path.add("/proc/self/task/").add_decimal(thread).add("/syscall");
-  file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // No wrappers here and below: those of the library are points of cancellation, or another's.
+  file_ = int(syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 ThreadWatch::~ThreadWatch() {
   ErrnoGuard guard;
-  if (file_ >= 0) close(file_);
+  if (file_ >= 0) syscall(SYS_close, file_);
 }
 
-bool ThreadWatch::look(Sleep* sleep) const {
+bool ThreadWatch::read(Sleep* sleep) const {
   if (file_ < 0) return false;
   ErrnoGuard guard;
   // At an offset: if the program has closed the descriptor and has got its number for a pipe, that
   // must lose nothing.
-  const ssize_t length = pread(file_, sleep->line, Sleep::kMost - 1, 0);
+  const auto length = syscall(SYS_pread64, file_, sleep->line, Sleep::kMost - 1, 0);
   if (length <= 0) return false;
   sleep->line[length] = '\0';
   sleep->length = std::size_t(length);
-  return parse_wait(sleep->line, &sleep->stack_pointer);
+  return true;
+}
+
+bool ThreadWatch::look(Sleep* sleep) const {
+  return read(sleep) && parse_wait(sleep->line, &sleep->stack_pointer);
 }
 
 bool ThreadWatch::may_be_in_handler() const {
@@ -213,9 +220,13 @@ bool ThreadWatch::may_be_in_handler() const {
   return false;
 }
 
-bool ThreadWatch::seems_asleep() {
+ThreadWatch::Seems ThreadWatch::seems() {
   Sleep sleep;
-  return look(&sleep);
+  if (!read(&sleep)) return Seems::kElsewhere;
+  if (parse_wait(sleep.line, &sleep.stack_pointer)) return Seems::kAsleep;
+  // "running", or -1 for in no system call.
+  const bool is_in_call = sleep.line[0] >= '0' && sleep.line[0] <= '9';
+  return is_in_call ? Seems::kElsewhere : Seems::kAwake;
 }
 
 bool ThreadWatch::is_asleep() { return look(&found_) && !may_be_in_handler(); }

@@ -9,6 +9,12 @@
  * that allocated it. Blocks of every function here are freed by scalable_free or
  * scalable_aligned_free alike, and measured by scalable_msize. None of the functions throws.
  * Sizes and alignments are in bytes.
+ *
+ * Freed memory that is not used again goes back to the operating system after a second or so
+ * (CORBEL_PURGE_DELAY), whichever thread allocated or freed it. Where the program's threads do not
+ * come by to do it, a helper thread does, in programs in which two threads have used the allocator
+ * at the same time (CORBEL_HELPER_THREAD=never, auto, always). TBBMALLOC_CLEAN_ALL_BUFFERS below
+ * gives it back at once.
  */
 #ifndef CORBEL_MALLOC_H
 #define CORBEL_MALLOC_H
@@ -158,6 +164,13 @@ enum corbel_limit_source {
   CORBEL_LIMIT_CALL = 2         /* a function of this header */
 };
 
+/* What the helper thread is doing. */
+enum corbel_helper_thread {
+  CORBEL_HELPER_NONE = 0,    /* there is none: never needed yet, not allowed, or refused */
+  CORBEL_HELPER_RESTING = 1, /* sleeps until there is something to give back */
+  CORBEL_HELPER_WORKING = 2  /* gives memory back, or waits for the time to do it */
+};
+
 /* What the blocks of one size class are doing. */
 struct corbel_size_class_stats {
   size_t block_size;    /* bytes of each block; serves requests larger than the class before */
@@ -237,6 +250,10 @@ struct corbel_heap_stats {
   /* The size classes, by increasing size: the first class_count. */
   size_t class_count;
   struct corbel_size_class_stats classes[CORBEL_SIZE_CLASSES];
+
+  /* What was done for threads that do not do it themselves. */
+  size_t heaps_taken_over; /* how often the heap of a sleeping thread was given back for it */
+  size_t helper_thread;    /* a corbel_helper_thread */
 };
 
 /* Stores the figures in `*stats`, of which `size` bytes are written: sizeof(*stats) as the program
@@ -256,9 +273,10 @@ CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) C
 /* Writes the same figures to `buffer` as one JSON object, without a line end: the fields of struct
  * corbel_heap_stats under their names, but for `size` and `class_count`, with "version", and with
  * those `classes` that have slabs; the sources of the limits are "default", "environment" or
- * "call". As snprintf: at most `size` bytes are written, the last of which is 0, and the length of
- * the whole text without it is returned; it fits if that is less than `size`. 24 KiB are always
- * enough. `buffer` may be NULL when `size` is 0. */
+ * "call", the helper thread is "none", "resting" or "working". As snprintf: at most `size` bytes
+ * are written, the last of which is 0, and the length of the whole text without it is returned; it
+ * fits if that is less than `size`. 24 KiB are always enough. `buffer` may be NULL when `size` is
+ * 0. */
 CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
 
 #ifdef __cplusplus

@@ -14,10 +14,12 @@
 #include "alloc/dirty_pages.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/heap_limit.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/metadata.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/remote.hpp"
+#include "alloc/sleepers.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
 #include "os/os.hpp"
@@ -236,6 +238,18 @@ void add_limits(Stats& s) {
   s.container_limit = container.container;
 }
 
+std::size_t helper_activity() {
+  switch (helper_state()) {
+    case Helper::kParked:
+      return CORBEL_HELPER_RESTING;
+    case Helper::kStarting:
+    case Helper::kAwake:
+      return CORBEL_HELPER_WORKING;
+    default:
+      return CORBEL_HELPER_NONE;
+  }
+}
+
 }  // namespace
 
 Stats stats() noexcept {
@@ -254,6 +268,8 @@ Stats stats() noexcept {
   const SpanFigures spans = span_heap.figures();
   s.map_calls = spans.map_calls;
   s.purge_calls = spans.purge_calls;
+  s.heaps_taken_over = heaps_taken_over();
+  s.helper_thread = helper_activity();
   // The walk may have met what was not counted as mapped yet.
   s.peak_mapped = std::max(spans.peak_units * kUnit, s.mapped);
   return s;

@@ -34,11 +34,11 @@ constexpr Field<Stats> kFields[] = {
     CORBEL_FIELD(limit_searches),  CORBEL_FIELD(limit_episodes),
     CORBEL_FIELD(limit_excess),    CORBEL_FIELD(limit_refusals),
     CORBEL_FIELD(threads),         CORBEL_FIELD(map_calls),
-    CORBEL_FIELD(purge_calls),
+    CORBEL_FIELD(purge_calls),     CORBEL_FIELD(heaps_taken_over),
 };
 #undef CORBEL_FIELD
 // A new field belongs here too. Left out are `size` and `class_count`, and what is not a number.
-static_assert(sizeof(Stats) == sizeof(Stats::classes) + (std::size(kFields) + 4) * sizeof(size_t));
+static_assert(sizeof(Stats) == sizeof(Stats::classes) + (std::size(kFields) + 5) * sizeof(size_t));
 
 const char* name_of_source(std::size_t source) {
   switch (source) {
@@ -48,6 +48,17 @@ const char* name_of_source(std::size_t source) {
       return "call";
     default:
       return "default";
+  }
+}
+
+const char* name_of_activity(std::size_t helper_thread) {
+  switch (helper_thread) {
+    case CORBEL_HELPER_RESTING:
+      return "resting";
+    case CORBEL_HELPER_WORKING:
+      return "working";
+    default:
+      return "none";
   }
 }
 
@@ -90,6 +101,7 @@ void add_json(TextInto& text, const Stats& s) {
   add_fields(text, s, kFields);
   text.add(",\"soft_limit_source\":\"").add(name_of_source(s.soft_limit_source));
   text.add("\",\"hard_limit_source\":\"").add(name_of_source(s.hard_limit_source));
+  text.add("\",\"helper_thread\":\"").add(name_of_activity(s.helper_thread));
   text.add("\",\"classes\":[");
   const char* comma = "";
   for (std::size_t i = 0; i < s.class_count; ++i) {

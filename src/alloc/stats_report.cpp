@@ -42,7 +42,8 @@ void report_as_text(const Stats& s) {
   report.add_mebibytes(s.peak_mapped).add(") in ").add_decimal(s.map_calls);
   report.add(" calls, given back in ").add_decimal(s.purge_calls).add(" calls, metadata ");
   report.add_mebibytes(s.metadata).add("\ncorbel: threads with a heap ");
-  report.add_decimal(s.threads).add("\n");
+  report.add_decimal(s.threads).add(", taken over in their sleep ");
+  report.add_decimal(s.heaps_taken_over).add("\n");
   os::write_error(report.data(), report.size());
 }
 

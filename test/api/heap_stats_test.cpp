@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <latch>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -144,6 +147,7 @@ TEST(HeapStatsJson, HasTheFieldsOfTheStructure) {
   expect("threads", s.threads);
   expect("map_calls", s.map_calls);
   expect("purge_calls", s.purge_calls);
+  expect("heaps_taken_over", s.heaps_taken_over);
 
   std::size_t j = 0;
   for (std::size_t i = 0; i < s.class_count; ++i) {
@@ -191,6 +195,55 @@ TEST(HeapStats, Limits) {
   scalable_free(fits);
   corbel_set_heap_limit(0);
   corbel_set_heap_hard_limit(0);
+}
+
+// Polls until `done`, a minute at most.
+template <class Done>
+bool wait_until(Done done) {
+  for (int i = 0; i < 6000; ++i) {
+    if (done()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(HeapStats, CountsTheHeapsTakenOver) {
+  const std::size_t before = read_stats().heaps_taken_over;
+  std::latch used(1), over(1);
+  std::thread sleeper([&] {
+    scalable_free(scalable_malloc(100));
+    used.count_down();
+    over.wait();
+  });
+  used.wait();
+  EXPECT_TRUE(wait_until([&] {
+    scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+    return read_stats().heaps_taken_over > before;
+  }));
+  over.count_down();
+  sleeper.join();
+}
+
+TEST(HeapStats, KnowTheHelperThread) {
+  const auto use_some = [] {
+    for (int i = 0; i < 4; ++i) scalable_free(scalable_malloc(4 << 20));
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100000; ++i) blocks.push_back(scalable_malloc(200));
+    for (void* block : blocks) scalable_free(block);
+  };
+  std::thread other(use_some);
+  use_some();
+  other.join();
+  EXPECT_TRUE(wait_until([&] {
+    use_some();
+    return read_stats().helper_thread != CORBEL_HELPER_NONE;
+  }));
+  const char* const names[] = {"none", "resting", "working"};
+  EXPECT_TRUE(wait_until([&] {
+    const std::size_t before = read_stats().helper_thread;
+    const nlohmann::json json = nlohmann::json::parse(read_json());
+    return before < 3 && json.at("helper_thread").get<std::string>() == names[before];
+  }));
 }
 
 TEST(HeapStatsJson, IsCutOffAsBySnprintf) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocator's helper thread as a program can see it from outside, and the resident size, all
+// read without malloc: a look must not wake anybody.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "life.hpp"
+
+namespace life {
+
+inline void pause_ms(long ms) {
+  const timespec t{ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&t, nullptr);
+}
+
+// The content of a file of the process, or "".
+inline const char* read_file(const char* path) {
+  static thread_local char text[16384];
+  text[0] = '\0';
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  const ssize_t n = read(file, text, sizeof text - 1);
+  text[n > 0 ? n : 0] = '\0';
+  close(file);
+  return text;
+}
+
+inline std::uint64_t number_behind(const char* text, const char* key, int base = 10) {
+  const char* line = std::strstr(text, key);
+  return line != nullptr ? std::strtoull(line + std::strlen(key), nullptr, base) : 0;
+}
+
+inline std::size_t resident_kib() {
+  return number_behind(read_file("/proc/self/status"), "VmRSS:");
+}
+
+// The id of the thread called "corbel", or 0.
+inline int helper_thread() {
+  struct Entry {
+    std::uint64_t inode;
+    std::int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+  };
+  alignas(Entry) char entries[8192];
+  const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  CHECK(folder >= 0);
+  int found = 0;
+  for (;;) {
+    const long n = syscall(SYS_getdents64, folder, entries, sizeof entries);
+    if (n <= 0) break;
+    for (long at = 0; at < n; at += reinterpret_cast<Entry*>(entries + at)->length) {
+      char path[64];
+      std::snprintf(path, sizeof path, "/proc/self/task/%s/comm",
+                    reinterpret_cast<Entry*>(entries + at)->name);
+      if (std::strcmp(read_file(path), "corbel\n") == 0) {
+        found = std::atoi(reinterpret_cast<Entry*>(entries + at)->name);
+      }
+    }
+  }
+  close(folder);
+  return found;
+}
+
+inline const char* thread_status(int thread) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
+  return read_file(path);
+}
+
+// How often the thread has been on a processor.
+inline std::uint64_t runs_of(int thread) {
+  const char* text = thread_status(thread);
+  return number_behind(text, "\nvoluntary_ctxt_switches:") +
+         number_behind(text, "\nnonvoluntary_ctxt_switches:");
+}
+
+}  // namespace life

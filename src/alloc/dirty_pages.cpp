@@ -62,6 +62,19 @@ DirtyCount count_dirty(const Span* first, std::size_t units) {
   return result;
 }
 
+std::size_t count_clean(const Span* first, std::size_t units) {
+  std::size_t result = units;
+  in_each_leaf(first, units, [&](const PageMask* masks, std::size_t done, std::size_t count) {
+    if (result != units) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (masks[i] == 0) continue;
+      result = done + i;
+      return;
+    }
+  });
+  return result;
+}
+
 void set_dirty(const Span* first, std::size_t units, std::size_t bytes) {
   bytes = align_up(bytes, os::page_size() > kDirtyPage ? os::page_size() : kDirtyPage);
   const std::size_t whole = bytes / kUnit;

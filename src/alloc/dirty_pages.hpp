@@ -23,6 +23,9 @@ struct DirtyCount {
 // The dirty pages in `units` units from `first` on.
 DirtyCount count_dirty(const Span* first, std::size_t units);
 
+// How many units before the first with a dirty page; `units` if there is none.
+std::size_t count_clean(const Span* first, std::size_t units);
+
 // The first `bytes` of the units may be resident, the rest is not.
 void set_dirty(const Span* first, std::size_t units, std::size_t bytes);
 

@@ -60,7 +60,7 @@ void HeapLimit::enforce(Heap* heap) {
   const std::size_t limit = footprint.ceiling();
   if (footprint.bytes() <= limit) return;
   reclaims_.fetch_add(1, std::memory_order_relaxed);
-  make_room(heap, limit, false);
+  make_room(heap, limit, nullptr);
 }
 
 void HeapLimit::set_callback(corbel_limit_callback callback, void* context) {
@@ -91,14 +91,14 @@ void HeapLimit::fell(std::size_t before, std::size_t after) {
   publish();
 }
 
-void HeapLimit::pass_soft(Heap* heap, std::size_t bytes, unsigned attempt, bool keeps_edge) {
+void HeapLimit::pass_soft(Heap* heap, std::size_t bytes, unsigned attempt, const Span* kept) {
   const std::size_t limit = soft();
   if (limit == kNone) return;
   reclaims_.fetch_add(1, std::memory_order_relaxed);
   // Once the limit is exceeded the footprint stays where it is as long as there is anything free:
   // what is free now is mostly used again, and if not, age gives it back (SpanHeap::next_due).
   const std::size_t ceiling = std::max(limit, footprint.ceiling());
-  make_room(heap, target_below(ceiling, bytes), keeps_edge);
+  make_room(heap, target_below(ceiling, bytes), kept);
   lift_ceiling(bytes, attempt);
 }
 
@@ -120,22 +120,28 @@ LimitFigures HeapLimit::figures() {
 
 // ---- one request ------------------------------------------------------------------------------
 
-bool Relief::find(std::size_t shortage, bool keeps_edge) {
+bool Relief::find(std::size_t shortage, const Span* kept) {
   if (shortage == 0) {
     if (asked_system_) return false;
     asked_system_ = true;
     return reclaim(heap_);
   }
   const unsigned attempt = attempts_++;
-  if (!heap_limit.fits_hard(shortage)) return pass_hard(shortage, keeps_edge);
-  heap_limit.pass_soft(heap_, shortage, attempt, keeps_edge);
+  if (!heap_limit.fits_hard(shortage)) return pass_hard(shortage, kept);
+  heap_limit.pass_soft(heap_, shortage, attempt, kept);
   return true;
 }
 
-bool Relief::pass_hard(std::size_t bytes, bool keeps_edge) {
+bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
   heap_limit.reclaims_.fetch_add(1, std::memory_order_relaxed);
-  make_room(heap_, target_below(heap_limit.hard(), bytes), keeps_edge);
+  make_room(heap_, target_below(heap_limit.hard(), bytes), kept);
   if (attempts_ < kMostAttempts && heap_limit.fits_hard(bytes)) return true;
+  // Everything is to be tried. What is kept may hold more than will be taken.
+  if (kept != nullptr && attempts_ < kMostAttempts) {
+    const std::size_t before = footprint.bytes();
+    make_room(heap_, 0, nullptr);
+    if (footprint.bytes() < before) return true;
+  }
   if (attempts_ < kMostAttempts && call_back(bytes)) return true;
   heap_limit.refusals_.fetch_add(1, std::memory_order_relaxed);
   return false;

@@ -66,7 +66,7 @@ class HeapLimit {
   static constexpr std::size_t kNone = 0;
 
   // Makes room under the soft limit, or lifts the ceiling.
-  void pass_soft(Heap* heap, std::size_t bytes, unsigned attempt, bool keeps_edge);
+  void pass_soft(Heap* heap, std::size_t bytes, unsigned attempt, const Span* kept);
   bool fits_hard(std::size_t bytes) const;
   void lift_ceiling(std::size_t bytes, unsigned attempt);
   void publish();
@@ -98,12 +98,12 @@ class Relief {
   explicit Relief(Heap* heap) : heap_(heap), slow_path_(heap) {}
 
   // After an attempt that failed for want of `shortage` bytes, or, if 0, because the system has no
-  // more. True if another attempt is worth while. `keeps_edge` as in
+  // more. True if another attempt is worth while. `kept` as in
   // SpanRequest. The caller holds no lock, and its heap may change.
-  bool find(std::size_t shortage, bool keeps_edge = false);
+  bool find(std::size_t shortage, const Span* kept = nullptr);
 
  private:
-  bool pass_hard(std::size_t bytes, bool keeps_edge);
+  bool pass_hard(std::size_t bytes, const Span* kept);
   bool call_back(std::size_t bytes);
 
   Heap* heap_;

@@ -38,7 +38,7 @@ Span* allocate_large(SpanRequest& request) {
   Span* span;
   do {
     span = span_heap.allocate(request);
-  } while (span == nullptr && relief.find(request.shortage, request.needs_edge));
+  } while (span == nullptr && relief.find(request.shortage, request.kept));
   if (span != nullptr) span->set_tag(span_tag::kLarge);
   return span;
 }

@@ -27,9 +27,9 @@ bool flush_thread(Heap* heap) {
   return release_empty_slabs(heap) || found;
 }
 
-bool make_room(Heap* heap, std::size_t target, bool keeps_edge) {
+bool make_room(Heap* heap, std::size_t target, const Span* kept) {
   SlowPath slow_path(heap);
-  const auto purge = [=] { return span_heap.purge_down_to(target, keeps_edge); };
+  const auto purge = [=] { return span_heap.purge_down_to(target, kept); };
   if (purge()) return true;
   if (flush_thread(heap) && purge()) return true;
   tidy_orphans();

@@ -13,8 +13,8 @@ namespace corbel::alloc {
 bool flush_thread(Heap* heap);
 
 // Gives memory back, cheapest first, until the footprint is at most `target`; true if it is. `heap`
-// is the calling thread's or nullptr, `keeps_edge` as in SpanRequest. The caller holds no lock.
-bool make_room(Heap* heap, std::size_t target, bool keeps_edge);
+// is the calling thread's or nullptr, `kept` as in SpanRequest. The caller holds no lock.
+bool make_room(Heap* heap, std::size_t target, const Span* kept);
 
 // True, once after each request_flush(), when the thread should give back what it keeps.
 bool flush_is_wanted(Heap* heap);

@@ -120,37 +120,48 @@ Span* SpanHeap::find_fit(const SpanRequest& request) const {
   }
 }
 
-// Near the limit what is counted already comes first, for it needs no room.
-Span* SpanHeap::find_dirty(const SpanRequest& request) const {
+Span* SpanHeap::take(SpanRequest& request) {
+  Span* const fit = find_fit(request);
+  if (footprint.has_room(request.units * kUnit)) {
+    return fit != nullptr ? take_from(fit, lead_in(fit, request.align_units), request) : nullptr;
+  }
+  // A slab that reads as zeros needs no room yet, but soon.
+  const bool is_last = fit != nullptr && fit->zeroed && request.for_slab;
+  if (fit != nullptr && !is_last) {
+    if (Span* taken = take_counted(fit, request)) return taken;
+    const std::size_t counted = request.units - request.shortage / kUnit;
+    if (fit->dirty_units < counted + request.units / 4) request.kept = fit;
+  }
+  const std::size_t shortage = request.shortage;
   constexpr int kTries = 32;
   Span* span = newest_;
   for (int i = 0; i < kTries && span != nullptr; ++i, span = span->purge_order.older) {
-    if (span->units >= lead_in(span, request.align_units) + request.units) return span;
+    if (span->units < lead_in(span, request.align_units) + request.units) continue;
+    if (Span* taken = take_counted(span, request)) return taken;
   }
-  return nullptr;
+  request.shortage = shortage;
+  return is_last ? take_from(fit, lead_in(fit, request.align_units), request) : nullptr;
 }
 
-Span* SpanHeap::take(SpanRequest& request) {
-  Span* span = find_fit(request);
-  const bool is_near = !footprint.has_room(request.units * kUnit);
-  // A slab that reads as zeros needs no room yet, but soon.
-  if (is_near && request.for_slab && span != nullptr && span->zeroed) {
-    if (Span* dirty = find_dirty(request)) span = dirty;
-  }
-  if (span == nullptr) return nullptr;
-  if (Span* taken = take_from(span, is_near, request)) return taken;
-  span = find_dirty(request);
-  return span != nullptr ? take_from(span, is_near, request) : nullptr;
+// Near the limit: the end of the span, so that what is left over lies where the next chunk joins it
+// (add_chunk). If there is no room for what is fresh of that, the part of which least is: the
+// beginning or what begins with the first dirty unit.
+Span* SpanHeap::take_counted(Span* span, SpanRequest& request) {
+  const std::size_t first = lead_in(span, request.align_units);
+  const std::size_t last =
+      align_down(span->unit + span->units - request.units, request.align_units) - span->unit;
+  if (Span* taken = take_from(span, last, request)) return taken;
+  const std::size_t dirty = align_down(span->unit + clean_lead(span), request.align_units);
+  const std::size_t at_dirty =
+      std::clamp(dirty, span->unit + first, span->unit + last) - span->unit;
+  const auto pages = [&](std::size_t lead) { return dirty_in(span, lead, request.units).pages; };
+  std::size_t best = pages(at_dirty) > pages(first) ? at_dirty : first;
+  if (pages(last) > pages(best)) best = last;
+  return take_from(span, best, request);
 }
 
 // nullptr when there is no room for what is fresh of it.
-Span* SpanHeap::take_from(Span* span, bool at_end, SpanRequest& request) {
-  std::size_t lead = lead_in(span, request.align_units);
-  // Near the limit what is left over should be where the next chunk joins it (add_chunk). Otherwise
-  // it should be where a block can grow into it.
-  if (at_end && !request.for_slab) {
-    lead = align_down(span->unit + span->units - request.units, request.align_units) - span->unit;
-  }
+Span* SpanHeap::take_from(Span* span, std::size_t lead, SpanRequest& request) {
   const DirtyCount dirty = dirty_in(span, lead, request.units);
   std::size_t fresh = 0;
   if (!request.for_slab || dirty.pages != 0) {
@@ -188,7 +199,7 @@ Span* SpanHeap::cut(Span* span, std::size_t lead, std::size_t units, DirtyCount 
 
 Span* SpanHeap::allocate(SpanRequest& request) {
   request.shortage = 0;
-  request.needs_edge = false;
+  request.kept = nullptr;
   if (request.units > kMaxUnits || request.align_units > kMaxUnits) return nullptr;
   for (;;) {
     Span* span;
@@ -211,15 +222,15 @@ Span* SpanHeap::allocate(SpanRequest& request) {
   }
 }
 
-// Makes the first `units` units of a free span a free span of their own. The first, so that what
+// Makes `units` units of a free span a free span of their own. Usually the first, so that what
 // stays at the edge of the heap's addresses is what is used.
-Span* SpanHeap::split(Span* span, std::size_t units) {
+Span* SpanHeap::split(Span* span, std::size_t lead, std::size_t units) {
   if (units >= span->units) return span;
-  const DirtyCount dirty = dirty_in(span, 0, units);
-  Span* front = cut(span, 0, units, dirty);
+  const DirtyCount dirty = dirty_in(span, lead, units);
+  Span* part = cut(span, lead, units, dirty);
   figures_.dirty_pages += dirty.pages;
-  link(front);
-  return front;
+  link(part);
+  return part;
 }
 
 bool SpanHeap::grow(Span* span, std::size_t units, std::size_t* shortage) {

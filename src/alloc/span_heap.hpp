@@ -47,8 +47,8 @@ struct SpanRequest {
   std::size_t taken_over = 0;
   // Set when there was no room to commit so many bytes; 0 when it was the system that refused.
   std::size_t shortage = 0;
-  // With it: the free span at the edge is part of what will be taken, and need not be given back.
-  bool needs_edge = false;
+  // With it: a free span most of whose pages will be taken, so that giving them back gains nothing.
+  const Span* kept = nullptr;
 };
 
 class SpanHeap {
@@ -103,9 +103,8 @@ class SpanHeap {
   std::size_t purge_all(std::size_t keep);
 
   // Gives resident free memory back, oldest first, until the footprint is at most `target`; true if
-  // it is. Of a large span only as much as is needed; with `keeps_edge`, nothing of the free span
-  // that the next chunk makes longer.
-  bool purge_down_to(std::size_t target, bool keeps_edge);
+  // it is. Of a large span only as much as is needed, and nothing of `kept` (SpanRequest).
+  bool purge_down_to(std::size_t target, const Span* kept);
 
   // Gives all free spans back, addresses too, to make room for another mapping.
   void unmap_all();
@@ -124,11 +123,11 @@ class SpanHeap {
   static std::size_t bucket_of(std::size_t units);
 
   Span* find_fit(const SpanRequest& request) const;
-  Span* find_dirty(const SpanRequest& request) const;
   Span* search_bucket(std::size_t bucket, const SpanRequest& request) const;
   Span* take(SpanRequest& request);
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
-  Span* take_from(Span* span, bool at_end, SpanRequest& request);
+  Span* take_from(Span* span, std::size_t lead, SpanRequest& request);
+  Span* take_counted(Span* span, SpanRequest& request);
 
   struct Hole {
     std::uintptr_t begin;
@@ -153,7 +152,7 @@ class SpanHeap {
   void note_unmapped(std::uintptr_t begin, std::uintptr_t end);
   Span* span_at_edge() const;
   void unmap_for(std::size_t units, std::size_t limit, const Span* kept);
-  Span* split(Span* span, std::size_t units);
+  Span* split(Span* span, std::size_t lead, std::size_t units);
   bool put_back(Span* span, DirtyCount dirty);
 
   // Notes that the system has made a mapping of its own of these units. Expects the lock held.

@@ -27,7 +27,7 @@ void SpanHeap::unmap_for(std::size_t units, std::size_t limit, const Span* kept)
       if (wanted <= limit_units || refusals == kMaxRefusals) return;
       const std::size_t excess = std::max(wanted - limit_units, kUnmapUnits);
       const std::size_t before = figures_.mapped_units;
-      give_back(split(span, excess), GiveBack::kAddresses);
+      give_back(split(span, 0, excess), GiveBack::kAddresses);
       if (figures_.mapped_units >= before) ++refusals;
     }
   }
@@ -52,7 +52,7 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   fresh -= std::min(fresh, request.moving_in);
   if (!footprint.has_room(fresh)) {
     request.shortage = fresh;
-    request.needs_edge = joined != 0;
+    request.kept = joined != 0 ? at_edge : nullptr;
     return false;
   }
   plan->joins = joins;

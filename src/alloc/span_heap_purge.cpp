@@ -131,20 +131,22 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
   return given;
 }
 
-bool SpanHeap::purge_down_to(std::size_t target, bool keeps_edge) {
+bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {
   sync::LockGuard guard(lock_);
   for (int refusals = 0; refusals < kMaxRefusals;) {
     // Read once: other threads change it at any moment.
     const std::size_t counted = footprint.bytes();
     if (counted <= target) return true;
     Span* span = oldest_;
-    if (keeps_edge && span != nullptr && span == span_at_edge()) span = span->purge_order.newer;
+    if (span != nullptr && span == kept) span = span->purge_order.newer;
     if (span == nullptr) return false;
-    const std::size_t excess = align_up(counted - target, kUnmapUnits * kUnit) / kUnit;
-    // Its beginning may be clean. Nearly all of it is not worth a cut.
+    const std::size_t excess = divide_up(counted - target, kUnit);
+    // From the first dirty unit on, and some may be clean behind it. Nearly all is not worth a cut.
+    const std::size_t lead = clean_lead(span);
+    const std::size_t most = (span->units - lead) / 2;
     std::size_t units = excess;
-    while (units < span->units / 2 && dirty_in(span, 0, units).units < excess) units *= 2;
-    if (units < span->units / 2) span = split(span, units);
+    while (units < most && dirty_in(span, lead, units).units < excess) units *= 2;
+    if (units < most) span = split(span, lead, units);
     if (give_back(span, way_for(span)) == 0) ++refusals;
   }
   return footprint.bytes() <= target;

@@ -71,6 +71,12 @@ inline std::size_t lead_in(const Span* span, std::size_t align_units) {
   return align_up(span->unit, align_units) - span->unit;
 }
 
+// The units before the first dirty one.
+inline std::size_t clean_lead(const Span* span) {
+  if (span->zeroed) return span->units;
+  return span->all_dirty ? 0 : count_clean(span, span->units);
+}
+
 inline DirtyCount dirty_in(const Span* span, std::size_t lead, std::size_t units) {
   if (span->zeroed) return {0, 0};
   if (span->all_dirty) return {units * kPagesInUnit, units};

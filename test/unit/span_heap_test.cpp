@@ -226,7 +226,7 @@ TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
     const std::size_t target = footprint.bytes() / 2 + kLoad / 2;
     give(spans[0]);
     give(spans[2]);
-    span_heap.purge_down_to(target, false);
+    span_heap.purge_down_to(target, nullptr);
     spans[0] = take(30);
     spans[2] = take(30);
     std::sort(spans.begin(), spans.end(),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alloc/footprint.hpp"
+#include "alloc/heap_limit.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
 
@@ -235,6 +236,32 @@ TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
       ASSERT_GE(spans[i]->start(), spans[i - 1]->start() + spans[i - 1]->units * kUnit);
     }
     for (Span* span : spans) give(span);
+  }
+}
+
+// Of a free span only some may be counted. Where there is no room for more, that part is taken.
+TEST_F(SpanHeapTest, AtTheLimitThePartThatCountsIsTaken) {
+  Span* const whole = take(40);
+  const char* const start = whole->start();
+  give(whole);
+  span_heap.purge_all(0);
+  for (const std::size_t counted : {0, 10, 20, 30}) {
+    Span* parts[4];
+    for (Span*& part : parts) part = take(10);
+    std::sort(std::begin(parts), std::end(parts),
+              [](const Span* a, const Span* b) { return a->start() < b->start(); });
+    ASSERT_EQ(parts[0]->start(), start);
+    for (std::size_t i = 0; i < 4; ++i) {
+      i * 10 == counted ? give(parts[i]) : void(span_heap.free_moved(parts[i], 0));
+    }
+    heap_limit.set(footprint.bytes(), 0);
+    SpanRequest request{.units = 10};
+    Span* span = span_heap.allocate(request);
+    heap_limit.set(0, 0);
+    ASSERT_NE(span, nullptr) << request.shortage;
+    EXPECT_EQ(span->start(), start + counted * kUnit);
+    give(span);
+    span_heap.purge_all(0);
   }
 }
 

@@ -52,6 +52,14 @@ void note(std::uint32_t reason) {
   change(Helper::kNone, Helper::kWanted);
 }
 
+// The child of a vfork runs here as the thread that has made it.
+bool is_own_heap() {
+  Heap* heap = find_heap();
+  if (heap == nullptr) return false;
+  SlowPath slow_path(heap);
+  return heap->thread == os::thread_id();
+}
+
 // ---- the thread -------------------------------------------------------------------------------
 
 std::uint32_t delay() {
@@ -137,9 +145,7 @@ void call_helper_slow(MayStart may_start) {
   if (may_start == MayStart::kNo || helper_state() != Helper::kWanted) return;
   // relaxed: see above
   if (!main_thread_is_hooked.load(std::memory_order_relaxed)) return;
-  // The child of a vfork runs here as the thread that has made it.
-  const Heap* heap = find_heap();
-  if (heap == nullptr || heap->thread != os::thread_id()) return;
+  if (!is_own_heap()) return;
   // Starting a thread calls malloc, which finds this and goes on.
   if (!change(Helper::kWanted, Helper::kStarting)) return;
   const bool started = os::start_thread("corbel", run);

@@ -39,7 +39,8 @@ void receive(Heap* heap);
 void receive_into_orphans(Heap* heap);
 
 // Calls `visit(context, block)` for what others have sent to `heap`, the calling thread's, and
-// stays there; for a bounded part of it if that is much.
+// stays there; for a bounded part of it if that is much. The caller holds orphans_lock, lest the
+// inbox be emptied meanwhile by a sender that has seen the heap idle.
 void visit_inbox(const Heap& heap, void (*visit)(void* context, void* block), void* context);
 
 }  // namespace corbel::alloc

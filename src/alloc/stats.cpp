@@ -120,6 +120,9 @@ class Census {
       const unsigned size_class = own->class_of_bin(bin);
       for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class);
     }
+    // A sender that has found the heap idle, before this thread attached it, empties the inbox in
+    // the owner's place, with this lock held.
+    sync::LockGuard guard(orphans_lock);
     visit_inbox(
         *own, [](void* self, void* block) { static_cast<Census*>(self)->cached(block); }, this);
   }

@@ -58,8 +58,8 @@ class BasicInbox {
     return chains_.exchange(0, std::memory_order_acq_rel);
   }
 
-  // The chains as take_all() would find them, for the owner to look at: nobody else takes them
-  // away.
+  // The chains as take_all() would find them, for the owner to look at, who has to keep those out
+  // that may still empty the inbox because they saw it idle.
   std::uintptr_t first() const {
     return chains_.load(std::memory_order_acquire);  // (5) acquire: as (2), and takes nothing
   }

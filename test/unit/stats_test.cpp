@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "alloc/orphans.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/size_class.hpp"
 #include "os/fake/fake.hpp"
@@ -220,6 +223,27 @@ TEST_F(StatsTest, BlocksOnTheirWayBetweenThreads) {
   EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks - 20);
   EXPECT_EQ(of_class(s, kSize).cached_blocks, 0U);
   for (std::size_t i = 20; i < kBlocks; ++i) deallocate(blocks[i]);
+}
+
+// Who has pushed to a heap without a thread empties its inbox with the orphans' lock held, also if
+// a thread has taken the heap meanwhile: nobody may look at what lies there without that lock.
+TEST_F(StatsTest, NobodyEmptiesTheInboxThatIsLookedAt) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> done{false};
+  std::thread looks;
+  {
+    const sync::LockGuard emptied(orphans_lock);
+    looks = std::thread([&] {
+      deallocate(allocate(1000));  // it has a heap
+      begun.store(true);
+      stats();
+      done.store(true);
+    });
+    while (!begun.load()) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(done.load());
+  }
+  looks.join();
 }
 
 // Blocks of several units' slabs in an outbox are found by their slab's first unit.

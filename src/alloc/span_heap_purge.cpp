@@ -74,17 +74,22 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   lock_.unlock();
   bool gone = false;
   if (how == GiveBack::kAddresses) {
+    const auto tag_all = [=](std::uintptr_t value) {
+      for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(value);
+    };
     // Forgotten before it is gone: the next moment another thread may map the same addresses.
-    for (std::size_t i = 0; i < units; ++i) {
-      find_span(start + i * kUnit)->set_tag(span_tag::kForeign);
-    }
-    if (units >= kForgetUnits) forget_spans(start, units * kUnit);
+    tag_all(span_tag::kForeign);
+    const bool forgets = units >= kForgetUnits;
+    if (forgets) forget_spans(start, units * kUnit);
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
-    if (!gone) {
+    if (!gone && forgets) {
+      // Which units begin a mapping is not known any more: there a move will be refused, and copy.
       cover_again(start, units * kUnit);
       claim_units(start, units);
       span->units = std::uint32_t(units);
+    } else if (!gone) {
+      tag_all(span_tag::kInterior);
     }
   }
   const bool clean = gone || os::purge(start, units * kUnit);
@@ -97,7 +102,11 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     note_unmapped(address_of(start), address_of(start) + units * kUnit);
     return dirty_pages * kDirtyPage;
   }
-  if (how == GiveBack::kAddresses) figures_.mapped_units += units;
+  if (how == GiveBack::kAddresses) {
+    figures_.mapped_units += units;
+    // A neighbour that came during the attempt has taken us for foreign.
+    span->begins_mapping = true;
+  }
   figures_.dirty_pages += dirty.pages;
   insert(span);
   return clean ? dirty_pages * kDirtyPage : 0;

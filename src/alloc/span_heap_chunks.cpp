@@ -36,7 +36,11 @@ void SpanHeap::unmap_for(std::size_t units, std::size_t limit, const Span* kept)
 // The free span at the lower end of our addresses, which a chunk below it makes longer.
 Span* SpanHeap::span_at_edge() const {
   Span* span = edge_ != 0 ? find_span(pointer_to(edge_)) : nullptr;
-  return span != nullptr && span->tag() == span_tag::kFree ? span : nullptr;
+  if (span == nullptr || span->tag() != span_tag::kFree) return nullptr;
+  // Not the last unit of a span that began at the edge: a chunk that another thread has mapped
+  // where one was being unmapped may be noted before that one.
+  const Span* below = unit_at(span, -1);
+  return below == nullptr || below->tag() == span_tag::kForeign ? span : nullptr;
 }
 
 // What to map for a request that no free span serves; false, with the shortage, if there is no room

@@ -157,9 +157,8 @@ const bench::Kernel bench::kernel{
         "threads that end, by the main thread while the three that made them sleep, or by a "
         "thousand threads (250) that then sleep. The curve is the resident set for 6 seconds from "
         "then on (1.5 in a quick run), the figure its end; the main thread does a little four "
-        "times a second, and where it is the one that frees, it does nothing else. The pages that "
-        "the survivors lie in, and the stacks, cannot be given back; the bound is a tenth more "
-        "and 16 MiB.",
+        "times a second, and where it is the one that frees, it does nothing else; the bound is "
+        "the pages that the survivors lie in, and the stacks, a tenth more and 16 MiB.",
     .group = "modern allocator",
     .metric = "resident memory at the end",
     .unit = "MiB",

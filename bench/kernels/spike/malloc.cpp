@@ -47,8 +47,8 @@ const bench::Kernel bench::kernel{
     .what =
         "Three threads make 300 MiB (100 in a quick run), free all but 8 % of the blocks and "
         "sleep; the main thread takes a few blocks four times a second. The curve is the resident "
-        "set for 6 seconds from then on (1.5 in a quick run), the figure its end. Pages that the "
-        "survivors lie in cannot be given back; the bound is a tenth more and 16 MiB.",
+        "set for 6 seconds from then on (1.5 in a quick run), the figure its end; the bound is the "
+        "pages that the survivors lie in, a tenth more and 16 MiB.",
     .group = "modern allocator",
     .metric = "resident memory at the end",
     .unit = "MiB",

@@ -3,6 +3,8 @@
 The bound depends on the pages that its survivors happen to lie in. All panels of a case have the
 same axes, so that the curves can be compared as well.
 """
+import statistics
+
 from lab.page import looks, show
 
 from . import bars, drawing
@@ -11,6 +13,7 @@ PLOTS = ("decay",)
 CURVE, TIME = "rss_mib", "seconds"
 BOUND, PINNED, PEAK, STACKS = "bound MiB", "pinned pages MiB", "peak MiB", "stacks MiB"
 COLUMNS, HEIGHT, TITLE = 3, 1.05, 0.55
+TALLEST = 2.5  # times the median: a curve above it leaves its panel
 
 
 def _panel(axes, cell):
@@ -26,7 +29,7 @@ def _panel(axes, cell):
     text, colour = f"{resident[-1]:.0f} MiB", drawing.INK
     if bound is not None:
         axes.axhline(bound, color=drawing.INK, linewidth=1, linestyle="--", zorder=5)
-        text, colour = f"{resident[-1]:.0f} of {bound:.0f}", (
+        text, colour = f"{resident[-1]:.0f} / {bound:.0f}", (
             drawing.INK if resident[-1] <= bound else drawing.BAD)
     axes.set_title(looks.name(cell.identity), loc="left", fontsize=drawing.SMALL, pad=3,
                    color=style["color"],
@@ -34,6 +37,12 @@ def _panel(axes, cell):
     axes.set_title(text, loc="right", fontsize=drawing.TINY, pad=3, color=colour)
     axes.grid(axis="y", linewidth=0.6)
     axes.tick_params(labelsize=drawing.TINY)
+
+
+def _top(highest):
+    """Where the axes end: one that is far above the others must not flatten them."""
+    usual = TALLEST * statistics.median(highest)
+    return max((one for one in highest if one <= usual), default=usual)
 
 
 def _case(kernel, row, mark):
@@ -50,7 +59,7 @@ def _case(kernel, row, mark):
     for each in axes[max(0, len(cells) - COLUMNS):len(cells)]:
         each.tick_params(labelbottom=True)
         each.set_xlabel("seconds after it", fontsize=drawing.TINY)
-    axes[0].set_ylim(bottom=0, top=1.04 * max(max(cell.series()[CURVE]) for cell in cells))
+    axes[0].set_ylim(bottom=0, top=1.04 * _top([max(cell.series()[CURVE]) for cell in cells]))
     axes[0].margins(x=0.01)
     axes[0].locator_params(axis="x", integer=True, nbins=4)
     peaks = [cell.extra(PEAK) for cell in cells if cell.extra(PEAK) is not None]
@@ -72,4 +81,4 @@ def draw(kernel, run):
     return (figures + '<p class="soft">Dashed: the bound. Dotted: the pages that cannot be given '
             "back (the survivors’, and the stacks of threads that wait), which differ because the "
             "allocators lay the same blocks out differently. At the right: the last value and the "
-            "bound.</p>")
+            "bound. A curve that is not to be seen is above the axis.</p>")

@@ -133,8 +133,8 @@ class Complete(PageTest):
     def over_the_bound(self):
         """Who keeps more than the bound is seen to, and who does not is not."""
         figure = re.search(r"<figure><svg[^>]*ended threads.*?</figure>", self.text).group()
-        shown = dict(re.findall(r'(--ink|--bad)\)[^>]*>(\d+ of 84)<', figure))
-        self.assertEqual(len(re.findall(r">\d+ of 84<", figure)), len(synthetic.ALLOCATORS))
+        shown = dict(re.findall(r'(--ink|--bad)\)[^>]*>(\d+ / 84)<', figure))
+        self.assertEqual(len(re.findall(r">\d+ / 84<", figure)), len(synthetic.ALLOCATORS))
         self.assertIn("--bad", shown)
         self.assertIn("--ink", shown)
 

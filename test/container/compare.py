@@ -47,7 +47,8 @@ SETTINGS = {
                  {"TCMALLOC_AGGRESSIVE_DECOMMIT": "1",
                   "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": "1048576"}],
     # What is the limit good for that it finds by itself?
-    "corbel": [{"CORBEL_HEAP_LIMIT": "none"}],
+    "corbel": [{"CORBEL_HEAP_LIMIT": "none"},
+               {"CORBEL_HEAP_LIMIT": "none", "CORBEL_PURGE_DELAY": "0"}],
 }
 
 SOURCES = (HERE / "server.cpp", HERE.parent / "stress" / "block.cpp")

@@ -153,7 +153,7 @@ Span* SpanHeap::take_counted(Span* span, SpanRequest& request) {
   if (Span* taken = take_from(span, last, request)) return taken;
   const std::size_t dirty = align_down(span->unit + clean_lead(span), request.align_units);
   const std::size_t at_dirty =
-      std::clamp(dirty, span->unit + first, span->unit + last) - span->unit;
+      std::min(std::max(dirty, span->unit + first), span->unit + last) - span->unit;
   const auto pages = [&](std::size_t lead) { return dirty_in(span, lead, request.units).pages; };
   std::size_t best = pages(at_dirty) > pages(first) ? at_dirty : first;
   if (pages(last) > pages(best)) best = last;

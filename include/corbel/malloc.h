@@ -100,9 +100,8 @@ typedef enum {
    * TBB_MALLOC_USE_HUGE_PAGES. */
   TBBMALLOC_USE_HUGE_PAGES = 0,
   USE_HUGE_PAGES = TBBMALLOC_USE_HUGE_PAGES, /* the old name, kept for old programs */
-  /* Value: bytes. The same limit as that of corbel_set_heap_limit. While more memory than this is
-   * in use, freed memory is given back to the operating system instead of being kept for reuse.
-   * Requests are never refused because of it. 0 removes the limit. */
+  /* Value: bytes. The same as corbel_set_heap_limit, which says what it does. Requests are never
+   * refused because of it. 0 removes the limit. */
   TBBMALLOC_SET_SOFT_HEAP_LIMIT = 1,
   /* Value: bytes. Blocks of this size and above count as huge: their memory is kept for reuse
    * through ordinary clean-up and goes back only by scalable_allocation_command or when the soft
@@ -126,8 +125,11 @@ typedef enum {
 CORBEL_API int scalable_allocation_command(int cmd, void* param) CORBEL_NOTHROW;
 
 /* The two limits below bound the footprint: the memory the allocator has committed, for blocks, for
- * free memory it keeps, and for its own tables. A limit set by a call holds from then on, whatever
- * the environment (CORBEL_HEAP_LIMIT, CORBEL_HEAP_HARD_LIMIT) says. */
+ * free memory it keeps, and for its own tables. They are in bytes, exact for any value, and hold
+ * for the whole process. The functions may be called by any thread at any time, the callback below
+ * included; of two calls at the same time either may be the last. They have no errors and return 0.
+ * A limit set by a call holds from then on, whatever the environment (CORBEL_HEAP_LIMIT,
+ * CORBEL_HEAP_HARD_LIMIT) says. A soft limit above the hard one has no effect. */
 
 /* For `bytes`: as the container the process runs in demands, and no limit outside of one. */
 #define CORBEL_HEAP_LIMIT_AUTO ((size_t)-1)
@@ -141,20 +143,35 @@ CORBEL_API int corbel_set_heap_limit(size_t bytes) CORBEL_NOTHROW;
 /* Sets the hard limit: the footprint never grows above it. A request that would need it to, after
  * all free memory was given back and the callback (below) was asked, is refused: NULL with errno
  * ENOMEM, std::bad_alloc from new, the old block untouched by realloc. Blocks that are freed make
- * room at once; to free never needs any. A limit below what is in use refuses all that needs fresh
- * memory until enough was freed. 0 removes the limit. Returns 0. */
+ * room at once; to free never needs any, nor does realloc to a smaller size. A limit below what is
+ * in use refuses all that needs fresh memory until enough was freed. 0 removes the limit.
+ * Returns 0. */
 CORBEL_API int corbel_set_heap_hard_limit(size_t bytes) CORBEL_NOTHROW;
 
-/* Called with the `context` of corbel_on_limit when the hard limit is about to refuse a request
- * that needs `size` bytes more. It frees what the program can do without and returns nonzero to
- * have the request tried again, which happens at most eight times, or 0 to have it refused. It runs
- * in the thread that made the request, in many threads at once if need be, with no lock of the
- * allocator held, and may allocate and free; a request of its own that hits the limit gets NULL
- * without a further call. It must not throw, and not leave by longjmp. */
+/* Called with the `context` of corbel_on_limit when the hard limit is about to refuse a request for
+ * which the footprint would have to grow by `size` bytes; that may be less than was asked for, or
+ * more. It frees what the program can do without and returns nonzero to have the request tried
+ * again, or 0 to have it refused. One request makes at most eight calls, and none after a 0.
+ *
+ * It runs in the thread that made the request, within malloc or new or whatever function it was,
+ * and in many threads at once if need be. The allocator holds no lock meanwhile; the program holds
+ * those that it held when it made the request. The callback may call every function of this header
+ * and of the C library's malloc family: allocate, free all but a block that is just being
+ * reallocated, change the limits. A request of its own that hits the limit is refused without a
+ * further call. errno is put back afterwards.
+ *
+ * Compilers know malloc and new, and that these change nothing which the program can see. So what
+ * the callback changes and the code reads that made the request has to be atomic or volatile, or
+ * read by a call that the compiler cannot see through; else an old value may be used.
+ *
+ * It must not throw: no function here does, so that the exception meets a caller that cannot be
+ * unwound, and std::terminate ends the process. And it must not leave by longjmp or pthread_exit:
+ * the thread would count as within its callback for ever, and not call it again. */
 typedef int (*corbel_limit_callback)(void* context, size_t size);
 
-/* Sets the callback for the whole process, NULL removes it. Returns 0. A call of the old one may
- * still be under way in another thread. */
+/* Sets the callback for the whole process, and what it is called with; NULL removes it. Returns 0.
+ * May be called by any thread at any time. A call of the old one may still be under way in another
+ * thread, or be just about to begin: what it uses has to outlive that. */
 CORBEL_API int corbel_on_limit(corbel_limit_callback callback, void* context) CORBEL_NOTHROW;
 
 /* Who has asked for a limit. */

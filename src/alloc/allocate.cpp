@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // malloc, calloc and aligned_alloc below the inline path.
-#include <errno.h>
 #include <string.h>
 
+#include "alloc/allocate.hpp"
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/heap_limit.hpp"
@@ -18,26 +18,21 @@ namespace {
 // What the caller may conclude about the content of a new block.
 enum class Content { kUnknown, kZeroButFirstWord, kZero };
 
-void* out_of_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
-
-Heap* attach_or_find_room() {
+Heap* attach_or_find_room(LimitCalls& calls) {
   Heap* heap = attach_heap();
   if (heap != nullptr) [[likely]]
     return heap;
-  Relief relief(nullptr);
+  Relief relief(nullptr, calls);
   do {
     heap = attach_heap();
   } while (heap == nullptr && !footprint.has_room(sizeof(Heap)) && relief.find(sizeof(Heap)));
   return heap;
 }
 
-void* allocate_from_bin(unsigned size_class, Content* content) {
+void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content) {
   *content = Content::kUnknown;
   call_helper(MayStart::kYes);
-  Heap* heap = attach_or_find_room();
+  Heap* heap = attach_or_find_room(calls);
   if (heap == nullptr) return nullptr;
   SlowPath slow_path(heap);
   Bin* bin = &heap->bins[size_class];
@@ -45,7 +40,7 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
     bin->list = block->next;
     return block;
   }
-  Relief relief(heap);
+  Relief relief(heap, calls);
   bool zeroed = false;
   std::size_t shortage = 0;
   Block* block;
@@ -56,21 +51,29 @@ void* allocate_from_bin(unsigned size_class, Content* content) {
   return block;
 }
 
-void* allocate_span(std::size_t size, std::size_t alignment, Content* content) {
+void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, Content* content) {
   // What no address space could hold is no reason to give up the caches.
   if (size > kLargestBlock || alignment > kLargestBlock) return nullptr;
   call_helper(MayStart::kYes);
   SpanRequest request = large_request(size, alignment);
-  Span* span = allocate_large(request);
+  Span* span = allocate_large(request, calls);
   if (span == nullptr) return nullptr;
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();
 }
 
 void* allocate_any(std::size_t size, Content* content) {
-  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), content)
-                                   : allocate_span(size, 1, content);
+  LimitCalls calls;
+  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), calls, content)
+                                   : allocate_span(size, 1, calls, content);
   return block != nullptr ? block : out_of_memory();
+}
+
+void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) {
+  const unsigned size_class = aligned_class_of(size, alignment);
+  Content content;
+  return size_class < kClasses ? allocate_from_bin(size_class, calls, &content)
+                               : allocate_span(size, alignment, calls, &content);
 }
 
 }  // namespace
@@ -102,11 +105,14 @@ void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept {
     // The class of eight bytes has only that alignment.
     return allocate_fast(size < alignment ? alignment : size);
   }
-  const unsigned size_class = aligned_class_of(size, alignment);
-  Content content;
-  void* block = size_class < kClasses ? allocate_from_bin(size_class, &content)
-                                      : allocate_span(size, alignment, &content);
+  LimitCalls calls;
+  void* block = aligned_block(size, alignment, calls);
   return block != nullptr ? block : out_of_memory();
+}
+
+void* allocate_if_room(std::size_t size, std::size_t alignment) {
+  LimitCalls none = kNoLimitCalls;
+  return aligned_block(size, alignment, none);
 }
 
 }  // namespace corbel::alloc

@@ -15,7 +15,6 @@ constinit HeapLimit heap_limit;
 namespace {
 
 constexpr std::size_t kLeastStep = std::size_t(256) << 10;
-constexpr unsigned kMostCalls = 8;
 // Searches that find room which other threads then take.
 constexpr unsigned kMostAttempts = 64;
 
@@ -143,13 +142,13 @@ bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
     if (footprint.bytes() < before) return true;
   }
   if (attempts_ < kMostAttempts && call_back(bytes)) return true;
-  heap_limit.refusals_.fetch_add(1, std::memory_order_relaxed);
+  if (calls_.counts) heap_limit.refusals_.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
 
 bool Relief::call_back(std::size_t bytes) {
-  if (in_callback || calls_ == kMostCalls) return false;
-  ++calls_;
+  if (in_callback || calls_.left == 0) return false;
+  --calls_.left;
   corbel_limit_callback callback;
   void* context;
   {
@@ -160,9 +159,10 @@ bool Relief::call_back(std::size_t bytes) {
   if (callback == nullptr) return false;
   const int saved = errno;
   in_callback = true;
-  const bool again = callback(context, bytes) != 0;
+  const bool again = call_program(callback, context, bytes);
   in_callback = false;
   errno = saved;
+  if (!again) calls_.left = 0;
   return again;
 }
 

@@ -91,11 +91,25 @@ class HeapLimit {
 
 extern HeapLimit heap_limit;
 
-// What one request may try before it is refused.
+// Ends the process if the callback throws.
+bool call_program(corbel_limit_callback callback, void* context, std::size_t size);
+
+// The calls of the program's callback for one request, by however many ways the request is tried.
+struct LimitCalls {
+  static constexpr unsigned kMost = 8;
+
+  unsigned left = kMost;  // 0 also when it has said no
+  bool counts = true;     // among the refusals, if it comes to that
+};
+
+// For a request that may be refused without the program's noticing.
+inline constexpr LimitCalls kNoLimitCalls{.left = 0, .counts = false};
+
+// What one way to serve a request may try before it is refused.
 class Relief {
  public:
-  // `heap` is the calling thread's, or nullptr.
-  explicit Relief(Heap* heap) : heap_(heap), slow_path_(heap) {}
+  // `heap` is the calling thread's, or nullptr. `calls` outlives this.
+  Relief(Heap* heap, LimitCalls& calls) : heap_(heap), slow_path_(heap), calls_(calls) {}
 
   // After an attempt that failed for want of `shortage` bytes, or, if 0, because the system has no
   // more. True if another attempt is worth while. `kept` as in
@@ -108,8 +122,8 @@ class Relief {
 
   Heap* heap_;
   SlowPath slow_path_;
+  LimitCalls& calls_;
   unsigned attempts_ = 0;
-  unsigned calls_ = 0;
   bool asked_system_ = false;
 };
 

@@ -3,14 +3,11 @@
 
 #include <string.h>
 
-#include <atomic>
+#include <algorithm>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
-#include "alloc/heap_limit.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
-#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -22,9 +19,6 @@ constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
 // A program that frees so much at once may never call the allocator again.
 constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;
 
-// Whether the system moved pages when it was asked last.
-constinit std::atomic<bool> pages_move{true};
-
 std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
 
 }  // namespace
@@ -33,8 +27,8 @@ SpanRequest large_request(std::size_t size, std::size_t alignment) {
   return {.units = units_for(size), .align_units = alignment > kUnit ? alignment / kUnit : 1};
 }
 
-Span* allocate_large(SpanRequest& request) {
-  Relief relief(attach_heap());
+Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
+  Relief relief(attach_heap(), calls);
   Span* span;
   do {
     span = span_heap.allocate(request);
@@ -65,32 +59,33 @@ bool resize_large(Span* span, std::size_t size, std::size_t* shortage) {
 
 std::size_t bytes_moving(const Span* from, std::size_t units) {
   const std::size_t bytes = (from->units < units ? from->units : units) * kUnit;
-  // relaxed: a thread that has not seen the last move takes its chance
-  return bytes >= kMoveThreshold && pages_move.load(std::memory_order_relaxed) ? bytes : 0;
+  return bytes >= kMoveThreshold ? bytes : 0;
 }
 
 bool move_large(Span* from, Span* to, std::size_t taken_over) {
-  const std::size_t units = from->units < to->units ? from->units : to->units;
-  os::Moved moved = os::Moved::kUnchanged;
-  if (units * kUnit >= kMoveThreshold) {
-    moved = span_heap.move_content(from, to, units);
-  } else {
-    memcpy(to->start(), from->start(), units * kUnit);
-  }
-  if (moved == os::Moved::kYes) {
-    pages_move.store(true, std::memory_order_relaxed);  // relaxed: see bytes_moving
-    if (from->units > units && span_heap.shrink(from, units)) span_heap.purge_due();
-    from->set_tag(span_tag::kInterior);
-    if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
+  const std::size_t units = std::min(from->units, to->units);
+  if (units * kUnit < kMoveThreshold) {
+    copy_large(from, to);
     return true;
   }
-  // The old block is as resident as it was. That both fit into the limit was not asked; next time
-  // it will be.
-  footprint.commit(taken_over);
-  if (taken_over != 0) pages_move.store(false, std::memory_order_relaxed);  // relaxed: as above
-  if (moved == os::Moved::kTargetLost) return false;
+  switch (span_heap.move_content(from, to, units, taken_over)) {
+    case ContentMove::kMoved:
+      if (from->units > units && span_heap.shrink(from, units)) span_heap.purge_due();
+      from->set_tag(span_tag::kInterior);
+      if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
+      return true;
+    case ContentMove::kCopied:
+      free_large(from, from->start());
+      return true;
+    case ContentMove::kUndone:
+      break;
+  }
+  return false;
+}
+
+void copy_large(Span* from, Span* to) {
+  memcpy(to->start(), from->start(), std::min(large_size(from), large_size(to)));
   free_large(from, from->start());
-  return true;
 }
 
 std::size_t large_size(const Span* span) { return std::size_t(span->units) * kUnit; }

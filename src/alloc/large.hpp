@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "alloc/heap_limit.hpp"
 #include "alloc/span.hpp"
 #include "alloc/span_heap.hpp"
 #include "arch/arch.hpp"
@@ -19,7 +20,7 @@ SpanRequest large_request(std::size_t size, std::size_t alignment);
 
 // The block is all of the span, which says whether it reads as zeros. nullptr when memory is
 // exhausted.
-Span* allocate_large(SpanRequest& request);
+Span* allocate_large(SpanRequest& request, LimitCalls& calls);
 
 // Ends the process if `block` is not the start of the block in `span`.
 void free_large(Span* span, void* block);
@@ -28,14 +29,17 @@ void free_large(Span* span, void* block);
 // want of room to commit so many bytes.
 bool resize_large(Span* span, std::size_t size, std::size_t* shortage);
 
-// The bytes that move with their pages, and so need no room, when the block in `from` is moved to
-// one of `units` units (SpanRequest::moving_in); 0 where copying is better.
+// The bytes that should move with their pages, and so need no room, when the block in `from` is
+// moved to one of `units` units (SpanRequest::moving_in); 0 where copying is better.
 std::size_t bytes_moving(const Span* from, std::size_t units);
 
 // Moves the content of one large block to another, of which `taken_over` bytes were counted as
-// moving in, and frees the first. False if the new block was lost over it: the old one reads as
-// before then and is still to be freed.
+// moving in, and frees the first. False where the pages do not move and a copy has no room beside
+// them, or the new block was lost over it: the old one is as before then, and there is no new one.
 bool move_large(Span* from, Span* to, std::size_t taken_over);
+
+// The same by copying, to a block that counts as a whole.
+void copy_large(Span* from, Span* to);
 
 std::size_t large_size(const Span* span);
 

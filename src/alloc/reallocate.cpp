@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // realloc: in place where the block has room or can grow, by moving pages where it is large, else
 // by copying.
-#include <errno.h>
 #include <string.h>
 
+#include "alloc/allocate.hpp"
 #include "alloc/fast_path.hpp"
 #include "alloc/foreign.hpp"
 #include "alloc/heap_limit.hpp"
@@ -40,31 +40,32 @@ std::size_t size_of(const Span* span) {
 
 // A block that would stay more than half empty is given back for a smaller one.
 bool keeps_place(const Span* span, std::size_t size) {
-  const std::size_t room = size_of(span);
-  if (!is_large(span)) return size <= room && size >= room / 2;
-  return size > kMediumMax;
+  return !is_large(span) && size >= size_of(span) / 2;
 }
 
 void* allocate_like(std::size_t size, std::size_t alignment) {
   return alignment <= sizeof(void*) ? allocate_fast(size) : allocate_aligned(size, alignment);
 }
 
-// Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted, or
-// with `lost` set when the new block was lost over it.
-void* move_large_block(Span* from, std::size_t size, std::size_t alignment, bool* lost) {
+// Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted.
+void* move_large_block(Span* from, std::size_t size, std::size_t alignment, LimitCalls& calls) {
   SpanRequest request = large_request(size, alignment);
   request.moving_in = bytes_moving(from, request.units);
-  Span* to = allocate_large(request);
+  Span* to = allocate_large(request, calls);
   if (to == nullptr) return nullptr;
   if (move_large(from, to, request.taken_over)) return to->start();
-  *lost = true;
-  return nullptr;
+  // What is left is to copy, for which there has to be room for both.
+  request = large_request(size, alignment);
+  to = allocate_large(request, calls);
+  if (to == nullptr) return nullptr;
+  copy_large(from, to);
+  return to->start();
 }
 
 // False if the block has to move; `refused` is set if it must not, for where the limit has no room
 // for the growth there is none for a larger block elsewhere.
-bool resize_in_place(Span* span, std::size_t size, bool* refused) {
-  Relief relief(find_heap());
+bool resize_in_place(Span* span, std::size_t size, LimitCalls& calls, bool* refused) {
+  Relief relief(find_heap(), calls);
   std::size_t shortage = 0;
   do {
     if (resize_large(span, size, &shortage)) return true;
@@ -73,20 +74,27 @@ bool resize_in_place(Span* span, std::size_t size, bool* refused) {
   return false;
 }
 
-void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
-  if (is_large(span) && size > kMediumMax && size <= kLargestBlock) {
-    bool lost = false;
-    void* moved = move_large_block(span, size, alignment, &lost);
-    if (moved == nullptr) errno = ENOMEM;
-    // After a loss only copying is safe.
-    if (!lost) return moved;
-  }
-  void* fresh = allocate_like(size, alignment);
+void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment, bool may_stay) {
+  void* fresh = may_stay ? allocate_if_room(size, alignment) : allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
   const std::size_t old_size = size_of(span);
   memcpy(fresh, block, old_size < size ? old_size : size);
   deallocate_fast(block);
   return fresh;
+}
+
+// From one large block to another.
+void* resize_large_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
+  LimitCalls calls;
+  if (address_of(block) % alignment == 0) {
+    bool refused = false;
+    if (resize_in_place(span, size, calls, &refused)) return block;
+    if (refused) return out_of_memory();
+  }
+  // What no address space could hold is no reason to give up the caches.
+  if (size > kLargestBlock) return out_of_memory();
+  void* moved = move_large_block(span, size, alignment, calls);
+  return moved != nullptr ? moved : out_of_memory();
 }
 
 void* replace_foreign(void* block, std::size_t size, std::size_t alignment) {
@@ -118,20 +126,13 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
     return nullptr;
   }
   if (size > PTRDIFF_MAX) {
-    errno = ENOMEM;
-    return nullptr;
+    return out_of_memory();
   }
-  if (address_of(block) % alignment == 0 && keeps_place(span, size)) {
-    bool refused = false;
-    if (!is_large(span) || resize_in_place(span, size, &refused)) return block;
-    if (refused) {
-      errno = ENOMEM;
-      return nullptr;
-    }
-  }
-  if (void* moved = move_block(span, block, size, alignment)) return moved;
-  // A smaller block always has a place: the one it is in.
+  if (is_large(span) && size > kMediumMax) return resize_large_block(span, block, size, alignment);
   const bool fits = size <= size_of(span) && address_of(block) % alignment == 0;
+  if (fits && keeps_place(span, size)) return block;
+  if (void* moved = move_block(span, block, size, alignment, fits)) return moved;
+  // A smaller block always has a place: the one it is in.
   return fits ? block : nullptr;
 }
 

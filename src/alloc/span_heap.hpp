@@ -51,6 +51,13 @@ struct SpanRequest {
   const Span* kept = nullptr;
 };
 
+// How the content of a span came to another.
+enum class ContentMove {
+  kMoved,   // all of it by pages: the first span reads as zeros
+  kCopied,  // some of it was copied, and both count as a whole
+  kUndone   // not at all: the first span is as before, the other is no span any more
+};
+
 class SpanHeap {
  public:
   constexpr SpanHeap() = default;
@@ -87,10 +94,9 @@ class SpanHeap {
   bool shrink(Span* span, std::size_t units);
 
   // Moves the content of the first `units` units of one span to another, by its pages where the
-  // system can and by copying where not. kYes if all went by pages: `from` reads as zeros then.
-  // kUnchanged if some was copied. kTargetLost if the system has lost `to` over it: then `from`
-  // reads as before and `to` is no span any more.
-  os::Moved move_content(Span* from, Span* to, std::size_t units);
+  // system can and by copying where not, if both may be resident: of `to`, `taken_over` bytes are
+  // not counted yet. It is undone where they may not be, or the system has lost `to` over it.
+  ContentMove move_content(Span* from, Span* to, std::size_t units, std::size_t taken_over);
 
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
@@ -158,8 +164,10 @@ class SpanHeap {
   // Notes that the system has made a mapping of its own of these units. Expects the lock held.
   static void mark_mapping(Span* first, std::size_t units);
 
-  // Drops a span whose addresses are no longer ours.
-  void forget(std::size_t units);
+  // The two ways to undo a move, after which `to` is gone; `counted` bytes of it are.
+  void take_back(Span* from, Span* to, std::size_t moved_units, std::size_t taken_over);
+  void give_up(Span* from, Span* to, std::size_t lost_begin, std::size_t lost_end,
+               std::size_t counted);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);

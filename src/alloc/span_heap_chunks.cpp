@@ -181,13 +181,29 @@ void SpanHeap::mark_mapping(Span* first, std::size_t units) {
   if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->begins_mapping = true;
 }
 
-os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
-  const std::size_t target_units = to->units;
+// ---- moving -----------------------------------------------------------------------------------
+
+namespace {
+
+void tag_units(Span* span, std::size_t begin, std::size_t end, std::uintptr_t tag) {
+  for (; begin < end; ++begin) unit_at(span, std::ptrdiff_t(begin))->set_tag(tag);
+}
+
+// Copies units back to where they were moved from, one at a time, so that no more than one is
+// resident twice: to move them back might fail.
+void copy_back(Span* from, Span* to, std::size_t units) {
+  for (std::size_t offset = 0; offset < units * kUnit; offset += kUnit) {
+    memcpy(from->start() + offset, to->start() + offset, kUnit);
+    os::purge(to->start() + offset, kUnit);
+  }
+}
+
+}  // namespace
+
+ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
+                                   std::size_t taken_over) {
   const std::uintptr_t tag = to->tag();
-  const auto tag_target = [to](std::size_t begin, std::size_t end, std::uintptr_t value) {
-    for (; begin < end; ++begin) unit_at(to, std::ptrdiff_t(begin))->set_tag(value);
-  };
-  os::Moved result = os::Moved::kYes;
+  ContentMove result = ContentMove::kMoved;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < units; begin = end) {
     // The system moves no more than one mapping at a time.
@@ -198,38 +214,65 @@ os::Moved SpanHeap::move_content(Span* from, Span* to, std::size_t units) {
     char* target = to->start() + begin * kUnit;
     // Not ours during the attempt: where the system loses the target, another thread may map the
     // same addresses the next moment.
-    tag_target(begin, end, span_tag::kForeign);
-    switch (os::move_pages(source, target, (end - begin) * kUnit)) {
-      case os::Moved::kYes: {
-        sync::LockGuard guard(lock_);
-        mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
-        break;
-      }
-      case os::Moved::kUnchanged: {
-        memcpy(target, source, (end - begin) * kUnit);
-        result = os::Moved::kUnchanged;
-        // A neighbour that came during the attempt has taken us for foreign.
-        sync::LockGuard guard(lock_);
-        unit_at(to, std::ptrdiff_t(begin))->begins_mapping = true;
-        break;
-      }
-      case os::Moved::kTargetLost:
-        memcpy(from->start(), to->start(), begin * kUnit);
-        tag_target(0, begin, span_tag::kForeign);
-        tag_target(end, target_units, span_tag::kForeign);
-        forget(target_units);
-        return os::Moved::kTargetLost;
+    tag_units(to, begin, end, span_tag::kForeign);
+    const os::Moved moved = os::move_pages(source, target, (end - begin) * kUnit);
+    if (moved == os::Moved::kTargetLost) {
+      const bool all = result == ContentMove::kCopied;
+      give_up(from, to, begin, end, bytes_of(to) - (all ? 0 : taken_over));
+      return ContentMove::kUndone;
     }
-    tag_target(begin, end, span_tag::kInterior);
+    {
+      sync::LockGuard guard(lock_);
+      if (moved == os::Moved::kYes) {
+        mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
+      } else {
+        // A neighbour that came during the attempt has taken us for foreign.
+        unit_at(to, std::ptrdiff_t(begin))->begins_mapping = true;
+      }
+    }
+    tag_units(to, begin, end, span_tag::kInterior);
+    if (moved == os::Moved::kYes) continue;
+    if (result == ContentMove::kMoved) {
+      // What was to take over the count of the old pages needs one of its own.
+      if (taken_over != 0 && !footprint.try_commit(taken_over)) {
+        take_back(from, to, begin, taken_over);
+        return ContentMove::kUndone;
+      }
+      result = ContentMove::kCopied;
+    }
+    memcpy(target, source, (end - begin) * kUnit);
   }
   to->set_tag(tag);
   return result;
 }
 
-// The system has lost a part of it and nobody can say where the rest ends, so all of it is given
-// up. What is lost may be another chunk's by now; the rest counts for ever, as it may be resident
-// for ever.
-void SpanHeap::forget(std::size_t units) {
+void SpanHeap::take_back(Span* from, Span* to, std::size_t moved_units, std::size_t taken_over) {
+  copy_back(from, to, moved_units);
+  to->zeroed = os::purge(to->start(), bytes_of(to));
+  // What the system does not take back is there, whatever the limit says.
+  if (!to->zeroed) footprint.commit(taken_over);
+  if (to->zeroed ? free_moved(to, taken_over) : free(to)) purge_due();
+}
+
+// The rest of what the system has lost is given up, too: the span is in two pieces now, and this is
+// too rare to be worth a way to keep them.
+void SpanHeap::give_up(Span* from, Span* to, std::size_t lost_begin, std::size_t lost_end,
+                       std::size_t counted) {
+  copy_back(from, to, lost_begin);
+  const std::size_t units = to->units;
+  // Ours no more before they are gone: the next moment another thread may map the same addresses.
+  tag_units(to, 0, lost_begin, span_tag::kForeign);
+  tag_units(to, lost_end, units, span_tag::kForeign);
+  char* const start = to->start();
+  const auto left_of = [=](std::size_t begin, std::size_t end) {
+    const std::size_t size = (end - begin) * kUnit;
+    char* const part = start + begin * kUnit;
+    return size == 0 || os::unmap(part, size) || os::purge(part, size) ? 0 : size;
+  };
+  // What the system will not have counts for ever, as it may be resident for ever.
+  const std::size_t left = left_of(0, lost_begin) + left_of(lost_end, units);
+  if (left > counted) footprint.commit(left - counted);
+  if (left < counted) footprint.release(counted - left);
   sync::LockGuard guard(lock_);
   figures_.mapped_units -= units;
 }

@@ -234,7 +234,7 @@ TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
       footprint.release(kLoad);
     }
   });
-  for (int round = 0; round < 40000; ++round) {
+  for (int round = 0; round < 12000; ++round) {
     std::vector<Span*> spans;
     for (int i = 0; i < 4; ++i) spans.push_back(take(40));
     const std::size_t target = footprint.bytes() / 2 + kLoad / 2;

@@ -44,6 +44,7 @@ bool change(Helper from, Helper to) {
 void note(std::uint32_t reason) {
   const std::uint32_t all = reasons.fetch_or(reason, std::memory_order_relaxed) | reason;
   if (helper_state() != Helper::kNone) return;
+  if (!main_thread_is_hooked.load(std::memory_order_relaxed)) return;
   const HelperThread when = options.helper_thread.load(std::memory_order_relaxed);
   if (when == HelperThread::kNever || (all & kMemory) == 0) return;
   if (when == HelperThread::kAuto && (all & kSecondHeap) == 0) return;
@@ -83,8 +84,8 @@ bool pass() {
 }
 
 // Until there has been nothing to do twice: what the first of them found may have become due, or
-// quiet, only then.
-void work() {
+// quiet, only then. False if what is due cannot be given back.
+bool work() {
   int quiet = 0;
   int futile = 0;
   while (quiet < 2 && helper_state() == Helper::kAwake) {
@@ -95,6 +96,7 @@ void work() {
     const bool waits = span_heap.has_due_later() && futile < kMostFutile;
     quiet = found || waits ? 0 : quiet + 1;
   }
+  return futile < kMostFutile;
 }
 
 // Sleeps until it is called.
@@ -104,12 +106,15 @@ void work() {
 // kAwake just before the change, because its load is relaxed or because its thread was interrupted,
 // does not call, and what it did comes after the last pass. So there is another pass when the word
 // has been kParked for a while, and nobody can still have the old value, but for a thread that was
-// kept off the processor all that time. What such a thread has freed, and nothing else, stays until
-// the next slow path of any thread.
-void park() {
+// kept off the processor all that time; and if it finds what is too young, unless `heeds_due` says
+// that there is no use, it goes on. What a thread kept off for so long has freed, and nothing else,
+// stays until the next slow path of any thread.
+void park(bool heeds_due) {
   if (!change(Helper::kAwake, Helper::kParked)) return;
   os::wait_for(helper_word, std::uint32_t(Helper::kParked), delay());
-  if (helper_state() == Helper::kParked && pass()) change(Helper::kParked, Helper::kAwake);
+  if (helper_state() == Helper::kParked && (pass() || (heeds_due && span_heap.has_due_later()))) {
+    change(Helper::kParked, Helper::kAwake);
+  }
   while (helper_state() == Helper::kParked) {
     os::wait(helper_word, std::uint32_t(Helper::kParked));
   }
@@ -120,8 +125,7 @@ void run() {
     os::wait(helper_word, std::uint32_t(Helper::kStarting));
   }
   while (helper_state() != Helper::kBarred) {
-    work();
-    park();
+    park(work());
   }
 }
 
@@ -143,8 +147,6 @@ void call_helper_slow(MayStart may_start) {
     return;
   }
   if (may_start == MayStart::kNo || helper_state() != Helper::kWanted) return;
-  // relaxed: see above
-  if (!main_thread_is_hooked.load(std::memory_order_relaxed)) return;
   if (!is_own_heap()) return;
   // Starting a thread calls malloc, which finds this and goes on.
   if (!change(Helper::kWanted, Helper::kStarting)) return;
@@ -158,8 +160,7 @@ void call_helper_slow(MayStart may_start) {
   os::wake_one(helper_word);
 }
 
-// ---- the end of the main thread, and fork
-// --------------------------------------------------------
+// ---- the end of the main thread, and fork -----------------------------------------------------
 
 void hook_main_thread(bool hooked) {
   main_thread_is_hooked.store(hooked, std::memory_order_relaxed);  // relaxed: see above

@@ -188,6 +188,8 @@ Heap* attach_heap() {
   // Without the hook nobody would know when `place` is gone. Once the hook has run it may not run
   // again, so that a heap of that late a time stays with its thread.
   const bool hooked = os::at_thread_exit(leave_thread, heap);
+  // Where the library was opened by another thread, this is the first that is seen of it.
+  if (hooked && os::is_main_thread()) hook_main_thread(true);
   if (hooked && !thread_is_ending) {
     sync::LockGuard guard(sleepers_lock);
     heap->thread = os::thread_id();

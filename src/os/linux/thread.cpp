@@ -88,8 +88,16 @@ struct OwnThread {
   const char* name;
   void (*run)();
   pthread_t thread;
+  pid_t process;
 };
 constinit OwnThread own_thread{};
+
+// Whoever creates the thread may be bound to one that it never leaves.
+void use_processors_of_main_thread() {
+  unsigned long processors[1024 / sizeof(long)];
+  const long size = syscall(SYS_sched_getaffinity, getpid(), sizeof processors, processors);
+  if (size > 0) syscall(SYS_sched_setaffinity, 0, size, processors);
+}
 
 void* run_own_thread(void*) {
   prctl(PR_SET_NAME, own_thread.name);
@@ -97,6 +105,7 @@ void* run_own_thread(void*) {
   // its next file to get. Where the system cannot, it opens files among the program's, one at a
   // time and not for long.
   syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
+  use_processors_of_main_thread();
   own_thread.run();
   return nullptr;
 }
@@ -121,13 +130,19 @@ bool start_thread(const char* name, void (*run)()) {
   ErrnoGuard guard;
   own_thread.name = name;
   own_thread.run = run;
+  own_thread.process = getpid();
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   set_ordinary_priority(&attributes);
-  // The new thread inherits the mask. The library keeps back the signals that it needs itself.
+  // The new thread inherits the mask. The library keeps back the signals that it needs itself;
+  // those that a thread causes itself end the process if they are blocked, and the program may have
+  // a handler that mends what caused them.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
+    sigdelset(&all, signal);
+  }
   pthread_sigmask(SIG_SETMASK, &all, &before);
   constexpr std::size_t kStackSize = 256 << 10;
   pthread_attr_setstacksize(&attributes, kStackSize);
@@ -143,6 +158,8 @@ bool start_thread(const char* name, void (*run)()) {
 }
 
 void join_thread() {
+  // The child of a fork that has called no handlers does not have it.
+  if (own_thread.process != getpid()) return;
   ErrnoGuard guard;
   pthread_join(own_thread.thread, nullptr);
 }

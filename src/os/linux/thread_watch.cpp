@@ -158,7 +158,12 @@ bool can_watch_threads() {
   expected.add_decimal(std::uint64_t(getpid())).add("/task/").add_decimal(thread_id());
   char found[64];
   const ssize_t length = readlink("/proc/thread-self", found, sizeof found);
-  return length == ssize_t(expected.size()) && memcmp(found, expected.data(), expected.size()) == 0;
+  if (length != ssize_t(expected.size())) return false;
+  if (memcmp(found, expected.data(), expected.size()) != 0) return false;
+  // After a change of user it belongs to root.
+  const int file = open("/proc/thread-self/syscall", O_RDONLY | O_CLOEXEC);
+  if (file >= 0) close(file);
+  return file >= 0;
 }
 
 ThreadWatch::ThreadWatch(std::uint32_t thread, const void* local) : local_(local) {

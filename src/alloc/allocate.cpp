@@ -36,15 +36,17 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
   if (heap == nullptr) return nullptr;
   SlowPath slow_path(heap);
   Bin* bin = &heap->bins[size_class];
-  if (Block* block = bin->list) {
-    bin->list = block->next;
-    return block;
-  }
   Relief relief(heap, calls);
   bool zeroed = false;
   std::size_t shortage = 0;
   Block* block;
   do {
+    // Starting the helper, or the program's callback, may have allocated of this class.
+    block = bin->list;
+    if (block != nullptr) {
+      bin->list = block->next;
+      return block;
+    }
     block = refill(heap, bin, &zeroed, &shortage);
   } while (block == nullptr && relief.find(shortage));
   if (zeroed) *content = bin->list == nullptr ? Content::kZero : Content::kZeroButFirstWord;
@@ -54,9 +56,10 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
 void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, Content* content) {
   // What no address space could hold is no reason to give up the caches.
   if (size > kLargestBlock || alignment > kLargestBlock) return nullptr;
-  call_helper(MayStart::kYes);
   SpanRequest request = large_request(size, alignment);
   Span* span = allocate_large(request, calls);
+  // The request itself may have made the helper worth its while.
+  call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();

@@ -44,7 +44,7 @@ class Footprint {
   // Whether try_commit would succeed now.
   bool has_room(std::size_t bytes) const {
     const std::size_t most = ceiling();
-    return bytes <= most && this->bytes() <= most - bytes;
+    return bytes == 0 || (bytes <= most && this->bytes() <= most - bytes);
   }
 
   // For heap_limit, which is told when the count falls from above `watched`.
@@ -58,6 +58,7 @@ class Footprint {
   // The indivisible step from below the bound to not above it is what makes a limit exact: of two
   // threads that want the last bytes one comes second and sees what the first has taken.
   bool add(std::size_t bytes, const std::atomic<std::size_t>& bound) {
+    if (bytes == 0) return true;  // also above the bound
     std::size_t now = bytes_.load(std::memory_order_relaxed);
     do {
       const std::size_t most = bound.load(std::memory_order_relaxed);

@@ -136,7 +136,8 @@ bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
   make_room(heap_, target_below(heap_limit.hard(), bytes), kept);
   if (attempts_ < kMostAttempts && heap_limit.fits_hard(bytes)) return true;
   // Everything is to be tried. What is kept may hold more than will be taken.
-  if (kept != nullptr && attempts_ < kMostAttempts) {
+  if (kept != nullptr && !gave_kept_) {
+    gave_kept_ = true;
     const std::size_t before = footprint.bytes();
     make_room(heap_, 0, nullptr);
     if (footprint.bytes() < before) return true;

@@ -7,8 +7,9 @@
 
 namespace corbel::alloc {
 
-bool call_program(corbel_limit_callback callback, void* context, std::size_t size) {
-  // Not a tail call, which would take this frame off the stack.
+__attribute__((noinline)) bool call_program(corbel_limit_callback callback, void* context,
+                                            std::size_t size) {
+  // Neither a tail call nor inlined when linked: this frame has to be on the stack.
   return callback(context, size) != 0;
 }
 

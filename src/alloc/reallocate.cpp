@@ -7,6 +7,7 @@
 #include "alloc/fast_path.hpp"
 #include "alloc/foreign.hpp"
 #include "alloc/heap_limit.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/large.hpp"
 #include "alloc/slab.hpp"
 #include "alloc/thread.hpp"
@@ -85,6 +86,7 @@ void* move_block(Span* span, void* block, std::size_t size, std::size_t alignmen
 
 // From one large block to another.
 void* resize_large_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
+  call_helper(MayStart::kYes);
   LimitCalls calls;
   if (address_of(block) % alignment == 0) {
     bool refused = false;
@@ -92,7 +94,7 @@ void* resize_large_block(Span* span, void* block, std::size_t size, std::size_t 
     if (refused) return out_of_memory();
   }
   // What no address space could hold is no reason to give up the caches.
-  if (size > kLargestBlock) return out_of_memory();
+  if (size > kLargestBlock || alignment > kLargestBlock) return out_of_memory();
   void* moved = move_large_block(span, size, alignment, calls);
   return moved != nullptr ? moved : out_of_memory();
 }
@@ -133,6 +135,8 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
   if (fits && keeps_place(span, size)) return block;
   if (void* moved = move_block(span, block, size, alignment, fits)) return moved;
   // A smaller block always has a place: the one it is in.
+  std::size_t shortage = 0;
+  if (fits && is_large(span)) resize_large(span, size, &shortage);
   return fits ? block : nullptr;
 }
 

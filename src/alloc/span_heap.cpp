@@ -129,8 +129,8 @@ Span* SpanHeap::take(SpanRequest& request) {
   const bool is_last = fit != nullptr && fit->zeroed && request.for_slab;
   if (fit != nullptr && !is_last) {
     if (Span* taken = take_counted(fit, request)) return taken;
-    const std::size_t counted = request.units - request.shortage / kUnit;
-    if (fit->dirty_units < counted + request.units / 4) request.kept = fit;
+    const std::size_t counted = request.units - (request.shortage + request.taken_over) / kUnit;
+    if (!fit->zeroed && fit->dirty_units < counted + request.units / 4) request.kept = fit;
   }
   const std::size_t shortage = request.shortage;
   constexpr int kTries = 32;

@@ -166,8 +166,8 @@ class SpanHeap {
 
   // The two ways to undo a move, after which `to` is gone; `counted` bytes of it are.
   void take_back(Span* from, Span* to, std::size_t moved_units, std::size_t taken_over);
-  void give_up(Span* from, Span* to, std::size_t lost_begin, std::size_t lost_end,
-               std::size_t counted);
+  void give_up(Span* from, char* start, std::size_t units, std::size_t lost_begin,
+               std::size_t lost_end, std::size_t counted);
 
   // Puts a run among the free spans; insert() coalesces it with its neighbours first.
   void insert(Span* span);

@@ -56,7 +56,7 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   fresh -= std::min(fresh, request.moving_in);
   if (!footprint.has_room(fresh)) {
     request.shortage = fresh;
-    request.kept = joined != 0 ? at_edge : nullptr;
+    request.kept = joined != 0 && !at_edge->zeroed ? at_edge : nullptr;
     return false;
   }
   plan->joins = joins;
@@ -65,7 +65,7 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   plan->mapped = figures_.mapped_units;
   plan->least = request.units - joined;
   // Chunks grow with the heap, so that their number stays small and so does what is unused.
-  const std::size_t usual = std::clamp(align_down(figures_.mapped_units / 8, kUnmapUnits),
+  const std::size_t usual = std::clamp(align_down(figures_.mapped_units / 16, kUnmapUnits),
                                        kFirstChunkUnits, kLargestChunkUnits);
   plan->roomy = std::max(usual, align_up(plan->least, kUnmapUnits));
   const std::size_t limit = footprint.ceiling();
@@ -203,6 +203,9 @@ void copy_back(Span* from, Span* to, std::size_t units) {
 ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
                                    std::size_t taken_over) {
   const std::uintptr_t tag = to->tag();
+  // Once lost, the descriptor may be another's.
+  char* const start = to->start();
+  const std::size_t to_units = to->units;
   ContentMove result = ContentMove::kMoved;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < units; begin = end) {
@@ -218,17 +221,13 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
     const os::Moved moved = os::move_pages(source, target, (end - begin) * kUnit);
     if (moved == os::Moved::kTargetLost) {
       const bool all = result == ContentMove::kCopied;
-      give_up(from, to, begin, end, bytes_of(to) - (all ? 0 : taken_over));
+      give_up(from, start, to_units, begin, end, to_units * kUnit - (all ? 0 : taken_over));
       return ContentMove::kUndone;
     }
     {
+      // Of its own where the system has put back a target that it had unmapped, too.
       sync::LockGuard guard(lock_);
-      if (moved == os::Moved::kYes) {
-        mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
-      } else {
-        // A neighbour that came during the attempt has taken us for foreign.
-        unit_at(to, std::ptrdiff_t(begin))->begins_mapping = true;
-      }
+      mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
     }
     tag_units(to, begin, end, span_tag::kInterior);
     if (moved == os::Moved::kYes) continue;
@@ -256,14 +255,13 @@ void SpanHeap::take_back(Span* from, Span* to, std::size_t moved_units, std::siz
 
 // The rest of what the system has lost is given up, too: the span is in two pieces now, and this is
 // too rare to be worth a way to keep them.
-void SpanHeap::give_up(Span* from, Span* to, std::size_t lost_begin, std::size_t lost_end,
-                       std::size_t counted) {
-  copy_back(from, to, lost_begin);
-  const std::size_t units = to->units;
+void SpanHeap::give_up(Span* from, char* start, std::size_t units, std::size_t lost_begin,
+                       std::size_t lost_end, std::size_t counted) {
+  Span* const to = find_span(start);
+  if (lost_begin != 0) copy_back(from, to, lost_begin);
   // Ours no more before they are gone: the next moment another thread may map the same addresses.
   tag_units(to, 0, lost_begin, span_tag::kForeign);
-  tag_units(to, lost_end, units, span_tag::kForeign);
-  char* const start = to->start();
+  tag_units(find_span(start + lost_end * kUnit), 0, units - lost_end, span_tag::kForeign);
   const auto left_of = [=](std::size_t begin, std::size_t end) {
     const std::size_t size = (end - begin) * kUnit;
     char* const part = start + begin * kUnit;

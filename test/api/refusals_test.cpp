@@ -188,6 +188,75 @@ TEST_F(Refusals, TheCallbackIsAskedFirst) {
 }
 
 // Even where the caller would have caught it: the allocator is in the middle of something.
+// What the callback allocates may be of the very size that is short.
+struct Spare {
+  std::vector<void*> freed;
+  std::vector<void*> made;
+};
+
+int free_one_and_make_one(void* context, std::size_t) {
+  auto* spare = static_cast<Spare*>(context);
+  if (spare->freed.empty()) return 0;
+  scalable_free(spare->freed.back());
+  spare->freed.pop_back();
+  spare->made.push_back(scalable_malloc(64));
+  return 1;
+}
+
+TEST_F(Refusals, WhatTheCallbackAllocatesTakesNothingAway) {
+  static struct corbel_heap_stats stats;
+  Spare spare;
+  spare.made.reserve(100);
+  for (int i = 0; i < 60; ++i) spare.freed.push_back(scalable_malloc(200 << 10));
+  corbel_heap_stats(&stats, sizeof stats);
+  const std::size_t live = stats.live - spare.freed.size() * scalable_msize(spare.freed[0]);
+  corbel_set_heap_hard_limit(stats.footprint);
+  corbel_on_limit(free_one_and_make_one, &spare);
+  std::vector<void*> blocks;
+  blocks.reserve(500000);
+  while (spare.made.size() < 40 && blocks.size() < 500000) {
+    blocks.push_back(scalable_malloc(64));
+    if (blocks.back() == nullptr) break;
+  }
+  EXPECT_GE(spare.made.size(), 40U);
+  for (void* block : blocks) scalable_free(block);
+  for (void* block : spare.made) scalable_free(block);
+  for (void* block : spare.freed) scalable_free(block);
+  corbel_heap_stats(&stats, sizeof stats);
+  EXPECT_LE(stats.live, live + 4096);
+}
+
+TEST_F(Refusals, ABlockThatShrinksGivesTheRestBack) {
+  corbel_set_heap_hard_limit(0);
+  void* block = scalable_malloc(20 * kMiB);
+  std::memset(block, 7, 20 * kMiB);
+  static struct corbel_heap_stats stats;
+  scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+  corbel_heap_stats(&stats, sizeof stats);
+  corbel_set_heap_hard_limit(stats.footprint);
+  block = scalable_realloc(block, 100000);
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(all_bytes(block, 100000, 7));
+  void* const next = scalable_malloc(10 * kMiB);
+  EXPECT_NE(next, nullptr);
+  scalable_free(next);
+  scalable_free(block);
+}
+
+// All of it moves, so that the footprint does not grow, which is above the limit already.
+TEST_F(Refusals, AboveTheSoftLimitABlockStillMoves) {
+  corbel_set_heap_hard_limit(0);
+  void* block = scalable_malloc(kTooMuch);
+  std::memset(block, 7, kTooMuch);
+  corbel_set_heap_limit(kLimit);
+  block = scalable_aligned_realloc(block, kTooMuch, 2 * kTooMuch);
+  corbel_set_heap_limit(0);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % (2 * kTooMuch), 0U);
+  EXPECT_TRUE(all_bytes(block, kTooMuch, 7));
+  scalable_aligned_free(block);
+}
+
 TEST_F(Refusals, ACallbackThatThrowsEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto throws = [](void*, std::size_t) -> int { throw 1; };

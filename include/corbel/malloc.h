@@ -151,7 +151,8 @@ CORBEL_API int corbel_set_heap_hard_limit(size_t bytes) CORBEL_NOTHROW;
 /* Called with the `context` of corbel_on_limit when the hard limit is about to refuse a request for
  * which the footprint would have to grow by `size` bytes; that may be less than was asked for, or
  * more. It frees what the program can do without and returns nonzero to have the request tried
- * again, or 0 to have it refused. One request makes at most eight calls, and none after a 0.
+ * again, or 0 to have it refused. One request makes at most eight calls, and none after a 0; new
+ * makes a request each time its new_handler returns.
  *
  * It runs in the thread that made the request, within malloc or new or whatever function it was,
  * and in many threads at once if need be. The allocator holds no lock meanwhile; the program holds

@@ -130,8 +130,8 @@ command_test() {
     # The sanitizers stress the allocator long enough; here its own checks watch a little of it.
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-3} \
       run_stage dev dev -L 'unit|api|misuse|stress|model|proxy|life'
-    run_stage asan-ubsan asan-ubsan
-    run_stage tsan tsan
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-6} run_stage asan-ubsan asan-ubsan
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-6} run_stage tsan tsan
     if [[ -z $(missing_of $(packages_of aarch64)) ]]; then
       run_stage aarch64 aarch64
     else

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int kForks = 1200;
+constexpr int kForks = 700;
 constexpr int kSizes = 24;
 constexpr std::size_t kLargest = 400000;
 

@@ -9,6 +9,7 @@
 #include "alloc/huge_pages.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/span_parts.hpp"
+#include "alloc/unmap_order.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -100,6 +101,7 @@ void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::s
   const std::size_t best = std::max(alignment, may_be_huge ? kHugePage : kUnit);
   void* memory = os::map(size, best, hint);
   if (memory == nullptr && best != alignment) memory = os::map(size, alignment, hint);
+  order_after_map();
   if (memory == nullptr || !plan.joins || memory == hint) return memory;
   os::unmap(memory, size);
   return nullptr;
@@ -175,10 +177,10 @@ bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
 }
 
 void SpanHeap::mark_mapping(Span* first, std::size_t units) {
-  first->begins_mapping = true;
+  first->set_begins_mapping(true);
   // What is not ours yet says so itself when it comes; its descriptor is not ours to touch.
   Span* behind = unit_at(first, std::ptrdiff_t(units));
-  if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->begins_mapping = true;
+  if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->set_begins_mapping(true);
 }
 
 // ---- moving -----------------------------------------------------------------------------------
@@ -211,13 +213,14 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
   for (std::size_t begin = 0; begin < units; begin = end) {
     // The system moves no more than one mapping at a time.
     for (end = begin + 1; end < units; ++end) {
-      if (unit_at(from, std::ptrdiff_t(end))->begins_mapping) break;
+      if (unit_at(from, std::ptrdiff_t(end))->begins_mapping()) break;
     }
     char* source = from->start() + begin * kUnit;
     char* target = to->start() + begin * kUnit;
     // Not ours during the attempt: where the system loses the target, another thread may map the
     // same addresses the next moment.
     tag_units(to, begin, end, span_tag::kForeign);
+    order_before_unmap();
     const os::Moved moved = os::move_pages(source, target, (end - begin) * kUnit);
     if (moved == os::Moved::kTargetLost) {
       const bool all = result == ContentMove::kCopied;
@@ -265,6 +268,7 @@ void SpanHeap::give_up(Span* from, char* start, std::size_t units, std::size_t l
   const auto left_of = [=](std::size_t begin, std::size_t end) {
     const std::size_t size = (end - begin) * kUnit;
     char* const part = start + begin * kUnit;
+    order_before_unmap();
     return size == 0 || os::unmap(part, size) || os::purge(part, size) ? 0 : size;
   };
   // What the system will not have counts for ever, as it may be resident for ever.

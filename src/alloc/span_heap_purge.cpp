@@ -8,6 +8,7 @@
 #include "alloc/options.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/span_parts.hpp"
+#include "alloc/unmap_order.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -81,6 +82,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     tag_all(span_tag::kForeign);
     const bool forgets = units >= kForgetUnits;
     if (forgets) forget_spans(start, units * kUnit);
+    order_before_unmap();
     gone = os::unmap(start, units * kUnit);
     // The system refuses where a mapping would have to be split once too often.
     if (!gone && forgets) {
@@ -105,7 +107,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   if (how == GiveBack::kAddresses) {
     figures_.mapped_units += units;
     // A neighbour that came during the attempt has taken us for foreign.
-    span->begins_mapping = true;
+    span->set_begins_mapping(true);
   }
   figures_.dirty_pages += dirty.pages;
   insert(span);

@@ -44,7 +44,7 @@ inline void claim_units(char* start, std::size_t units) {
   for (std::size_t i = 0; i < units; ++i) {
     Span* span = find_span(start + i * kUnit);
     span->unit = number + std::uint32_t(i);
-    if (i != 0) span->begins_mapping = false;
+    if (i != 0) span->set_begins_mapping(false);
     span->set_tag(span_tag::kInterior);
   }
 }

@@ -175,13 +175,13 @@ TEST_F(SpanHeapTest, ARefusedUnmapKeepsTheMemory) {
 TEST_F(SpanHeapTest, ARefusedUnmapKeepsWhereMappingsBegin) {
   Span* span = take(128);
   char* const start = span->start();
-  find_span(start + 40 * kUnit)->begins_mapping = true;
-  span->begins_mapping = false;
+  find_span(start + 40 * kUnit)->set_begins_mapping(true);
+  span->set_begins_mapping(false);
   os::fake::refuse({.unmaps_in_1000 = 1000});
   span_heap.free_and_unmap(span);
-  EXPECT_TRUE(find_span(start + 40 * kUnit)->begins_mapping);
-  EXPECT_FALSE(find_span(start + 41 * kUnit)->begins_mapping);
-  EXPECT_TRUE(find_span(start)->begins_mapping) << "a chunk may lie below it by now";
+  EXPECT_TRUE(find_span(start + 40 * kUnit)->begins_mapping());
+  EXPECT_FALSE(find_span(start + 41 * kUnit)->begins_mapping());
+  EXPECT_TRUE(find_span(start)->begins_mapping()) << "a chunk may lie below it by now";
 }
 
 // By the contract of os.hpp its content is unspecified then, even if it was zeros before.

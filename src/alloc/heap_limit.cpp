@@ -133,13 +133,14 @@ bool Relief::find(std::size_t shortage, const Span* kept) {
 
 bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
   heap_limit.reclaims_.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t before = footprint.bytes();
   make_room(heap_, target_below(heap_limit.hard(), bytes), kept);
   if (attempts_ < kMostAttempts && heap_limit.fits_hard(bytes)) return true;
-  // Everything is to be tried. What is kept may hold more than will be taken.
-  if (kept != nullptr && !gave_kept_) {
-    gave_kept_ = true;
-    const std::size_t before = footprint.bytes();
-    make_room(heap_, 0, nullptr);
+  if (!gave_all_) {
+    // What is kept may hold more than will be taken; and of memory that has just become clean a
+    // slab wants less than it did.
+    gave_all_ = true;
+    if (kept != nullptr) make_room(heap_, 0, nullptr);
     if (footprint.bytes() < before) return true;
   }
   if (attempts_ < kMostAttempts && call_back(bytes)) return true;

@@ -125,7 +125,7 @@ class Relief {
   LimitCalls& calls_;
   unsigned attempts_ = 0;
   bool asked_system_ = false;
-  bool gave_kept_ = false;
+  bool gave_all_ = false;
 };
 
 }  // namespace corbel::alloc

@@ -15,6 +15,8 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/footprint.hpp"
+#include "alloc/reclaim.hpp"
+#include "alloc/thread.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -107,6 +109,25 @@ TEST_F(HeapLimitTest, FreeNeedsNoMemory) {
   EXPECT_LE(footprint.bytes(), before);
   trim(0);
   EXPECT_LT(footprint.bytes() + 20 * kMib, before);
+}
+
+// Made of dirty memory a slab wants all of it, of clean memory its first page.
+TEST_F(HeapLimitTest, WhatIsLeftOfASlabIsGivenBackWhereTheWholeHasNoRoom) {
+  constexpr std::size_t kBlock = 20000;
+  const std::size_t hole = kSizeClasses[class_of(kBlock)].units * kUnit;
+  List list;
+  for (int i = 0; i < 100; ++i) list.add(hole - 4096);
+  deallocate(list.blocks[50]);
+  list.blocks.erase(list.blocks.begin() + 50);
+  trim(0);
+  void* block = filled(allocate(kBlock));
+  deallocate(block);
+  flush_thread(find_heap());
+  ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes()), 0);
+  void* again = allocate(kBlock);
+  EXPECT_EQ(again, block);
+  EXPECT_LE(footprint.bytes(), heap_limit.hard());
+  deallocate(again);
 }
 
 TEST_F(HeapLimitTest, TheFootprintStopsAtTheHardLimit) {

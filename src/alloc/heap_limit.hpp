@@ -112,8 +112,8 @@ class Relief {
   Relief(Heap* heap, LimitCalls& calls) : heap_(heap), slow_path_(heap), calls_(calls) {}
 
   // After an attempt that failed for want of `shortage` bytes, or, if 0, because the system has no
-  // more. True if another attempt is worth while. `kept` as in
-  // SpanRequest. The caller holds no lock, and its heap may change.
+  // more. True if another attempt is worth while. `kept` as in SpanRequest. The caller holds no
+  // lock, and its heap may change.
   bool find(std::size_t shortage, const Span* kept = nullptr);
 
  private:

@@ -92,7 +92,7 @@ struct alignas(kCacheLine) Span {
   };
   // The system may not treat this unit and the one before as one.
   std::atomic<bool> mapping_begins;
-  bool zeroed;          // a free span: no unit is dirty; a slab: all uncarved blocks read as zeros
+  bool zeroed;  // a free span: no unit is dirty; a slab: all uncarved blocks read as zeros
   // In the first descriptor of a page of them: the page is in the footprint (page_map.cpp).
   std::atomic<bool> page_is_counted;
 
@@ -103,8 +103,8 @@ struct alignas(kCacheLine) Span {
   std::uintptr_t tag() const { return tag_word.load(std::memory_order_relaxed); }
   void set_tag(std::uintptr_t value) { tag_word.store(value, std::memory_order_relaxed); }
 
-  // relaxed both: who maps the memory before this unit says so while its owner may just be giving it
-  // up; said too often, it costs a move in two steps.
+  // relaxed both: who maps the memory before this unit says so while its owner may just be giving
+  // it up; said too often, it costs a move in two steps.
   bool begins_mapping() const { return mapping_begins.load(std::memory_order_relaxed); }
   void set_begins_mapping(bool value) { mapping_begins.store(value, std::memory_order_relaxed); }
 

@@ -27,6 +27,12 @@ LIBRARIES = {
 }
 # A template of the standard library that got out would take the place of the program's own.
 FOREIGN_NAMES = re.compile(r"^(_ZNK?St|_ZNK?9__gnu_cxx|_ZSt|_ZTIS|_ZTSS|__cxa_|__gxx_|_Unwind_)")
+# malloc must not be a point of cancellation: system calls that are go by number. (Where the process
+# ends, pthread_join is fine.)
+CANCELLATION_POINTS = re.compile(
+    r"^(open(at)?(64)?|creat(64)?|close|p?(read|write)v?(64)?|fsync|fcntl(64)?|p?poll|p?select"
+    r"|epoll_p?wait|(nano|u)?sleep|clock_nanosleep|pause|sig(timed)?wait(info)?|sigsuspend|wait(pid|id)?"
+    r"|sem_(timed)?wait|pthread_cond_(timed|clock)?wait|pthread_testcancel)$")
 
 
 def readelf(*arguments):
@@ -58,6 +64,8 @@ def check_symbols(text, names):
             version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
             if version and tuple(map(int, version.groups())) > NEWEST_GLIBC:
                 yield f"needs {name}, newer than glibc {NEWEST_GLIBC[0]}.{NEWEST_GLIBC[1]}"
+            elif CANCELLATION_POINTS.match(plain):
+                yield f"calls {plain}, a point of cancellation"
             elif FOREIGN_NAMES.match(plain) and bind != "WEAK":
                 yield f"needs {plain} of the C++ run-time library"
         elif section == "ABS" or bind == "LOCAL":

@@ -141,11 +141,11 @@ CORBEL_API int scalable_allocation_command(int cmd, void* param) CORBEL_NOTHROW;
 CORBEL_API int corbel_set_heap_limit(size_t bytes) CORBEL_NOTHROW;
 
 /* Sets the hard limit: the footprint never grows above it. A request that would need it to, after
- * all free memory was given back and the callback (below) was asked, is refused: NULL with errno
- * ENOMEM, std::bad_alloc from new, the old block untouched by realloc. Blocks that are freed make
- * room at once; to free never needs any, nor does realloc to a smaller size. A limit below what is
- * in use refuses all that needs fresh memory until enough was freed. 0 removes the limit.
- * Returns 0. */
+ * all free memory was given back (unless it wants more than the limit, where that cannot help) and
+ * the callback (below) was asked, is refused: NULL with errno ENOMEM, std::bad_alloc from new, the
+ * old block untouched by realloc. Blocks that are freed make room at once; to free never needs any,
+ * nor does realloc to a smaller size. A limit below what is in use refuses all that needs fresh
+ * memory until enough was freed. 0 removes the limit. Returns 0. */
 CORBEL_API int corbel_set_heap_hard_limit(size_t bytes) CORBEL_NOTHROW;
 
 /* Called with the `context` of corbel_on_limit when the hard limit is about to refuse a request for

@@ -10,6 +10,8 @@
 #include "alloc/large.hpp"
 #include "alloc/slab.hpp"
 #include "alloc/thread.hpp"
+#include "base/bits.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -23,9 +25,10 @@ Heap* attach_or_find_room(LimitCalls& calls) {
   if (heap != nullptr) [[likely]]
     return heap;
   Relief relief(nullptr, calls);
+  const std::size_t room = align_up(sizeof(Heap), os::page_size());
   do {
     heap = attach_heap();
-  } while (heap == nullptr && !footprint.has_room(sizeof(Heap)) && relief.find(sizeof(Heap)));
+  } while (heap == nullptr && relief.find(footprint.has_room(room) ? 0 : room));
   return heap;
 }
 

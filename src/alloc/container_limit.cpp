@@ -45,11 +45,9 @@ void ContainerLimit::ask(Asked& asked, const MemoryAmount& amount, LimitSource s
   asked = {amount, source};
   // relaxed: see container_limit.hpp
   is_wanted_.store(!(soft_.is_none() && hard_.is_none()), std::memory_order_relaxed);
-  if (amount.kind == Kind::kBytes) {
-    apply(shortage_.last());
-  } else {
-    read();
-  }
+  if (amount.kind != Kind::kBytes) read();
+  const Limits limits = limits_now();
+  heap_limit.set(limits.soft, limits.hard);
 }
 
 // relaxed throughout: see container_limit.hpp
@@ -62,7 +60,15 @@ bool ContainerLimit::is_due() const {
 bool ContainerLimit::read_if_due() {
   // Whoever comes second has nothing to wait for.
   if (!lock_.try_lock()) return false;
-  const bool is_short = is_due() && read();
+  bool is_short = false;
+  if (is_due()) {
+    is_short = read();
+    const Limits limits = limits_now();
+    // To set a limit again would take the ceiling back that was lifted above it.
+    if (limits.soft != heap_limit.soft() || limits.hard != heap_limit.hard()) {
+      heap_limit.set(limits.soft, limits.hard);
+    }
+  }
   lock_.unlock();
   return is_short;
 }
@@ -73,12 +79,12 @@ bool ContainerLimit::read() {
   // relaxed both: see container_limit.hpp
   read_at_.store(std::uint32_t(now), std::memory_order_relaxed);
   was_read_.store(true, std::memory_order_relaxed);
-  apply(grant);
   return shortage_.look(grant, now);
 }
 
-void ContainerLimit::apply(const os::MemoryGrant& grant) {
-  heap_limit.set(soft_limit_of(soft_.amount, grant), hard_limit_of(hard_.amount, grant));
+ContainerLimit::Limits ContainerLimit::limits_now() const {
+  const os::MemoryGrant& grant = shortage_.last();
+  return {soft_limit_of(soft_.amount, grant), hard_limit_of(hard_.amount, grant)};
 }
 
 ContainerLimit::Figures ContainerLimit::figures() {

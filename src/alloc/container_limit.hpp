@@ -76,11 +76,16 @@ class ContainerLimit {
     bool is_none() const { return amount.kind == MemoryAmount::Kind::kBytes && amount.value == 0; }
   };
 
+  struct Limits {
+    std::size_t soft;
+    std::size_t hard;
+  };
+
   void ask(Asked& asked, const MemoryAmount& amount, LimitSource source);
   bool is_due() const;
   bool read_if_due();
   bool read();
-  void apply(const os::MemoryGrant& grant);
+  Limits limits_now() const;
 
   sync::Lock lock_{lock_rank::kContainer};
   // These three under lock_.

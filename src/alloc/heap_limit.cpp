@@ -44,7 +44,8 @@ bool HeapLimit::fits_hard(std::size_t bytes) const {
 
 void HeapLimit::publish() {
   const std::size_t most = hard() == kNone ? SIZE_MAX : hard();
-  footprint.set_bounds(std::min(level_, most), most, level_ > soft() ? soft() : SIZE_MAX);
+  const bool is_lifted = soft() != kNone && level_ > soft();
+  footprint.set_bounds(std::min(level_, most), most, is_lifted ? soft() : SIZE_MAX);
 }
 
 void HeapLimit::set(std::size_t soft, std::size_t hard) {
@@ -131,19 +132,32 @@ bool Relief::find(std::size_t shortage, const Span* kept) {
   return true;
 }
 
-bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
+// Whether so much has been given back that another attempt is worth while.
+bool Relief::give_back(std::size_t bytes, const Span* kept) {
+  const std::size_t limit = heap_limit.hard();
+  // For more than the limit there is no room, however much is given back.
+  if (limit != HeapLimit::kNone && bytes > limit) return false;
   heap_limit.reclaims_.fetch_add(1, std::memory_order_relaxed);
   const std::size_t before = footprint.bytes();
-  make_room(heap_, target_below(heap_limit.hard(), bytes), kept);
-  if (attempts_ < kMostAttempts && heap_limit.fits_hard(bytes)) return true;
-  if (!gave_all_) {
-    // What is kept may hold more than will be taken; and of memory that has just become clean a
-    // slab wants less than it did.
-    gave_all_ = true;
-    if (kept != nullptr) make_room(heap_, 0, nullptr);
-    if (footprint.bytes() < before) return true;
+  make_room(heap_, target_below(limit, bytes), kept);
+  if (heap_limit.fits_hard(bytes)) return true;
+  if (gave_all_) return false;
+  // What is kept may hold more than will be taken; and of memory that has just become clean a slab
+  // wants less than it did.
+  gave_all_ = true;
+  if (kept != nullptr) make_room(heap_, 0, nullptr);
+  return footprint.bytes() < before;
+}
+
+bool Relief::pass_hard(std::size_t bytes, const Span* kept) {
+  if (attempts_ < kMostAttempts) {
+    if (give_back(bytes, kept)) return true;
+    if (call_back(bytes)) {
+      // It may have freed more than fits as it is.
+      gave_all_ = false;
+      return true;
+    }
   }
-  if (attempts_ < kMostAttempts && call_back(bytes)) return true;
   if (calls_.counts) heap_limit.refusals_.fetch_add(1, std::memory_order_relaxed);
   return false;
 }

@@ -118,6 +118,7 @@ class Relief {
 
  private:
   bool pass_hard(std::size_t bytes, const Span* kept);
+  bool give_back(std::size_t bytes, const Span* kept);
   bool call_back(std::size_t bytes);
 
   Heap* heap_;

@@ -20,7 +20,7 @@ enum class HugePages : std::uint8_t { kNever, kAuto, kAlways };
 void advise_chunk(void* chunk, std::size_t bytes, std::size_t wanted, std::size_t mapped);
 
 // Sees to it that pages just purged are not made resident again by the system, which would like to
-// fill up huge pages. The range is ours and smaller than a huge page or two.
+// fill up huge pages. The range is ours.
 void keep_purged(void* start, std::size_t bytes);
 
 }  // namespace corbel::alloc

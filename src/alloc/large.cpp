@@ -41,7 +41,7 @@ void free_large(Span* span, void* block) {
   if (block != span->start()) die("free", "the pointer is not the start of a block", block);
   span->set_tag(span_tag::kInterior);
   span->zeroed = false;
-  if (large_size(span) >= kUnmappedAtOnce && !span_heap.is_kept(span)) {
+  if (span->bytes() >= kUnmappedAtOnce && !span_heap.is_kept(span)) {
     span_heap.free_and_unmap(span);
   } else if (span_heap.free(span)) {
     span_heap.purge_due();
@@ -84,10 +84,8 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
 }
 
 void copy_large(Span* from, Span* to) {
-  memcpy(to->start(), from->start(), std::min(large_size(from), large_size(to)));
+  memcpy(to->start(), from->start(), std::min(from->bytes(), to->bytes()));
   free_large(from, from->start());
 }
-
-std::size_t large_size(const Span* span) { return std::size_t(span->units) * kUnit; }
 
 }  // namespace corbel::alloc

@@ -41,6 +41,4 @@ bool move_large(Span* from, Span* to, std::size_t taken_over);
 // The same by copying, to a block that counts as a whole.
 void copy_large(Span* from, Span* to);
 
-std::size_t large_size(const Span* span);
-
 }  // namespace corbel::alloc

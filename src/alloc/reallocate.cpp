@@ -36,7 +36,7 @@ Span* find_block(const char* function, const void* block) {
 bool is_large(const Span* span) { return span->tag() == span_tag::kLarge; }
 
 std::size_t size_of(const Span* span) {
-  return is_large(span) ? large_size(span) : span->layout().block_size;
+  return is_large(span) ? span->bytes() : span->layout().block_size;
 }
 
 // A block that would stay more than half empty is given back for a smaller one.

@@ -97,6 +97,7 @@ struct alignas(kCacheLine) Span {
   std::atomic<bool> page_is_counted;
 
   char* start() const { return static_cast<char*>(pointer_to(std::uintptr_t(unit) * kUnit)); }
+  std::size_t bytes() const { return std::size_t(units) * kUnit; }
   // relaxed both: a block's address reaches another thread only through the program, whose own
   // synchronisation then orders the tag before the look-up; a change of owner is noticed late and
   // handled (remote.hpp); and free spans are read and written under the span heap's lock.

@@ -264,13 +264,13 @@ bool SpanHeap::put_back(Span* span, DirtyCount dirty) {
 
 bool SpanHeap::free(Span* span) {
   if (span->zeroed) return free_moved(span, 0);
-  set_dirty(span, span->units, bytes_of(span));
-  return put_back(span, {bytes_of(span) / kDirtyPage, span->units});
+  set_dirty(span, span->units, span->bytes());
+  return put_back(span, {span->bytes() / kDirtyPage, span->units});
 }
 
 bool SpanHeap::free_moved(Span* span, std::size_t taken_over) {
   set_dirty(span, span->units, 0);
-  footprint.release(bytes_of(span) - taken_over);
+  footprint.release(span->bytes() - taken_over);
   return put_back(span, {0, 0});
 }
 

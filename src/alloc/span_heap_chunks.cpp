@@ -187,10 +187,6 @@ void SpanHeap::mark_mapping(Span* first, std::size_t units) {
 
 namespace {
 
-void tag_units(Span* span, std::size_t begin, std::size_t end, std::uintptr_t tag) {
-  for (; begin < end; ++begin) unit_at(span, std::ptrdiff_t(begin))->set_tag(tag);
-}
-
 // Copies units back to where they were moved from, one at a time, so that no more than one is
 // resident twice: to move them back might fail.
 void copy_back(Span* from, Span* to, std::size_t units) {
@@ -228,7 +224,6 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
       return ContentMove::kUndone;
     }
     {
-      // Of its own where the system has put back a target that it had unmapped, too.
       sync::LockGuard guard(lock_);
       mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
     }
@@ -250,7 +245,7 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
 
 void SpanHeap::take_back(Span* from, Span* to, std::size_t moved_units, std::size_t taken_over) {
   copy_back(from, to, moved_units);
-  to->zeroed = os::purge(to->start(), bytes_of(to));
+  to->zeroed = os::purge(to->start(), to->bytes());
   // What the system does not take back is there, whatever the limit says.
   if (!to->zeroed) footprint.commit(taken_over);
   if (to->zeroed ? free_moved(to, taken_over) : free(to)) purge_due();

@@ -33,10 +33,10 @@ Span* SpanHeap::next_due() const {
 }
 
 void SpanHeap::free_and_unmap(Span* span) {
-  set_dirty(span, span->units, bytes_of(span));
-  note_freed(span, {bytes_of(span) / kDirtyPage, span->units});
+  set_dirty(span, span->units, span->bytes());
+  note_freed(span, {span->bytes() / kDirtyPage, span->units});
   sync::LockGuard guard(lock_);
-  figures_.dirty_pages += bytes_of(span) / kDirtyPage;
+  figures_.dirty_pages += span->bytes() / kDirtyPage;
   link(span);
   give_back(span, GiveBack::kAddresses);
 }
@@ -49,8 +49,8 @@ DirtyCount note_left(Span* span, bool clean, bool unmap_tried, std::size_t dirty
   if (clean) {
     set_dirty(span, span->units, 0);
   } else if (unmap_tried) {
-    footprint.commit(bytes_of(span) - dirty_pages * kDirtyPage);
-    set_dirty(span, span->units, bytes_of(span));
+    footprint.commit(span->bytes() - dirty_pages * kDirtyPage);
+    set_dirty(span, span->units, span->bytes());
   }
   const DirtyCount dirty = clean ? DirtyCount{0, 0} : count_dirty(span, span->units);
   // What could not be purged counts as freed now, so that the attempt is not repeated at once.
@@ -75,11 +75,8 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   lock_.unlock();
   bool gone = false;
   if (how == GiveBack::kAddresses) {
-    const auto tag_all = [=](std::uintptr_t value) {
-      for (std::size_t i = 0; i < units; ++i) find_span(start + i * kUnit)->set_tag(value);
-    };
     // Forgotten before it is gone: the next moment another thread may map the same addresses.
-    tag_all(span_tag::kForeign);
+    tag_units(span, 0, units, span_tag::kForeign);
     const bool forgets = units >= kForgetUnits;
     if (forgets) forget_spans(start, units * kUnit);
     order_before_unmap();
@@ -91,7 +88,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
       claim_units(start, units);
       span->units = std::uint32_t(units);
     } else if (!gone) {
-      tag_all(span_tag::kInterior);
+      tag_units(span, 0, units, span_tag::kInterior);
     }
   }
   const bool clean = gone || os::purge(start, units * kUnit);

@@ -12,9 +12,8 @@
 
 namespace corbel::alloc {
 
-inline constexpr std::size_t kFirstChunkUnits = 64;  // 4 MiB
-inline constexpr std::size_t kLargestChunkUnits =
-    1024;  // 64 MiB, for programs of half a GiB and more
+inline constexpr std::size_t kFirstChunkUnits = 64;      // 4 MiB
+inline constexpr std::size_t kLargestChunkUnits = 1024;  // 64 MiB, for programs of 1 GiB and more
 inline constexpr std::size_t kUnmapUnits =
     kHugePage / kUnit;  // smaller pieces would only split mappings
 // The descriptors of less are a thousandth of it, and cost a fault a page when it is mapped again.
@@ -35,6 +34,10 @@ inline void mark(Span* span, std::uintptr_t value) {
   span->set_tag(value);
   last->set_tag(value);
   last->units = span->units;
+}
+
+inline void tag_units(Span* span, std::size_t begin, std::size_t end, std::uintptr_t tag) {
+  for (; begin < end; ++begin) unit_at(span, std::ptrdiff_t(begin))->set_tag(tag);
 }
 
 // Descriptors for memory that no other thread knows of yet. Whether the first unit begins a mapping
@@ -63,8 +66,6 @@ inline void set_content(Span* span, std::size_t units, DirtyCount dirty, std::ui
 inline void note_freed(Span* span, DirtyCount dirty) {
   set_content(span, span->units, dirty, std::uint32_t(os::now_ms()));
 }
-
-inline std::size_t bytes_of(const Span* span) { return std::size_t(span->units) * kUnit; }
 
 // The units between the beginning of a free span and where the request would lie in it.
 inline std::size_t lead_in(const Span* span, std::size_t align_units) {

@@ -16,7 +16,7 @@ namespace corbel::alloc {
 
 inline std::atomic<std::uint32_t> unmap_count{0};
 
-// Before a system call that takes addresses back, or may.
+// Before a system call that takes addresses back, or may, after something was written about them.
 inline void order_before_unmap() {
   // (1) release: publishes what was written about the addresses to (2)
   unmap_count.fetch_add(1, std::memory_order_release);

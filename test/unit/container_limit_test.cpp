@@ -190,6 +190,22 @@ TEST_F(ContainerLimitTest, BytesStayWhatTheyAre) {
   EXPECT_EQ(os::fake::memory_grant_reads(), reads + 1) << "for the shortage";
 }
 
+TEST_F(ContainerLimitTest, ACeilingLiftedAboveTheLimitStaysWhileTheLimitDoes) {
+  os::fake::set_memory_grant(grant_of(64 * kMib));
+  set_footprint(80 * kMib);
+  limit_.refresh();
+  ASSERT_EQ(soft_limit(), 56 * kMib);
+  LimitCalls calls;
+  ASSERT_TRUE(Relief(nullptr, calls).find(4096));
+  const std::size_t ceiling = footprint.ceiling();
+  ASSERT_GT(ceiling, 80 * kMib);
+  wait_until_due();
+  limit_.refresh();
+  EXPECT_EQ(footprint.ceiling(), ceiling);
+  limit_.ask_soft(kAuto, LimitSource::kCall);
+  EXPECT_EQ(footprint.ceiling(), 56 * kMib) << "who asks wants it to hold";
+}
+
 TEST_F(ContainerLimitTest, NoneOpensNoFile) {
   os::fake::set_memory_grant(grant_of(64 * kMib));
   const std::uint64_t reads = os::fake::memory_grant_reads();

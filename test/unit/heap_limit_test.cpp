@@ -371,6 +371,70 @@ TEST_F(HeapLimitTest, TheCallbackServesSmallBlocksAndThreads) {
 
 // ---- the soft limit ---------------------------------------------------------------------------
 
+// Three blocks side by side of which the middle one is free and clean: 22 units, of which 20 are
+// wanted where there is room for 15. With the ends as they are 16 are missing, without them 14 do.
+TEST_F(HeapLimitTest, WhatTheCallbackFreesIsGivenBackWhereItIsTooLittle) {
+  struct Ends {
+    void* low;
+    void* high;
+  };
+  List list;
+  for (int i = 0; i < 90; ++i) list.add((i % 3 == 1 ? 16 : 3) * kUnit);
+  const auto at = [&](std::size_t i) { return static_cast<char*>(list.blocks[i]); };
+  std::size_t first = 0;
+  while (at(first + 1) != at(first) + 3 * kUnit || at(first + 2) != at(first) + 19 * kUnit) {
+    first += 3;
+    ASSERT_LT(first, list.blocks.size());
+  }
+  Ends ends{at(first), at(first + 2)};
+  deallocate(at(first + 1));
+  list.blocks.erase(list.blocks.begin() + first, list.blocks.begin() + first + 3);
+  trim(0);
+  const auto free_ends = [](void* context, std::size_t) {
+    Ends& both = *static_cast<Ends*>(context);
+    const bool has = both.low != nullptr;
+    deallocate(both.low);
+    deallocate(both.high);
+    both = {};
+    return has ? 1 : 0;
+  };
+  ASSERT_EQ(corbel_on_limit(free_ends, &ends), 0);
+  ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + 15 * kUnit), 0);
+  EXPECT_TRUE(list.add(20 * kUnit));
+  EXPECT_EQ(ends.low, nullptr);
+}
+
+TEST_F(HeapLimitTest, ARequestAboveTheLimitLeavesTheCachesAlone) {
+  List list;
+  ASSERT_TRUE(list.add(5 * kMib));
+  list.clear();
+  const std::size_t before = footprint.bytes();
+  ASSERT_EQ(corbel_set_heap_hard_limit(before + 5 * kMib), 0);
+  EXPECT_FALSE(list.add(before + 10 * kMib));
+  EXPECT_EQ(footprint.bytes(), before);
+}
+
+// Each from a thread inside the one before, so that none finds a heap that has been used.
+void ask_in_new_threads(const Larder& larder, std::size_t room) {
+  if (room > 4 * kUnit) return;
+  std::thread([&larder, room] {
+    const int calls = larder.calls;
+    EXPECT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + room), 0);
+    void* block = allocate(100);
+    EXPECT_TRUE(block != nullptr || larder.calls != calls) << room;
+    deallocate(block);
+    ask_in_new_threads(larder, room + 500);
+  }).join();
+}
+
+TEST_F(HeapLimitTest, TheCallbackIsAskedForAThreadsFirstBlockToo) {
+  Larder larder;
+  larder.answer = 0;
+  ASSERT_EQ(corbel_on_limit(give_from, &larder), 0);
+  ask_in_new_threads(larder, 1000);
+  EXPECT_GT(larder.calls, 0);
+}
+
 TEST_F(HeapLimitTest, TheSoftLimitNeverRefusesAndSearchesSeldom) {
   for (std::size_t size : {100, 3000, 50000, 300000}) {
     const LimitFigures before = heap_limit.figures();

@@ -84,10 +84,6 @@ Moved move_pages(void* from, void* to, std::size_t size) {
   // A kernel that lacks the flags, or a sandbox that lacks the call, has touched nothing. After any
   // other error the target may be unmapped, and another thread's mapping may lie there by now.
   if (errno == EINVAL || errno == ENOSYS || errno == EPERM) return Moved::kUnchanged;
-  void* p = mmap(to, size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p == to) return Moved::kUnchanged;
-  if (p != MAP_FAILED) munmap(p, size);
   return reads_as(to, token) ? Moved::kUnchanged : Moved::kTargetLost;
 }
 

@@ -18,7 +18,7 @@ void write_error(const char* text, std::size_t size) {
   ErrnoGuard guard;
   int file = STDERR_FILENO;
   while (size > 0) {
-    const ssize_t written = write(file, text, size);
+    const long written = syscall(SYS_write, file, text, size);
     if (written < 0 && errno == EBADF && file == STDERR_FILENO) {
       // Our own thread has no files of the program's open (start_thread); the process may.
       file = int(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC));

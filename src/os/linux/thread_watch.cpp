@@ -157,12 +157,14 @@ bool can_watch_threads() {
   Text<64> expected;
   expected.add_decimal(std::uint64_t(getpid())).add("/task/").add_decimal(thread_id());
   char found[64];
-  const ssize_t length = readlink("/proc/thread-self", found, sizeof found);
-  if (length != ssize_t(expected.size())) return false;
+  // No wrappers here and below: those of the library are points of cancellation, or another's.
+  const long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self", found, sizeof found);
+  if (length != long(expected.size())) return false;
   if (memcmp(found, expected.data(), expected.size()) != 0) return false;
   // After a change of user it belongs to root.
-  const int file = open("/proc/thread-self/syscall", O_RDONLY | O_CLOEXEC);
-  if (file >= 0) close(file);
+  const auto file =
+      int(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/syscall", O_RDONLY | O_CLOEXEC));
+  if (file >= 0) syscall(SYS_close, file);
   return file >= 0;
 }
 
@@ -170,7 +172,6 @@ ThreadWatch::ThreadWatch(std::uint32_t thread, const void* local) : local_(local
   ErrnoGuard guard;
   Text<64> path;
   path.add("/proc/self/task/").add_decimal(thread).add("/syscall");
-  // No wrappers here and below: those of the library are points of cancellation, or another's.
   file_ = int(syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 

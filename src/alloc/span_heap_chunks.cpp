@@ -224,6 +224,7 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
       return ContentMove::kUndone;
     }
     {
+      // Unmoved, too: a neighbour that came during the attempt has taken us for foreign.
       sync::LockGuard guard(lock_);
       mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
     }

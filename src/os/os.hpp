@@ -127,8 +127,7 @@ bool at_thread_exit(void (*on_exit)(void*), void* argument);
 
 // Starts a thread that the program notices as little of as may be: it takes no signals but those
 // that a fault in it raises (which the program may want to report), and has no open files of the
-// program's. May call malloc. False when the system refuses. There is one such
-// thread at a time.
+// program's. May call malloc. False when the system refuses. There is one such thread at a time.
 bool start_thread(const char* name, void (*run)());
 
 // Waits until that thread has ended.

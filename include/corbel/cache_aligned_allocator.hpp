@@ -24,11 +24,13 @@ class cache_aligned_allocator : public detail::stateless_allocator<cache_aligned
   // Memory for n objects, not constructed, aligned to the larger of the cache line and alignof(T).
   // n == 0 gives a unique pointer. When memory is exhausted the new-handler is called as by
   // operator new; then throws std::bad_alloc.
-  T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, detail::kCacheLine); }
+  T* allocate(std::size_t n) {
+    return detail::allocate_objects<T>(corbel_allocate, n, detail::kCacheLine);
+  }
 
   // Frees what allocate of any cache_aligned_allocator gave; the count is not needed. nullptr is
   // ignored.
-  void deallocate(T* p, std::size_t) noexcept { scalable_free(p); }
+  void deallocate(T* p, std::size_t) noexcept { corbel_deallocate(p); }
 };
 
 // The allocator that no object type is bound to yet: only to be rebound.

@@ -297,6 +297,16 @@ CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) C
  * 0. */
 CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
 
+/* `size` bytes aligned to `alignment`, a power of two; a unique address when `size` is 0. NULL when
+ * memory is exhausted or the alignment is none. To be freed by corbel_deallocate; NULL is ignored.
+ *
+ * These two are what cache_aligned_allocator, tbb_allocator and the containers of the C++ headers
+ * call. They are in libcorbel too, where they use Corbel's allocator if the program has it and else
+ * the C library's: as with TBB, a program that does not call scalable_malloc itself needs only one
+ * of the libraries. */
+CORBEL_API void* corbel_allocate(size_t size, size_t alignment) CORBEL_NOTHROW;
+CORBEL_API void corbel_deallocate(void* ptr) CORBEL_NOTHROW;
+
 #ifdef __cplusplus
 } /* extern "C" */
 

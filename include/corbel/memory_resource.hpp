@@ -17,7 +17,7 @@ namespace detail {
 
 class ScalableResource final : public std::pmr::memory_resource {
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    return allocate_or_throw(bytes, alignment);
+    return allocate_or_throw(scalable_allocate, bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t, std::size_t) override { scalable_free(block); }
   // Only one object of this class exists in a program, unless hidden visibility made a copy in some

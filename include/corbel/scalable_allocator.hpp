@@ -23,7 +23,9 @@ class scalable_allocator : public detail::stateless_allocator<scalable_allocator
   // Memory for n objects, not constructed, aligned for T even where alignof(T) > 16. n == 0 gives a
   // unique pointer. When memory is exhausted the new-handler is called as by operator new; then
   // throws std::bad_alloc.
-  T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, alignof(T)); }
+  T* allocate(std::size_t n) {
+    return detail::allocate_objects<T>(detail::scalable_allocate, n, alignof(T));
+  }
 
   // Frees what allocate of any scalable_allocator gave; the count is not needed. nullptr is
   // ignored.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator of the TBB API that says what it is served by. Here that is always the scalable
-// allocator: there is no second library that could be missing.
+// The allocator of the TBB API that says what it is served by: the scalable allocator, always. (In
+// a program that has libcorbel and not libcorbelmalloc the memory is the C library's all the same.)
 #ifndef CORBEL_TBB_ALLOCATOR_HPP
 #define CORBEL_TBB_ALLOCATOR_HPP
 
@@ -29,10 +29,10 @@ class tbb_allocator : public detail::stateless_allocator<tbb_allocator, T> {
   // Memory for n objects, not constructed, aligned for T even where alignof(T) > 16. n == 0 gives a
   // unique pointer. When memory is exhausted the new-handler is called as by operator new; then
   // throws std::bad_alloc.
-  T* allocate(std::size_t n) { return detail::allocate_objects<T>(n, alignof(T)); }
+  T* allocate(std::size_t n) { return detail::allocate_objects<T>(corbel_allocate, n, alignof(T)); }
 
   // Frees what allocate of any tbb_allocator gave; the count is not needed. nullptr is ignored.
-  void deallocate(T* p, std::size_t) noexcept { scalable_free(p); }
+  void deallocate(T* p, std::size_t) noexcept { corbel_deallocate(p); }
 };
 
 // The allocator that no object type is bound to yet: only to be rebound.

@@ -5,16 +5,10 @@
 #define CORBEL_DETAIL_ALLOCATE_HPP
 
 #include <cstddef>
-#include <exception>
 #include <new>
 
 #include <corbel/malloc.h>
-
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
-#define CORBEL_EXCEPTIONS 1
-#else
-#define CORBEL_EXCEPTIONS 0
-#endif
+#include <corbel/detail/config.hpp>
 
 #if defined(__has_include)
 #if __cplusplus >= 201703L && __has_include(<memory_resource>)
@@ -28,35 +22,23 @@
 namespace corbel {
 namespace detail {
 
-// The length of a cache line, what two threads must keep apart to not slow each other down.
-#if defined(__aarch64__) && defined(__APPLE__)
-constexpr std::size_t kCacheLine = 128;
-#else
-constexpr std::size_t kCacheLine = 64;
-#endif
-
-// What scalable_malloc aligns a block of `size` bytes to.
-constexpr std::size_t natural_alignment(std::size_t size) { return size <= 8 ? 8 : 16; }
-
-// Throws `error`; where exceptions are switched off, ends the program as a throw would.
-template <typename Error>
-[[noreturn]] inline void raise(const Error& error) {
-#if CORBEL_EXCEPTIONS
-  throw error;
-#else
-  static_cast<void>(error);
-  std::terminate();
-#endif
+// As corbel_allocate, of libcorbelmalloc alone.
+inline void* scalable_allocate(std::size_t size, std::size_t alignment) noexcept {
+  const std::size_t natural = size <= 8 ? 8 : 16;
+  return alignment <= natural ? scalable_malloc(size)
+                              : scalable_aligned_malloc(size == 0 ? 1 : size, alignment);
 }
+
+// What memory is taken from: scalable_allocate or corbel_allocate.
+using allocate_function = void* (*)(std::size_t size, std::size_t alignment);
 
 // A block of `size` bytes aligned to `alignment`, never nullptr. Does what operator new must do
 // (C++17 21.6.2.1) when memory is exhausted: calls the new-handler and tries again until there is
 // no handler, then throws bad_alloc. Whatever the handler throws passes through.
-inline void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+inline void* allocate_or_throw(allocate_function allocate, std::size_t size,
+                               std::size_t alignment) {
   for (;;) {
-    void* block = alignment <= natural_alignment(size)
-                      ? scalable_malloc(size)
-                      : scalable_aligned_malloc(size == 0 ? 1 : size, alignment);
+    void* block = allocate(size, alignment);
     if (block != nullptr) return block;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) raise(std::bad_alloc());
@@ -73,10 +55,10 @@ constexpr std::size_t max_count() {
 // Memory for `count` objects of T. More than max_count throws bad_array_new_length, which is a
 // bad_alloc, without asking the new-handler: no memory it could free would help.
 template <typename T>
-inline T* allocate_objects(std::size_t count, std::size_t alignment) {
+inline T* allocate_objects(allocate_function allocate, std::size_t count, std::size_t alignment) {
   if (count > max_count<T>()) raise(std::bad_array_new_length());
-  return static_cast<T*>(
-      allocate_or_throw(count * sizeof(T), alignof(T) > alignment ? alignof(T) : alignment));
+  return static_cast<T*>(allocate_or_throw(allocate, count * sizeof(T),
+                                           alignof(T) > alignment ? alignof(T) : alignment));
 }
 
 }  // namespace detail

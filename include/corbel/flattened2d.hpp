@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// A container of containers, gone through as if it were one. C++11 upwards; flattened2d and
+// flatten2d of the oneTBB specification.
+#ifndef CORBEL_FLATTENED2D_HPP
+#define CORBEL_FLATTENED2D_HPP
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+
+namespace corbel {
+namespace detail {
+
+// A forward iterator ([forward.iterators]) over the elements of the elements of an Outer range.
+// Value is that of the inner containers, const for the const_iterator.
+template <typename Container, typename Value>
+class flat_iterator {
+  template <typename, typename>
+  friend class flat_iterator;
+
+  using outer_iterator = typename Container::const_iterator;
+  using inner_container = typename Container::value_type;
+  using inner_iterator = typename std::conditional<std::is_const<Value>::value,
+                                                   typename inner_container::const_iterator,
+                                                   typename inner_container::iterator>::type;
+
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = typename std::remove_const<Value>::type;
+  using difference_type = std::ptrdiff_t;
+  using pointer = Value*;
+  using reference = Value&;
+
+  flat_iterator() = default;
+  // The first element of [outer, end).
+  flat_iterator(outer_iterator outer, outer_iterator end) : outer_(outer), end_(end) {
+    if (outer_ != end_) inner_ = row().begin();
+    skip_empty();
+  }
+  // From iterator to const_iterator.
+  template <typename Other,
+            typename = typename std::enable_if<std::is_same<const Other, Value>::value>::type>
+  flat_iterator(const flat_iterator<Container, Other>& other)
+      : outer_(other.outer_), end_(other.end_), inner_(other.inner_) {}
+
+  reference operator*() const { return *inner_; }
+  pointer operator->() const { return &*inner_; }
+  flat_iterator& operator++() {
+    ++inner_;
+    skip_empty();
+    return *this;
+  }
+  flat_iterator operator++(int) {
+    flat_iterator before = *this;
+    ++*this;
+    return before;
+  }
+
+  template <typename Other>
+  bool operator==(const flat_iterator<Container, Other>& other) const {
+    return outer_ == other.outer_ && (outer_ == end_ || inner_ == other.inner_);
+  }
+  template <typename Other>
+  bool operator!=(const flat_iterator<Container, Other>& other) const {
+    return !(*this == other);
+  }
+
+ private:
+  // The containers are the program's, none of them const; the view is made of a const container for
+  // it changes none itself.
+  inner_container& row() const { return const_cast<inner_container&>(*outer_); }
+
+  void skip_empty() {
+    while (outer_ != end_ && inner_ == inner_iterator(row().end())) {
+      ++outer_;
+      if (outer_ != end_) inner_ = row().begin();
+    }
+  }
+
+  outer_iterator outer_{};
+  outer_iterator end_{};
+  inner_iterator inner_{};
+};
+
+}  // namespace detail
+
+// The elements of the elements of a Container, such as enumerable_thread_specific<std::vector<X>>.
+// Refers to the container, which must outlive it, and is not to be used while that, or an element
+// of it, is changed by another thread.
+template <typename Container>
+class flattened2d {
+  using conval_type = typename Container::value_type;
+
+ public:
+  using size_type = typename conval_type::size_type;
+  using difference_type = typename conval_type::difference_type;
+  using allocator_type = typename conval_type::allocator_type;
+  using value_type = typename conval_type::value_type;
+  using reference = typename conval_type::reference;
+  using const_reference = typename conval_type::const_reference;
+  using pointer = typename conval_type::pointer;
+  using const_pointer = typename conval_type::const_pointer;
+  using iterator = detail::flat_iterator<Container, value_type>;
+  using const_iterator = detail::flat_iterator<Container, const value_type>;
+
+  // Of all containers in `container`, or of those in [first, last).
+  explicit flattened2d(const Container& container)
+      : first_(container.begin()), last_(container.end()) {}
+  flattened2d(const Container&, typename Container::const_iterator first,
+              typename Container::const_iterator last)
+      : first_(first), last_(last) {}
+
+  iterator begin() { return iterator(first_, last_); }
+  iterator end() { return iterator(last_, last_); }
+  const_iterator begin() const { return const_iterator(first_, last_); }
+  const_iterator end() const { return const_iterator(last_, last_); }
+
+  // The sum of the containers' sizes.
+  size_type size() const {
+    size_type sum = 0;
+    for (typename Container::const_iterator row = first_; row != last_; ++row) sum += row->size();
+    return sum;
+  }
+
+ private:
+  typename Container::const_iterator first_;
+  typename Container::const_iterator last_;
+};
+
+// flattened2d with the type deduced.
+template <typename Container>
+flattened2d<Container> flatten2d(const Container& container) {
+  return flattened2d<Container>(container);
+}
+template <typename Container>
+flattened2d<Container> flatten2d(const Container& container,
+                                 typename Container::const_iterator first,
+                                 typename Container::const_iterator last) {
+  return flattened2d<Container>(container, first, last);
+}
+
+}  // namespace corbel
+
+#endif  // CORBEL_FLATTENED2D_HPP

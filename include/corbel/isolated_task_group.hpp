@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task group whose waits run tasks of the group only. C++11 upwards. Follows the preview of
+// oneTBB.
+#ifndef CORBEL_ISOLATED_TASK_GROUP_HPP
+#define CORBEL_ISOLATED_TASK_GROUP_HPP
+
+#include <cstdint>
+#include <utility>
+
+#include <corbel/detail/arena_call.hpp>
+#include <corbel/task_group.hpp>
+
+namespace corbel {
+
+// As task_group, but a thread that waits for it runs no other tasks meanwhile, as in
+// this_task_arena::isolate. Its functions are those of task_group; all but defer, cancel and
+// is_canceling throw bad_alloc besides.
+class isolated_task_group : private task_group {
+ public:
+  isolated_task_group() = default;
+  explicit isolated_task_group(task_group_context& context) : task_group(context) {}
+
+  template <typename F>
+  void run(F&& f) {
+    inside([&] { task_group::run(std::forward<F>(f)); });
+  }
+  void run(task_handle&& h) {
+    inside([&] { task_group::run(std::move(h)); });
+  }
+  using task_group::defer;
+
+  template <typename F>
+  task_group_status run_and_wait(const F& f) {
+    return inside([&] { return task_group::run_and_wait(f); });
+  }
+  task_group_status run_and_wait(task_handle&& h) {
+    return inside([&] { return task_group::run_and_wait(std::move(h)); });
+  }
+  task_group_status wait() {
+    return inside([&] { return task_group::wait(); });
+  }
+
+  using task_group::cancel;
+  using task_group::is_canceling;
+
+ private:
+  template <typename F>
+  auto inside(F&& f) -> decltype(f()) {
+    using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
+    call c(f);
+    detail::isolate_in(region_, &call::call, &c);
+    return c.take_result();
+  }
+
+  const std::uint64_t region_ = detail::new_region();
+};
+
+}  // namespace corbel
+
+#endif  // CORBEL_ISOLATED_TASK_GROUP_HPP

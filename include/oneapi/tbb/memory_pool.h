@@ -3,6 +3,7 @@
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/scalable_allocator.h>
 #include <corbel/memory_pool.hpp>
 
 namespace tbb {

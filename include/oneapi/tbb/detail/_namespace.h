@@ -2,6 +2,7 @@
 // The two spellings of the TBB namespace, and whether exceptions are on.
 #pragma once
 
+#include <oneapi/tbb/detail/_interfaces.h>
 #include <oneapi/tbb/version.h>
 
 #ifndef TBB_USE_EXCEPTIONS

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A range of numbers or iterators, and the tags of splitting constructors.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/blocked_range.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::blocked_range;
+using corbel::proportional_split;
+using corbel::split;
+}  // namespace v1
+}  // namespace tbb

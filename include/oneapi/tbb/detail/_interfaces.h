@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbered namespaces of classic TBB, for programs that write them.
+#pragma once
+
+namespace tbb {
+inline namespace v1 {}
+namespace interface6 = v1;
+namespace interface7 = v1;
+namespace interface8 = v1;
+namespace interface9 = v1;
+namespace interface10 = v1;
+namespace interface11 = v1;
+}  // namespace tbb

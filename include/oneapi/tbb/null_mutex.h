@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock that does nothing.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/null_mutex.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::null_mutex;
+}
+}  // namespace tbb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipelines of classic TBB. Not together with parallel_pipeline.h, nor in tbb.h.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/task.h>
+#include <corbel/pipeline.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::flow_control;
+using corbel::make_filter;
+using corbel::parallel_pipeline;
+using corbel::task_group_context;
+using corbel::classic::filter;
+using corbel::classic::filter_t;
+using corbel::classic::pipeline;
+}  // namespace v1
+}  // namespace tbb

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock of classic TBB that its holder may take again.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/profiling.h>
+#include <corbel/recursive_mutex.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::recursive_mutex;
+}
+}  // namespace tbb

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader-writer lock that sleeps.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/profiling.h>
+#include <corbel/rw_mutex.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::rw_mutex;
+}
+}  // namespace tbb

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small reader-writer locks that spin.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/profiling.h>
+#include <corbel/spin_rw_mutex.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::speculative_spin_rw_mutex;
+using corbel::spin_rw_mutex;
+}  // namespace v1
+}  // namespace tbb

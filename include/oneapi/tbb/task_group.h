@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of tasks.
+#pragma once
+
+#include <oneapi/tbb/detail/_structured_task_group.h>
+#include <oneapi/tbb/detail/_task_group_context.h>
+#include <corbel/isolated_task_group.hpp>
+#include <corbel/task_group.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::isolated_task_group;
+using corbel::missing_wait;
+using corbel::task_completion_handle;
+using corbel::task_group;
+using corbel::task_handle;
+}  // namespace v1
+}  // namespace tbb

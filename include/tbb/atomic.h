@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The atomic of classic TBB. Not under oneapi/tbb, nor in tbb.h: its names would collide
+// with those of std in programs that use both namespaces.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <corbel/atomic.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::acquire;
+using corbel::atomic;
+using corbel::full_fence;
+using corbel::make_atomic;
+using corbel::memory_semantics;
+using corbel::relaxed;
+using corbel::release;
+}  // namespace v1
+}  // namespace tbb

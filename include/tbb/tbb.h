@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything of the TBB interface, with what TBB 2020 had and oneTBB has not; but for atomic.h and
+// tbb_thread.h, whose names collide with those of std.
+#pragma once
+
+#include <oneapi/tbb.h>
+#include <tbb/aligned_space.h>
+#include <tbb/blocked_rangeNd.h>
+#include <tbb/critical_section.h>
+#include <tbb/reader_writer_lock.h>
+#include <tbb/task_scheduler_init.h>
+#include <tbb/tbb_config.h>
+#include <tbb/tbb_exception.h>
+#include <tbb/tbb_profiling.h>
+#include <tbb/tbb_stddef.h>

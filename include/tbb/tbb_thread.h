@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread of classic TBB. Not under oneapi/tbb, nor in tbb.h: its names would collide
+// with those of std in programs that use both namespaces.
+#pragma once
+
+#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/tick_count.h>
+#include <corbel/tbb_thread.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::move;
+using corbel::swap;
+using corbel::tbb_thread;
+namespace this_tbb_thread = corbel::this_tbb_thread;
+}  // namespace v1
+}  // namespace tbb

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/observers.hpp"
+
+#include <corbel/task_scheduler_observer.hpp>
+
+#include "os/os.hpp"
+#include "sched/pool.hpp"
+
+namespace corbel {
+namespace sched {
+
+constinit Observers observers;
+
+namespace {
+
+// The observation whose function this thread is in; nullptr once it has ended it there.
+thread_local constinit detail::observation* calling = nullptr;
+
+}  // namespace
+
+// The next one, with a call begun; nullptr if there is none.
+detail::observation* Observers::take_after(std::uint64_t number) {
+  sync::LockGuard guard(lock_);
+  detail::observation* o = first_;
+  while (o != nullptr && o->number <= number) o = o->next;
+  // relaxed: under the lock, as the removal that looks for calls afterwards
+  if (o != nullptr) o->calls.fetch_add(1, std::memory_order_relaxed);
+  return o;
+}
+
+template <typename Call>
+void Observers::call(detail::observation& o, Call call) {
+  detail::observation* const outer = calling;
+  calling = &o;
+  call(*o.observer);
+  const bool ended = calling == nullptr;
+  calling = outer;
+  if (ended) return;
+  std::atomic<std::uint32_t>& calls = o.calls;
+  calls.fetch_sub(1, std::memory_order_release);  // (1) release: the call, with (2)
+  os::wake_all(calls);
+}
+
+void Observers::enter(const Thread& t, std::uint64_t& seen) {
+  while (detail::observation* const o = take_after(seen)) {
+    seen = o->number;
+    call(*o, [&](task_scheduler_observer& observer) noexcept {
+      observer.on_scheduler_entry(t.is_own);
+    });
+  }
+}
+
+void Observers::leave(const Thread& t, std::uint64_t seen) {
+  if (newest_.load(std::memory_order_relaxed) == 0) return;  // relaxed: then it has seen none
+  std::uint64_t last = 0;
+  while (detail::observation* const o = take_after(last)) {
+    last = o->number;
+    call(*o, [&](task_scheduler_observer& observer) noexcept {
+      if (o->number <= seen) observer.on_scheduler_exit(t.is_own);
+    });
+    if (last >= seen) return;
+  }
+}
+
+void Observers::add(detail::observation& o) {
+  static constinit std::atomic<std::uint64_t> last_number{0};
+  sync::LockGuard guard(lock_);
+  // relaxed: any number that is higher than those in this list
+  o.number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+  detail::observation** end = &first_;
+  while (*end != nullptr) end = &(*end)->next;
+  *end = &o;
+  newest_.store(o.number, std::memory_order_relaxed);  // relaxed: a hint, see has_newer
+}
+
+void Observers::remove(detail::observation& o) {
+  {
+    sync::LockGuard guard(lock_);
+    detail::observation** link = &first_;
+    while (*link != &o) link = &(*link)->next;
+    *link = o.next;
+  }
+  std::uint32_t own = 0;
+  if (calling == &o) {
+    calling = nullptr;
+    own = 1;
+  }
+  // (2) acquire: with (1)
+  while (const std::uint32_t calls = o.calls.load(std::memory_order_acquire)) {
+    if (calls == own) break;
+    os::wait(o.calls, calls);
+  }
+}
+
+void Observers::forget_calls() {
+  for (detail::observation* o = first_; o != nullptr; o = o->next) {
+    o->calls.store(0, std::memory_order_relaxed);  // relaxed: the only thread
+  }
+}
+
+}  // namespace sched
+
+void task_scheduler_observer::observe(bool state) {
+  if (state == is_observing()) return;
+  if (state) {
+    sched::Thread& t = sched::Thread::current();
+    auto* const o = new detail::observation;
+    o->observer = this;
+    if (!is_global_) {
+      detail::arena_handle* const of = arena_ != nullptr ? &arena_->use() : nullptr;
+      o->arena = of != nullptr ? &reinterpret_cast<sched::Arena&>(*of) : t.arena;
+      sched::pool.add_reference(*o->arena);
+    }
+    observation_.store(o, std::memory_order_relaxed);  // relaxed: one thread at a time
+    sched::Observers& list = is_global_ ? sched::observers : o->arena->observers();
+    list.add(*o);
+    if (is_global_) {
+      list.enter(t, t.seen_of_all);
+    } else if (t.arena == o->arena) {
+      list.enter(t, t.seen_of_arena);
+    }
+  } else {
+    // relaxed: as above
+    detail::observation* const o = observation_.exchange(nullptr, std::memory_order_relaxed);
+    (o->arena == nullptr ? sched::observers : o->arena->observers()).remove(*o);
+    if (o->arena != nullptr) sched::pool.release(*o->arena);
+    delete o;
+  }
+}
+
+}  // namespace corbel

@@ -22,9 +22,9 @@ namespace corbel::compat {
 
 // Above the ranks of the allocator, which never calls a pool.
 namespace pool_rank {
-inline constexpr int kShard = 16;
-inline constexpr int kPool = 17;
-inline constexpr int kFixedPools = 18;
+inline constexpr int kShard = 24;
+inline constexpr int kPool = 25;
+inline constexpr int kFixedPools = 26;
 }  // namespace pool_rank
 
 class Pool {

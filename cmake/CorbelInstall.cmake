@@ -4,15 +4,12 @@
 # can be moved.
 include(CMakePackageConfigHelpers)
 
-# What the TBB headers of this version are compatible with.
-set(CORBEL_TBB_VERSION 2022.0.0)
-
 set(package_dir "${PROJECT_BINARY_DIR}/package")
 set(corbel_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Corbel")
 set(tbb_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TBB")
 
 foreach(target IN ITEMS corbelmalloc corbelmalloc_static corbelmalloc_proxy
-                        corbelmalloc_proxy_static)
+                        corbelmalloc_proxy_static corbel_sched corbel_sched_static)
   if(TARGET ${target})
     install(TARGETS ${target} EXPORT CorbelTargets)
   endif()
@@ -22,8 +19,15 @@ foreach(target IN ITEMS tbbmalloc tbbmalloc_proxy)
     install(TARGETS ${target} EXPORT TBBTargets)
   endif()
 endforeach()
-if(TARGET corbel)
-  install(TARGETS corbel)
+# What -ltbb finds. A name for linkers alone: a program that was linked to oneTBB's libtbb.so.12 calls
+# functions that this library does not have.
+if(TARGET corbel_sched AND TARGET tbbmalloc)
+  file(MAKE_DIRECTORY "${package_dir}")
+  file(CREATE_LINK libcorbel.so.1 "${package_dir}/libtbb.so" SYMBOLIC)
+  install(FILES "${package_dir}/libtbb.so" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(TARGET corbel_tool)
+  install(TARGETS corbel_tool)
 endif()
 
 foreach(folder IN ITEMS corbel tbb oneapi)
@@ -46,7 +50,7 @@ if(TARGET corbelmalloc)
           DESTINATION "${corbel_cmake_dir}")
 endif()
 
-if(TARGET tbbmalloc)
+if(TARGET tbbmalloc) # which brings the scheduler's names with it
   install(EXPORT TBBTargets NAMESPACE TBB:: DESTINATION "${tbb_cmake_dir}")
   configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/package/TBBConfig.cmake.in" "${package_dir}/TBBConfig.cmake"
@@ -58,10 +62,16 @@ if(TARGET tbbmalloc)
           DESTINATION "${tbb_cmake_dir}")
 endif()
 
-# corbel_pkg_config(<library> VERSION v DESCRIPTION text [REQUIRES module] [REPLACES_MALLOC])
+# corbel_pkg_config(<library> [TARGET target] VERSION v DESCRIPTION text [REQUIRES module]
+#                   [LIBS_PRIVATE words] [REPLACES_MALLOC])
+# for the library of a target, by default that of the same name.
 function(corbel_pkg_config library)
-  cmake_parse_arguments(arg "REPLACES_MALLOC" "VERSION;DESCRIPTION;REQUIRES" "" ${ARGN})
-  if(NOT TARGET ${library})
+  cmake_parse_arguments(arg "REPLACES_MALLOC" "TARGET;VERSION;DESCRIPTION;REQUIRES;LIBS_PRIVATE" ""
+                        ${ARGN})
+  if(NOT arg_TARGET)
+    set(arg_TARGET ${library})
+  endif()
+  if(NOT TARGET ${arg_TARGET})
     return()
   endif()
   file(RELATIVE_PATH pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
@@ -71,6 +81,7 @@ function(corbel_pkg_config library)
   set(pc_version "${arg_VERSION}")
   set(pc_requires "${arg_REQUIRES}")
   set(pc_libs "-l${library}")
+  set(pc_libs_private "${arg_LIBS_PRIVATE}")
   if(arg_REPLACES_MALLOC)
     # One word, because pkg-config sorts words: the library must stay even where the linker drops
     # those (--as-needed, the default of some distributions) that the program calls nothing of.
@@ -90,3 +101,10 @@ corbel_pkg_config(tbbmalloc VERSION ${CORBEL_TBB_VERSION}
 corbel_pkg_config(
   tbbmalloc_proxy VERSION ${CORBEL_TBB_VERSION} REQUIRES tbbmalloc REPLACES_MALLOC
   DESCRIPTION "Replaces malloc and operator new, under the names of oneTBB's")
+corbel_pkg_config(corbel TARGET corbel_sched VERSION ${PROJECT_VERSION}
+                  LIBS_PRIVATE "-lstdc++ -pthread"
+                  DESCRIPTION "Task scheduler and parallel algorithms")
+if(TARGET tbbmalloc)
+  corbel_pkg_config(tbb TARGET corbel_sched VERSION ${CORBEL_TBB_VERSION}
+                    DESCRIPTION "Corbel's scheduler and algorithms under the names of oneTBB's")
+endif()

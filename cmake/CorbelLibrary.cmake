@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# How an allocator library is compiled and linked: without exceptions or type information, with
-# everything hidden that is not said to be exported, and against libc alone.
+# How a library is compiled and linked: with everything hidden that is not said to be exported. The
+# allocator's have neither exceptions nor type information and need libc alone; with CXX_RUNTIME a
+# library has both, and needs libstdc++.
 
-# Compile options and include roots shared by every variant of the allocator.
-function(corbel_allocator_options target)
+# Compile options and include roots shared by all libraries.
+function(corbel_library_options target)
   target_include_directories(
     ${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/generated"
                       "${PROJECT_SOURCE_DIR}/include")
   target_compile_options(
     ${target}
-    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>
-            -fvisibility=hidden
+    PRIVATE -fvisibility=hidden
             -ftls-model=initial-exec
             -fno-semantic-interposition
-            -fno-math-errno
-            # A compiler that knows what malloc means may turn its body into a call of itself.
-            -fno-builtin-malloc
-            -fno-builtin-calloc
-            -fno-builtin-realloc
-            -fno-builtin-free)
+            -fno-math-errno)
   set_target_properties(
     ${target}
     PROPERTIES POSITION_INDEPENDENT_CODE ON
@@ -26,28 +21,54 @@ function(corbel_allocator_options target)
                VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# corbel_objects(<target> [DEFINES ...] [UNITY on|off] SOURCES ...): one set of object files.
+# corbel_objects(<target> [CXX_RUNTIME] [DEFINES ...] [UNITY on|off] SOURCES ...): one set of object
+# files.
 function(corbel_objects target)
-  cmake_parse_arguments(arg "" "UNITY" "DEFINES;SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "CXX_RUNTIME" "UNITY" "DEFINES;SOURCES" ${ARGN})
   add_library(${target} OBJECT ${arg_SOURCES})
-  corbel_allocator_options(${target})
+  corbel_library_options(${target})
+  if(NOT arg_CXX_RUNTIME)
+    target_compile_options(
+      ${target}
+      PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>
+              # A compiler that knows what malloc means may turn its body into a call of itself.
+              -fno-builtin-malloc
+              -fno-builtin-calloc
+              -fno-builtin-realloc
+              -fno-builtin-free)
+  endif()
   target_compile_definitions(${target} PRIVATE ${arg_DEFINES})
   if(arg_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
 endfunction()
 
-# corbel_shared(<target> SOVERSION n OBJECTS <object targets> [MAP file] [LIBS ...])
+# The C driver adds no libstdc++.
+function(corbel_link_language result cxx_runtime)
+  if(cxx_runtime)
+    set(${result} CXX PARENT_SCOPE)
+  else()
+    set(${result} C PARENT_SCOPE)
+  endif()
+endfunction()
+
+# corbel_shared(<target> [CXX_RUNTIME] [NAME <library name>] SOVERSION n OBJECTS <object targets>
+#               [MAP file] [LIBS ...])
 function(corbel_shared target)
-  cmake_parse_arguments(arg "" "SOVERSION;MAP" "OBJECTS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "CXX_RUNTIME" "NAME;SOVERSION;MAP" "OBJECTS;LIBS" ${ARGN})
+  if(NOT arg_NAME)
+    set(arg_NAME ${target})
+  endif()
   set(objects "")
   foreach(object IN LISTS arg_OBJECTS)
     list(APPEND objects $<TARGET_OBJECTS:${object}>)
   endforeach()
   add_library(${target} SHARED ${objects})
+  corbel_link_language(language ${arg_CXX_RUNTIME})
   set_target_properties(
     ${target}
-    PROPERTIES LINKER_LANGUAGE C # no libstdc++
+    PROPERTIES OUTPUT_NAME ${arg_NAME}
+               LINKER_LANGUAGE ${language}
                SOVERSION ${arg_SOVERSION}
                VERSION ${arg_SOVERSION}
                BUILD_WITH_INSTALL_RPATH ON
@@ -66,15 +87,17 @@ function(corbel_shared target)
   corbel_public_includes(${target})
 endfunction()
 
-# corbel_static(<target> NAME <library name> OBJECTS <object targets>)
+# corbel_static(<target> [CXX_RUNTIME] NAME <library name> OBJECTS <object targets> [LIBS ...])
 function(corbel_static target)
-  cmake_parse_arguments(arg "" "NAME" "OBJECTS" ${ARGN})
+  cmake_parse_arguments(arg "CXX_RUNTIME" "NAME" "OBJECTS;LIBS" ${ARGN})
   set(objects "")
   foreach(object IN LISTS arg_OBJECTS)
     list(APPEND objects $<TARGET_OBJECTS:${object}>)
   endforeach()
   add_library(${target} STATIC ${objects})
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} LINKER_LANGUAGE C)
+  corbel_link_language(language ${arg_CXX_RUNTIME})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} LINKER_LANGUAGE ${language})
+  target_link_libraries(${target} PRIVATE ${arg_LIBS})
   corbel_public_includes(${target})
 endfunction()
 

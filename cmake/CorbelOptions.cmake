@@ -3,6 +3,7 @@
 # targets. Nothing here touches the targets of a project that includes Corbel.
 
 option(CORBEL_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(CORBEL_BUILD_SCHEDULER_TESTS "Build those of the scheduler, which take longest" ON)
 option(CORBEL_BUILD_TOOLS "Build the corbel command" ${PROJECT_IS_TOP_LEVEL})
 option(CORBEL_INSTALL "Add the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(CORBEL_WERROR "Turn warnings into errors" OFF)
@@ -10,6 +11,8 @@ option(CORBEL_UNITY "Compile each allocator library as one source, so that its h
 option(CORBEL_DEBUG_CHECKS "Check internal invariants at run time" OFF)
 option(CORBEL_COVERAGE "Instrument for coverage" OFF)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
+set(CORBEL_PROGRAM_OPTIONS "-g1" CACHE STRING
+    "Compile options of tools and tests behind all others: lines, but no variables, for debuggers")
 set(CORBEL_SANITIZE "" CACHE STRING "Sanitizers to compile with, e.g. address,undefined or thread")
 
 # A sanitizer brings a malloc of its own: there the tests call the scalable_* functions, and what

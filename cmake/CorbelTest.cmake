@@ -8,6 +8,20 @@ if(NOT CMAKE_CROSSCOMPILING)
   find_package(GTest REQUIRED)
 endif()
 
+# What nearly every test includes, compiled once for all programs of corbel_add_gtest.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(source "${PROJECT_BINARY_DIR}/generated/test_headers.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// Its headers are what matters.\n")
+  add_library(corbel_test_headers OBJECT "${source}")
+  # <tbb/...> too, because libstdc++ looks whether it is there.
+  target_include_directories(corbel_test_headers PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(corbel_test_headers PRIVATE GTest::gtest Threads::Threads)
+  target_precompile_headers(
+    corbel_test_headers
+    PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
+            <functional> <map> <memory> <mutex> <random> <stdexcept> <string> <thread> <vector>)
+endif()
+
 set(CORBEL_TEST_ENVIRONMENT
     "CORBEL_LIB_DIR=${CMAKE_BINARY_DIR}/lib" "CORBEL_BIN_DIR=${CMAKE_BINARY_DIR}/bin"
     "CORBEL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "CORBEL_BUILD_DIR=${CMAKE_BINARY_DIR}")
@@ -32,6 +46,7 @@ function(corbel_add_gtest name)
                     "${PROJECT_BINARY_DIR}/generated")
   target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main Threads::Threads)
+  target_precompile_headers(${name} REUSE_FROM corbel_test_headers)
   gtest_discover_tests(
     ${name}
     DISCOVERY_MODE PRE_TEST
@@ -56,7 +71,13 @@ function(corbel_add_script_test name)
                ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
 endfunction()
 
+# Each folder has a target tests_<folder>: the libraries, and the programs of its tests.
 function(corbel_add_test_folders)
+  set(libraries "")
+  foreach(folder IN ITEMS src src/sched)
+    get_property(targets DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    list(APPEND libraries ${targets})
+  endforeach()
   file(GLOB lists CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/*/CMakeLists.txt")
   foreach(list IN LISTS lists)
     get_filename_component(folder "${list}" DIRECTORY)
@@ -68,5 +89,8 @@ function(corbel_add_test_folders)
       continue()
     endif()
     add_subdirectory("${folder}" "${PROJECT_BINARY_DIR}/test/${name}")
+    get_property(programs DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    add_custom_target(tests_${name})
+    add_dependencies(tests_${name} ${libraries} ${programs})
   endforeach()
 endfunction()

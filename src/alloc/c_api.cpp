@@ -148,4 +148,12 @@ size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
   return text.finish();
 }
 
+void* corbel_allocate(size_t size, size_t alignment) noexcept {
+  const size_t natural = size <= 8 ? 8 : 16;
+  if (is_power_of_two(alignment) && alignment <= natural) return scalable_malloc(size);
+  return scalable_aligned_malloc(std::max(size, size_t(1)), alignment);
+}
+
+void corbel_deallocate(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
+
 }  // extern "C"

@@ -60,6 +60,9 @@ MemoryGrant read_memory_grant();
 void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
 void wake_one(std::atomic<std::uint32_t>& word);
 
+// Wakes all of them.
+void wake_all(std::atomic<std::uint32_t>& word);
+
 // As wait, for so many milliseconds at most.
 void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms);
 
@@ -68,6 +71,49 @@ void yield();
 
 // Milliseconds of a clock that never goes back, cheap and as coarse as a scheduler tick.
 std::uint64_t now_ms();
+
+// Nanoseconds of a clock that never goes back.
+std::uint64_t now_ns();
+
+// Makes every running thread of this process pass a full fence before it returns; the calling
+// thread passes one, too. Where the system has nothing of the kind it is a fence of the calling
+// thread alone. The first call of enable_process_barrier decides which, and says it.
+bool enable_process_barrier();
+bool has_process_barrier();
+void process_barrier();
+
+// How many processors this process may use at once: as many as its affinity mask has, or fewer if
+// the container's quota is smaller (rounded up). At least 1.
+unsigned usable_processors();
+
+// A set of processors, by the system's numbers.
+struct ProcessorSet {
+  static constexpr unsigned kMost = 8192;
+  static constexpr unsigned kBits = 8 * sizeof(unsigned long);
+  unsigned long words[kMost / kBits];
+
+  bool has(unsigned p) const { return (words[p / kBits] >> p % kBits & 1) != 0; }
+  void add(unsigned p) { words[p / kBits] |= 1UL << p % kBits; }
+  void remove(unsigned p) { words[p / kBits] &= ~(1UL << p % kBits); }
+  unsigned count() const {
+    unsigned n = 0;
+    for (const unsigned long w : words) n += unsigned(__builtin_popcountl(w));
+    return n;
+  }
+};
+
+// Those that the calling thread may run on; false where the system does not tell.
+bool get_processors(ProcessorSet* set);
+void set_processors(const ProcessorSet& set);
+
+// The memory nodes that the machine has; and the kinds of cores, from the slowest: 0 where all are
+// alike or the system does not tell. At most `most` are written.
+unsigned read_memory_nodes(int* nodes, unsigned most);
+unsigned count_core_types();
+
+// Takes away what is not of that node, that kind of core, or so many processors of each core; -1
+// leaves everything. What the system does not tell takes nothing away.
+void keep_processors(ProcessorSet* set, int node, int core_type, int threads_per_core);
 
 // A number by which a ThreadWatch knows the calling thread.
 std::uint32_t thread_id();
@@ -132,6 +178,47 @@ bool start_thread(const char* name, void (*run)());
 
 // Waits until that thread has ended.
 void join_thread();
+
+// Starts a thread that nobody joins, with no signals but those of its own faults. A `stack_size` of
+// 0, or less than a thread may have, is the system's choice. False when the system refuses.
+bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument);
+
+// The size of stacks whose size nobody says.
+std::size_t default_stack_size();
+
+// What the calling thread is called in debuggers and lists; at most 15 characters.
+void name_thread(const char* name);
+
+// A stack that code can run on instead of the thread's own. At any time a thread runs on one of
+// them, or on its own, which a Fiber without a stack stands for. All functions are for one thread.
+class Fiber {
+ public:
+  // The thread's own stack; or one of a `stack_size` as for start_detached. Check is_complete().
+  Fiber();
+  Fiber(std::size_t stack_size, void (*run)(void*), void* argument);
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // False when the system had no memory for it.
+  bool is_complete() const { return saved_ != nullptr; }
+
+  // Leaves `this`, on which the thread runs, and goes on with `other`, where it began or where it
+  // was left. Returns when somebody switches back. `run` never returns.
+  void switch_to(Fiber& other);
+
+ private:
+  struct Saved;
+  void arrive(const Fiber* from);
+
+  void* stack_ = nullptr;
+  std::size_t stack_size_ = 0;
+  Saved* saved_ = nullptr;
+  void (*run_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  void* sanitizer_ = nullptr;  // what the address or thread sanitizer knows this stack by
+  const Fiber* from_ = nullptr;
+};
 
 // Registers the three for every later fork, once a process. May call malloc.
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)());

@@ -6,7 +6,7 @@
 namespace corbel::sync {
 
 thread_local constinit std::uint32_t Lock::held_ranks_ = 0;
-thread_local constinit bool Lock::forking_ = false;
+thread_local constinit unsigned Lock::held_in_fork_ = 0;
 
 void Lock::lock_contended() {
   mutex_.lock_contended();

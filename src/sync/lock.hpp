@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's only lock: the mutex of mutex.hpp and a rank. A thread takes locks in ascending
+// The libraries' only lock: the mutex of mutex.hpp and a rank. A thread takes locks in ascending
 // order of rank only, which debug builds check, so that they can never deadlock.
 #pragma once
 
@@ -49,26 +49,38 @@ class Lock {
   }
 
   // Around a fork one thread takes the locks and keeps them, while other fork handlers still run in
-  // it and may use what the locks protect: until the release it passes through.
+  // it and may use what the locks protect: until the release it passes through. The ranks are not
+  // looked at: which library's handlers come first is decided by when they were registered.
   void lock_for_fork() {
-    lock();
+    lock_another_for_fork();
+    note_taken();
+  }
+  // The same for one of many, of a rank of which or above which the thread may have taken others
+  // so.
+  void lock_another_for_fork() {
+    if (!mutex_.try_lock()) mutex_.lock_contended();
     held_for_fork_ = true;
-    forking_ = true;
+    ++held_in_fork_;
   }
   void unlock_after_fork_in_parent() {
-    held_for_fork_ = forking_ = false;
+    end_fork();
     unlock();
   }
   // In the child no other thread exists, so nobody waits.
   void unlock_after_fork_in_child() {
-    held_for_fork_ = forking_ = false;
+    end_fork();
     note_released();
     mutex_.reset();
   }
 
  private:
   // Only the forking thread reads held_for_fork_, which it wrote itself.
-  bool passes() const { return forking_ && held_for_fork_; }
+  bool passes() const { return held_in_fork_ != 0 && held_for_fork_; }
+
+  void end_fork() {
+    held_for_fork_ = false;
+    --held_in_fork_;
+  }
 
   void lock_contended();
   void check_rank() const;
@@ -80,7 +92,7 @@ class Lock {
   }
 
   static thread_local constinit std::uint32_t held_ranks_;
-  static thread_local constinit bool forking_;
+  static thread_local constinit unsigned held_in_fork_;  // by this thread
 
   BasicMutex<std::atomic, MutexSystem> mutex_;
   bool held_for_fork_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 namespace corbel::arch {
 
 // User addresses with four levels of 4 KiB pages; the kernel hands out higher ones only when asked.
@@ -9,5 +11,15 @@ inline constexpr unsigned kAddressBits = 48;
 // Tells the processor that this is a spin loop; `isb` waits longer than `yield`, which most
 // implementations ignore.
 inline void pause() { asm volatile("isb" ::: "memory"); }
+
+// The rounding mode and the treatment of denormals.
+inline std::uint32_t floating_point() {
+  std::uint64_t settings;
+  asm volatile("mrs %0, fpcr" : "=r"(settings));
+  return std::uint32_t(settings);
+}
+inline void set_floating_point(std::uint32_t settings) {
+  asm volatile("msr fpcr, %0" ::"r"(std::uint64_t{settings}));
+}
 
 }  // namespace corbel::arch

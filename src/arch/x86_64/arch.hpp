@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 namespace corbel::arch {
 
 // User addresses with four-level page tables; the kernel hands out higher ones only when asked.
@@ -8,5 +10,18 @@ inline constexpr unsigned kAddressBits = 47;
 
 // Tells the processor that this is a spin loop.
 inline void pause() { __builtin_ia32_pause(); }
+
+// The rounding mode and the treatment of denormals, of SSE in the lower half and x87 in the upper.
+inline std::uint32_t floating_point() {
+  std::uint16_t x87;
+  asm volatile("fnstcw %0" : "=m"(x87));
+  // Without the flags of what has happened, which are no settings.
+  return (__builtin_ia32_stmxcsr() & 0xffc0U) | std::uint32_t(x87) << 16;
+}
+inline void set_floating_point(std::uint32_t settings) {
+  const std::uint16_t x87 = std::uint16_t(settings >> 16);
+  asm volatile("fldcw %0" ::"m"(x87));
+  __builtin_ia32_ldmxcsr(settings & 0xffc0U);
+}
 
 }  // namespace corbel::arch

@@ -1,58 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/linux/container.hpp"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "os/linux/errno_guard.hpp"
+#include "os/linux/lines.hpp"
 
 namespace corbel::os {
 namespace {
-
-// A file, read line by line. System calls by number: the C library's functions are cancellation
-// points, which malloc must not be, and may be replaced by code that calls malloc.
-class Lines {
- public:
-  explicit Lines(const char* path)
-      : file_(int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY))) {}
-  ~Lines() {
-    if (file_ >= 0) syscall(SYS_close, file_);
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  // False at the end. Of a longer line the beginning is kept.
-  bool next(char* line, std::size_t capacity) {
-    std::size_t size = 0;
-    bool any = false;
-    for (int c = get(); c >= 0; c = get()) {
-      any = true;
-      if (c == '\n') break;
-      if (size < capacity - 1) line[size++] = char(c);
-    }
-    line[size] = '\0';
-    return any;
-  }
-
- private:
-  int get() {
-    if (position_ == size_) {
-      const long got = file_ < 0 ? 0 : syscall(SYS_read, file_, buffer_, sizeof buffer_);
-      if (got <= 0) return -1;
-      size_ = std::size_t(got);
-      position_ = 0;
-    }
-    return static_cast<unsigned char>(buffer_[position_++]);
-  }
-
-  int file_;
-  std::size_t size_ = 0;
-  std::size_t position_ = 0;
-  char buffer_[512];
-};
 
 // The next word of a line, cut off from the rest; "" at the end.
 char* take_word(char** rest) {
@@ -136,15 +92,58 @@ MemoryGrant ContainerReader::read() {
   MemoryGrant grant;
   grant.physical = physical_memory();
   limit_file_[0] = stall_file_[0] = '\0';
-  read_paths();
-  read_mounts();
+  read_paths("memory");
+  read_mounts("memory");
   read_limits(grant);
   read_stalls(grant);
   return grant;
 }
 
+template <typename Visit>
+void ContainerReader::each_folder(const Hierarchy& hierarchy, Visit&& visit) {
+  if (hierarchy.directory[0] == '\0') return;
+  std::size_t length = strlen(hierarchy.directory);
+  while (visit(length)) {
+    while (length > hierarchy.mount_length && hierarchy.directory[length - 1] != '/') --length;
+    if (length <= hierarchy.mount_length) return;
+    --length;
+  }
+}
+
+unsigned ContainerReader::read_processors() {
+  ErrnoGuard guard;
+  read_paths("cpu");
+  read_mounts("cpu");
+  std::uint64_t least = 0;
+  std::uint64_t quota = 0;
+  std::uint64_t period = 0;
+  const auto consider = [&] {
+    if (period == 0) return;
+    const std::uint64_t processors = quota / period + (quota % period != 0 || quota == 0 ? 1 : 0);
+    if (least == 0 || processors < least) least = processors;
+  };
+  each_folder(v2_, [&](std::size_t length) {
+    if (!name_file(v2_.directory, length, "cpu.max")) return true;
+    Lines lines(file_);
+    if (!lines.next(line_, kPath)) return true;
+    char* rest = line_;
+    const char* first = take_word(&rest);  // "max" where there is none
+    if (parse(first, &quota) && parse(rest, &period)) consider();
+    return true;
+  });
+  each_folder(v1_, [&](std::size_t length) {
+    // A quota of -1 is none.
+    if (name_file(v1_.directory, length, "cpu.cfs_quota_us") && read_number(&quota) &&
+        name_file(v1_.directory, length, "cpu.cfs_period_us") && read_number(&period)) {
+      consider();
+    }
+    return true;
+  });
+  return unsigned(least < UINT32_MAX ? least : UINT32_MAX);
+}
+
 // Lines of the form number:controllers:path, number 0 for v2.
-void ContainerReader::read_paths() {
+void ContainerReader::read_paths(const char* controller) {
   v1_.path[0] = v1_.directory[0] = v2_.path[0] = v2_.directory[0] = '\0';
   if (!join(file_, kPath, process_, "/cgroup", "")) return;
   Lines lines(file_);
@@ -156,12 +155,12 @@ void ContainerReader::read_paths() {
     if (path == nullptr) continue;
     *path++ = '\0';
     if (strcmp(line_, "0") == 0 && *controllers == '\0') join(v2_.path, kPath, path, "", "");
-    if (lists(controllers, "memory")) join(v1_.path, kPath, path, "", "");
+    if (lists(controllers, controller)) join(v1_.path, kPath, path, "", "");
   }
 }
 
 // proc_pid_mountinfo(5): id parent device root point options [tags ...] - type source options
-void ContainerReader::read_mounts() {
+void ContainerReader::read_mounts(const char* controller) {
   if (!join(file_, kPath, process_, "/mountinfo", "")) return;
   Lines lines(file_);
   while (lines.next(line_, kPath)) {
@@ -178,7 +177,7 @@ void ContainerReader::read_mounts() {
     unescape(mount_root);
     unescape(mount_point);
     if (strcmp(type, "cgroup2") == 0) take_mount(v2_, mount_root, mount_point);
-    if (strcmp(type, "cgroup") == 0 && lists(tail, "memory")) {
+    if (strcmp(type, "cgroup") == 0 && lists(tail, controller)) {
       take_mount(v1_, mount_root, mount_point);
     }
   }
@@ -233,17 +232,6 @@ void ContainerReader::consider_limit(MemoryGrant& grant, std::size_t limit) {
 
 void ContainerReader::read_limits(MemoryGrant& grant) {
   std::uint64_t number = 0;
-  const auto one_up = [](const Hierarchy& hierarchy, std::size_t length) {
-    while (length > hierarchy.mount_length && hierarchy.directory[length - 1] != '/') --length;
-    return length > hierarchy.mount_length ? length - 1 : 0;
-  };
-  const auto each_folder = [&](const Hierarchy& hierarchy, auto&& visit) {
-    if (hierarchy.directory[0] == '\0') return;
-    for (std::size_t length = strlen(hierarchy.directory); length != 0;) {
-      if (!visit(length)) return;
-      length = one_up(hierarchy, length);
-    }
-  };
   each_folder(v2_, [&](std::size_t length) {
     for (const char* name : {"memory.max", "memory.high"}) {
       if (name_file(v2_.directory, length, name) && read_number(&number)) {

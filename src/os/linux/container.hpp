@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what the memory controllers of cgroup v1 and v2 grant a process. Both versions, as they
-// may be mounted at once; the whole way up to the root, as the smallest limit on it counts; inside
-// and outside of cgroup namespaces and of containers that see a part of the hierarchy alone.
+// Reads what the memory and processor controllers of cgroup v1 and v2 grant a process. Both
+// versions, as they may be mounted at once; the whole way up to the root, as the smallest limit on
+// it counts; inside and outside of cgroup namespaces and of containers that see a part of the
+// hierarchy alone.
 //
 // Besides the library the corbel command uses it, so that the two agree, and the tests, on trees of
 // files of their own.
@@ -24,6 +25,10 @@ class ContainerReader {
   // say nothing sensible say that there is no limit.
   MemoryGrant read();
 
+  // How many processors the quotas of processor time amount to, rounded up; 0: there is none. The
+  // same is true of it.
+  unsigned read_processors();
+
   // The files that `limit` and `stalled_us` of the last grant came from; "" where there was none.
   const char* limit_file() const { return limit_file_; }
   const char* stall_file() const { return stall_file_; }
@@ -41,9 +46,13 @@ class ContainerReader {
     bool complete;  // the mount begins at the root of the hierarchy
   };
 
-  void read_paths();
-  void read_mounts();
+  void read_paths(const char* controller);
+  void read_mounts(const char* controller);
   void take_mount(Hierarchy& hierarchy, const char* mount_root, const char* mount_point);
+  // Calls visit(length of the folder's name) for the folder of the process and those above, until
+  // it returns false.
+  template <typename Visit>
+  static void each_folder(const Hierarchy& hierarchy, Visit&& visit);
   void read_limits(MemoryGrant& grant);
   void read_stalls(MemoryGrant& grant);
   void consider_limit(MemoryGrant& grant, std::size_t limit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Futexes, clocks and the hooks into the life of threads and processes.
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -64,6 +65,8 @@ void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
 
 void wake_one(std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, 1); }
 
+void wake_all(std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX); }
+
 void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms) {
   const timespec most{time_t(ms / 1000), long(ms % 1000) * 1000000};
   futex(word, FUTEX_WAIT, expected, &most);
@@ -126,6 +129,31 @@ void set_ordinary_priority(pthread_attr_t* attributes) {
 
 }  // namespace
 
+namespace {
+
+// A new thread inherits the mask. The library keeps back the signals that it needs itself; those
+// that a thread causes itself end the process if they are blocked, and the program may have a
+// handler that mends what caused them.
+class SignalsForTheProgram {
+ public:
+  SignalsForTheProgram() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
+      sigdelset(&all, signal);
+    }
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsForTheProgram() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsForTheProgram(const SignalsForTheProgram&) = delete;
+  SignalsForTheProgram& operator=(const SignalsForTheProgram&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
 bool start_thread(const char* name, void (*run)()) {
   ErrnoGuard guard;
   own_thread.name = name;
@@ -134,16 +162,7 @@ bool start_thread(const char* name, void (*run)()) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   set_ordinary_priority(&attributes);
-  // The new thread inherits the mask. The library keeps back the signals that it needs itself;
-  // those that a thread causes itself end the process if they are blocked, and the program may have
-  // a handler that mends what caused them.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
-    sigdelset(&all, signal);
-  }
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsForTheProgram blocked;
   constexpr std::size_t kStackSize = 256 << 10;
   pthread_attr_setstacksize(&attributes, kStackSize);
   int error = make_thread(&attributes);
@@ -152,7 +171,6 @@ bool start_thread(const char* name, void (*run)()) {
     pthread_attr_setstacksize(&attributes, 16 * kStackSize);
     error = make_thread(&attributes);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return error == 0;
 }
@@ -163,6 +181,31 @@ void join_thread() {
   ErrnoGuard guard;
   pthread_join(own_thread.thread, nullptr);
 }
+
+bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument) {
+  ErrnoGuard guard;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
+  const SignalsForTheProgram blocked;
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, run, argument) == 0;
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+std::size_t default_stack_size() {
+  ErrnoGuard guard;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return 0;
+  std::size_t size = 0;
+  pthread_attr_getstacksize(&attributes, &size);
+  pthread_attr_destroy(&attributes);
+  return size;
+}
+
+void name_thread(const char* name) { prctl(PR_SET_NAME, name); }
 
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {
   ErrnoGuard guard;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks to switch between, with the C library's ucontext.
+#include <limits.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <new>
+
+#include "os/linux/errno_guard.hpp"
+#include "os/os.hpp"
+
+// What the sanitizers want to be told, if the program has one in it.
+extern "C" {
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void** fake, const void* bottom,
+                                                          std::size_t size);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void* fake, const void** bottom,
+                                                           std::size_t* size);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* memory,
+                                                         std::size_t size);
+__attribute__((weak)) void* __tsan_get_current_fiber();
+__attribute__((weak)) void* __tsan_create_fiber(unsigned flags);
+__attribute__((weak)) void __tsan_destroy_fiber(void* fiber);
+__attribute__((weak)) void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+}
+
+namespace corbel::os {
+
+// What is kept of a stack that the thread has left.
+struct Fiber::Saved {
+  ucontext_t context;
+  void* fake_stack = nullptr;
+  const void* bottom = nullptr;  // of the stack, as the address sanitizer wants it
+  std::size_t size = 0;
+};
+
+namespace {
+
+// Apart, since getcontext returns as setjmp does and compilers take fright.
+__attribute__((noinline)) bool prepare(ucontext_t* context, void* stack, std::size_t size,
+                                       void (*entry)(unsigned, unsigned), std::uintptr_t argument) {
+  if (getcontext(context) != 0) return false;
+  context->uc_stack = {.ss_sp = stack, .ss_flags = 0, .ss_size = size};
+  context->uc_link = nullptr;
+  // makecontext hands over nothing but ints.
+  makecontext(context, reinterpret_cast<void (*)()>(entry), 2, unsigned(argument >> 32),
+              unsigned(argument));
+  return true;
+}
+
+}  // namespace
+
+Fiber::Fiber() : saved_(new(std::nothrow) Saved) {
+  if (__tsan_get_current_fiber != nullptr) sanitizer_ = __tsan_get_current_fiber();
+}
+
+Fiber::Fiber(std::size_t stack_size, void (*run)(void*), void* argument)
+    : run_(run), argument_(argument) {
+  ErrnoGuard guard;
+  const std::size_t page = page_size();
+  if (stack_size < std::size_t(PTHREAD_STACK_MIN)) stack_size = default_stack_size();
+  if (stack_size > SIZE_MAX / 2) return;
+  stack_size_ = (stack_size + page - 1) / page * page + page;
+  void* const memory = mmap(nullptr, stack_size_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  mprotect(memory, page, PROT_NONE);  // so that running over the end is a fault
+  // Most of a stack is never touched.
+  madvise(memory, stack_size_, MADV_NOHUGEPAGE);
+  saved_ = new (std::nothrow) Saved;
+  void* const bottom = static_cast<char*>(memory) + page;
+  void (*const entry)(unsigned, unsigned) = [](unsigned high, unsigned low) {
+    auto* const fiber = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+    fiber->arrive(fiber->from_);
+    fiber->run_(fiber->argument_);
+    abort();
+  };
+  if (saved_ == nullptr || !prepare(&saved_->context, bottom, stack_size_ - page, entry,
+                                    reinterpret_cast<std::uintptr_t>(this))) {
+    delete saved_;
+    saved_ = nullptr;
+    munmap(memory, stack_size_);
+    return;
+  }
+  stack_ = memory;
+  saved_->bottom = bottom;
+  saved_->size = stack_size_ - page;
+  if (__tsan_create_fiber != nullptr) sanitizer_ = __tsan_create_fiber(0);
+}
+
+Fiber::~Fiber() {
+  delete saved_;
+  if (stack_ == nullptr) return;
+  if (__tsan_destroy_fiber != nullptr) __tsan_destroy_fiber(sanitizer_);
+  // What is mapped there next is no stack's frames.
+  if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack_, stack_size_);
+  ErrnoGuard guard;
+  munmap(stack_, stack_size_);
+}
+
+void Fiber::arrive(const Fiber* from) {
+  if (__sanitizer_finish_switch_fiber == nullptr) return;
+  const void* bottom = nullptr;
+  std::size_t size = 0;
+  __sanitizer_finish_switch_fiber(saved_->fake_stack, &bottom, &size);
+  // Where the thread's own stack lies is learnt when it is left for the first time.
+  if (from->saved_->bottom == nullptr) {
+    from->saved_->bottom = bottom;
+    from->saved_->size = size;
+  }
+}
+
+void Fiber::switch_to(Fiber& other) {
+  other.from_ = this;
+  if (__sanitizer_start_switch_fiber != nullptr) {
+    __sanitizer_start_switch_fiber(&saved_->fake_stack, other.saved_->bottom, other.saved_->size);
+  }
+  if (__tsan_switch_to_fiber != nullptr) __tsan_switch_to_fiber(other.sanitizer_, 0);
+  swapcontext(&saved_->context, &other.saved_->context);
+  arrive(from_);
+}
+
+}  // namespace corbel::os

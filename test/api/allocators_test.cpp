@@ -17,6 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "allocate_alignments.hpp"
+
 namespace {
 
 static_assert(std::is_same<tbb::scalable_allocator<int>, corbel::scalable_allocator<int>>::value,
@@ -25,9 +27,7 @@ static_assert(std::is_same<oneapi::tbb::cache_aligned_allocator<int>,
                            corbel::cache_aligned_allocator<int>>::value,
               "three names");
 
-bool aligned(const void* p, std::size_t alignment) {
-  return reinterpret_cast<std::uintptr_t>(p) % alignment == 0;
-}
+using test::aligned;
 
 struct alignas(256) Wide {
   char bytes[256];
@@ -173,6 +173,8 @@ TEST(CacheAlignedAllocator, StartsOnALineOfItsOwn) {
   }
   for (char* p : blocks) a.deallocate(p, 0);
 }
+
+TEST(CorbelAllocate, Alignments) { test::expect_alignments(); }
 
 TEST(TbbAllocator, SaysThatItIsScalable) {
   EXPECT_EQ(tbb::tbb_allocator<int>::allocator_type(), tbb::tbb_allocator<int>::scalable);

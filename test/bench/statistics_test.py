@@ -22,7 +22,7 @@ def share(verdict, runs, factor, noise, simulations=SIMULATIONS):
     for _ in range(simulations):
         base = [noise(source) for _ in range(runs)]
         other = [factor * noise(source) for _ in range(runs)]
-        hits += statistics.compare(base, other).verdict == verdict
+        hits += statistics.verdict(sorted(base), sorted(other)) == verdict
     return hits / simulations
 
 

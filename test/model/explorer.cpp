@@ -31,6 +31,7 @@ Result Explorer::explore(int threads, const std::function<std::unique_ptr<Test>(
 }
 
 void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
+  test_.reset();
   memory_.clear();
   ops_.clear();
   futexes_.clear();
@@ -39,7 +40,6 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
   current_ = 0;
   ended_ = Ended::kNo;
   test_ = make();
-  ops_.assign(memory_.events().size(), Op::kStore);
   // To start the threads, and to end, is an event: what was done before it is known after it.
   Clock& main_clock = memory_.clock(0);
   ++main_clock[0];
@@ -50,6 +50,7 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
     thread.has_slept = false;
     thread.history = 0;
     memory_.clock(int(t)) = main_clock;
+    memory_.compiler_barrier(int(t));
 #if defined(__SANITIZE_ADDRESS__)
     // The last run was left without unwinding.
     __asan_unpoison_memory_region(thread.stack.data(), kStackSize);
@@ -72,6 +73,7 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
 void Explorer::enter() {
   Explorer& self = get();
   self.test_->run(self.current_ - 1);
+  self.memory_.compiler_barrier(self.current_);
   self.threads_[std::size_t(self.current_)].done = true;
   self.schedule();
 }
@@ -125,6 +127,10 @@ bool Explorer::next_path() {
 
 Explorer::Done Explorer::perform(Step step) {
   if (mutation_ && current_ != 0) mutation_(step);
+  if (step.op == Op::kNothing) return {};
+  if (step.op >= Op::kCompilerBarrier) return perform_fence(step.op);
+  // A call of the system, across which the compiler moves nothing.
+  const bool calls = step.op == Op::kWait || step.op == Op::kWake;
   if (current_ != 0) {
     Thread& self = threads_[std::size_t(current_)];
     self.wants_mutex = step.op == Op::kLock ? step.location : -1;
@@ -132,6 +138,7 @@ Explorer::Done Explorer::perform(Step step) {
     self.wants_mutex = -1;
   }
   const int me = current_;
+  if (calls) memory_.compiler_barrier(me);
   const Outcome outcome = choose_outcome(step);
   const int id = memory_.perform(me, step.location, outcome);
   ops_.push_back(step.op);
@@ -139,7 +146,7 @@ Explorer::Done Explorer::perform(Step step) {
   const std::uint64_t read = event.reads() ? memory_.event(outcome.source).outcome.value : 0;
   if (step.op == Op::kCompareExchange && !event.writes() && read == step.expected) ++spurious_;
   if (step.op == Op::kWait || step.op == Op::kWake) note_call(event);
-  const int woken = step.op == Op::kWake ? wake(step.location) : 0;
+  const int woken = step.op == Op::kWake ? wake(step.location, step.operand == kAll) : 0;
   if (me == 0) return {read, event.writes()};
 
   Thread& self = threads_[std::size_t(me)];
@@ -151,7 +158,44 @@ Explorer::Done Explorer::perform(Step step) {
   }
   note_state();
   if (self.sleeps_on >= 0) schedule();
+  if (calls) memory_.compiler_barrier(me);
   return {read, event.writes()};
+}
+
+Explorer::Done Explorer::perform_fence(Op op) {
+  const int me = current_;
+  if (me == 0) return {};
+  std::array<int, kMaxThreads> others;
+  std::size_t number = 0;
+  bool first = true;
+  do {
+    schedule();
+    if (op == Op::kCompilerBarrier) {
+      memory_.compiler_barrier(me);
+    } else if (first) {
+      memory_.fence(me);
+    }
+    if (op == Op::kProcessBarrier) {
+      if (first) {
+        for (int t = 1; t < int(threads_.size()); ++t) {
+          if (t != me) others[number++] = t;
+        }
+      }
+      if (number != 0) {
+        const std::size_t next = choose(number);
+        memory_.interrupt(others[next]);
+        others[next] = others[--number];
+      }
+      if (number == 0) memory_.fence(me);
+    }
+    first = false;
+    memory_.perform(me, -1, Outcome{});
+    ops_.push_back(op);
+    Thread& self = threads_[std::size_t(me)];
+    self.history = mix(self.history, memory_.clock(me));
+    note_state();
+  } while (number != 0);
+  return {};
 }
 
 // Of the kernel, for a futex.
@@ -180,6 +224,7 @@ std::vector<Outcome> Explorer::outcomes(const Step& step) {
   }
   if (step.op == Op::kLock || step.op == Op::kUnlock) oldest = newest;
   if (step.op == Op::kWake) return {Outcome{}};
+  if (oldest < 0) fail("data race: use of an object that is not known to be made");
   std::vector<Outcome> found;
   for (int place = newest; place >= oldest; --place) {
     const int source = memory_.writes(location)[std::size_t(place)];
@@ -213,13 +258,21 @@ std::vector<Outcome> Explorer::outcomes(const Step& step) {
   return found;
 }
 
-// Who sleeps on the location and is to be woken; 0 if nobody.
-int Explorer::wake(int location) {
+// Who sleeps on the location and is to be woken; 0 if nobody. Of all, a bit for each.
+int Explorer::wake(int location, bool all) {
   std::vector<int> sleepers;
   for (int t = 1; t < int(threads_.size()); ++t) {
     if (threads_[std::size_t(t)].sleeps_on == location) sleepers.push_back(t);
   }
   if (sleepers.empty()) return 0;
+  if (all) {
+    int bits = 0;
+    for (int t : sleepers) {
+      threads_[std::size_t(t)].sleeps_on = -1;
+      bits |= 1 << t;
+    }
+    return bits;
+  }
   const int woken = sleepers[std::size_t(choose(sleepers.size()))];
   threads_[std::size_t(woken)].sleeps_on = -1;
   return woken;
@@ -231,6 +284,8 @@ void Explorer::note_state() {
   if (depth_ < path_.size()) return;  // the run is still repeating the one before
   std::uint64_t hash = 0;
   for (const Thread& thread : threads_) hash = mix(hash, thread.history);
+  hash = mix(hash, memory_.fenced());
+  for (int t = 1; t < int(threads_.size()); ++t) hash = mix(hash, memory_.pending(t));
   for (int location = 0; location < int(futexes_.size()); ++location) {
     hash = mix(hash, std::uint64_t(location));
     for (int id : memory_.writes(location)) hash = mix(hash, memory_.event(id).name());
@@ -250,11 +305,16 @@ void Explorer::fail(const std::string& what) {
 }
 
 std::string Explorer::describe(const Event& event, Op op) const {
-  static const char* const kOps[] = {"load", "store",  "exchange", "fetch", "compare_exchange",
-                                     "lock", "unlock", "wait",     "wake"};
+  static const char* const kOps[] = {
+      "load", "store", "exchange",         "fetch", "compare_exchange", "lock", "unlock",
+      "wait", "wake",  "compiler barrier", "fence", "process barrier"};
   static const char* const kOrders[] = {"relaxed", "consume", "acquire",
                                         "release", "acq_rel", "seq_cst"};
   char text[160];
+  if (event.location < 0) {
+    std::snprintf(text, sizeof text, "  thread %d: %s\n", event.thread - 1, kOps[int(op)]);
+    return text;
+  }
   int length = std::snprintf(text, sizeof text, "  thread %d: location %d %s %s", event.thread - 1,
                              event.location, kOps[int(op)], kOrders[int(event.outcome.order)]);
   const auto add = [&](const char* format, std::uint64_t value) {

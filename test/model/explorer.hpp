@@ -40,13 +40,19 @@ enum class Op {
   kLock,  // of the model's own mutex
   kUnlock,
   kWait,  // of a futex
-  kWake,
+  kWake,  // one sleeper, or with the operand kAll every one
+  kCompilerBarrier,
+  kFence,           // of this thread alone
+  kProcessBarrier,  // membarrier(2)
+  kNothing,         // for mutations
 };
+
+inline constexpr std::uint64_t kAll = 1;
 
 // An operation about to be done. A mutation edits it, so that what runs is the shipped source but
 // for the one operation that the mutant is about.
 struct Step {
-  int location;  // in the order of construction, from 0
+  int location;  // in the order of construction, from 0; -1: a fence
   Op op;
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure_order = std::memory_order_relaxed;
@@ -81,6 +87,7 @@ class Explorer {
     const int location = memory_.add_location();
     futexes_.emplace_back();
     memory_.perform(current_, location, Outcome{.place = 0, .value = initial});
+    ops_.push_back(Op::kStore);
     return location;
   }
 
@@ -136,6 +143,10 @@ class Explorer {
     int count;
   };
 
+  static std::uint64_t mix(std::uint64_t hash, const Clock& clock) {
+    for (int known : clock) hash = mix(hash, std::uint64_t(known));
+    return hash;
+  }
   static std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
     return hash ^ (hash >> 29);
@@ -149,8 +160,9 @@ class Explorer {
   int choose(std::size_t count);
   Outcome choose_outcome(const Step& step);
   std::vector<Outcome> outcomes(const Step& step);
+  Done perform_fence(Op op);
   void note_call(const Event& event);
-  int wake(int location);
+  int wake(int location, bool all);
   void note_state();
   std::string describe(const Event& event, Op op) const;
 

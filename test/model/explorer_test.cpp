@@ -50,6 +50,80 @@ TEST(Explorer, StoreBuffering) {
   EXPECT_EQ((outcomes_of<StoreBuffering>(2, release, seq_cst)), weak);
 }
 
+// Each thread stores, fences in its way, and loads what the other stores.
+struct FencedBuffering : Litmus {
+  FencedBuffering(Op first, Op second) : fences{first, second} {}
+  const std::array<Op, 2> fences;
+  void run(int thread) override {
+    Atomic<int>& mine = thread == 0 ? x : y;
+    Atomic<int>& other = thread == 0 ? y : x;
+    mine.store(1, relaxed);
+    Explorer::get().perform({.location = -1, .op = fences[std::size_t(thread)]});
+    r[std::size_t(thread)] = other.load(relaxed);
+  }
+};
+
+// A process barrier in one thread does for both, if the other's compiler keeps the order.
+TEST(Explorer, ProcessBarrier) {
+  const std::set<Values> strong{{0, 1}, {1, 0}, {1, 1}};
+  std::set<Values> weak = strong;
+  weak.insert({0, 0});
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kFence, Op::kFence)), strong);
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kFence, Op::kCompilerBarrier)), weak);
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kProcessBarrier, Op::kCompilerBarrier)), strong);
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kCompilerBarrier, Op::kProcessBarrier)), strong);
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kProcessBarrier, Op::kNothing)), weak);
+  EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kProcessBarrier, Op::kProcessBarrier)), strong);
+}
+
+// Two other threads are interrupted at different times: what the one does behind its fence the
+// other may see before its own.
+struct Interrupted : Litmus {
+  explicit Interrupted(Op second) : second(second) {}
+  const Op second;
+  void run(int thread) override {
+    if (thread == 0) {
+      x.store(1, relaxed);
+      process_barrier();
+    } else if (thread == 1) {
+      compiler_barrier();
+      r[0] = x.load(relaxed);
+      y.store(1, relaxed);
+    } else {
+      r[1] = y.load(relaxed);
+      Explorer::get().perform({.location = -1, .op = second});
+      r[2] = x.load(relaxed);
+    }
+  }
+};
+
+TEST(Explorer, ProcessBarrierIsNoMoment) {
+  // The second thread has seen x, and the third has seen that, but not x.
+  const Values apart{1, 1, 0};
+  EXPECT_TRUE((outcomes_of<Interrupted>(3, Op::kCompilerBarrier).contains(apart)));
+}
+
+// What a thread did before its fence is known to the caller afterwards, and the other way round.
+struct OneBarrier : Litmus {
+  void run(int thread) override {
+    if (thread == 0) {
+      x.store(1, relaxed);
+      process_barrier();
+      r[0] = y.load(relaxed);
+    } else {
+      y.store(1, relaxed);
+      compiler_barrier();
+      r[1] = x.load(relaxed);
+      r[2] = x.load(relaxed);
+    }
+  }
+};
+
+TEST(Explorer, ProcessBarrierLeavesTheRestOpen) {
+  EXPECT_EQ((outcomes_of<OneBarrier>(2)),
+            (std::set<Values>{{0, 1, 1}, {1, 0, 0}, {1, 0, 1}, {1, 1, 1}}));
+}
+
 struct MessagePassing : Litmus {
   MessagePassing(std::memory_order store, std::memory_order load) : store(store), load(load) {}
   std::memory_order store, load;

@@ -15,8 +15,25 @@
 //    cycle is not allowed.
 // An operation reads only what has been written already. As the explorer tries the threads' steps
 // in every order, this rules out one thing alone: load buffering, in which each of two threads
-// reads what the other writes later (and with it values out of thin air). Fences and consume are
-// missing.
+// reads what the other writes later (and with it values out of thin air). Of the fences there are
+// only those of below; consume is missing.
+//
+// Fences. A full fence of a thread (atomic_thread_fence(seq_cst)) learns what all full fences
+// before it knew, and tells those after it what its thread knows.
+//
+// membarrier(2) promises that every running thread of the process passes a full fence somewhere
+// between the begin and the end of the call, and the caller one at both ends; a thread that does
+// not run has passed one when it was taken off its processor. So the call is a fence of the caller,
+// then one in each other thread, one after the other in any order and other steps in between, then
+// one of the caller. In the thread that is interrupted the fence stands between two instructions of
+// the compiled program, which may have the order of what lies between two compiler barriers
+// changed: what the thread has done since the last one need not lie before the fence, and what it
+// does before the next one need not lie behind it. This is the pair of fences of D. Goldblatt,
+// "Asymmetric Fences" (P1202), but that the interruptions, as full fences, are ordered with one
+// another.
+//
+// Knowledge from fences counts as "happens before", also for plain variables. The standard demands
+// an atomic operation read behind the fence for that; processors do not, and compilers cannot tell.
 #pragma once
 
 #include <algorithm>
@@ -76,6 +93,9 @@ class Memory {
     events_.clear();
     orders_.clear();
     clocks_ = {};
+    fences_ = {};
+    told_ = {};
+    pending_ = {};
   }
 
   int add_location() {
@@ -129,6 +149,32 @@ class Memory {
     clocks_[std::size_t(thread)] = kept;
     return good;
   }
+
+  // ---- fences
+
+  void compiler_barrier(int thread) {
+    const std::size_t t = std::size_t(thread);
+    join(clocks_[t], pending_[t]);
+    told_[t] = clocks_[t];
+  }
+
+  void fence(int thread) {
+    const std::size_t t = std::size_t(thread);
+    join(pending_[t], fences_);
+    compiler_barrier(thread);
+    join(fences_, clocks_[t]);
+  }
+
+  // A fence in the middle of what the thread does.
+  void interrupt(int thread) {
+    const std::size_t t = std::size_t(thread);
+    join(pending_[t], fences_);
+    join(fences_, told_[t]);
+  }
+
+  // What the fences have brought about that no thread has read yet; for the explorer.
+  const Clock& fenced() const { return fences_; }
+  const Clock& pending(int thread) const { return pending_[std::size_t(thread)]; }
 
   // Adds the event; its number.
   int perform(int thread, int location, const Outcome& outcome) {
@@ -189,6 +235,9 @@ class Memory {
   std::vector<Event> events_;
   std::vector<std::vector<int>> orders_;
   std::array<Clock, kMaxThreads> clocks_{};
+  Clock fences_{};                            // what the last full fence knew
+  std::array<Clock, kMaxThreads> told_{};     // what the thread had done at its compiler barrier
+  std::array<Clock, kMaxThreads> pending_{};  // what it learns at its next one
 };
 
 }  // namespace corbel::model

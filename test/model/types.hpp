@@ -9,7 +9,8 @@
 
 namespace corbel::model {
 
-// In place of std::atomic, for integers. As Corbel's sources do, callers name every order.
+// In place of std::atomic, for integers and pointers. As Corbel's sources do, callers name every
+// order.
 template <typename T>
 class Atomic {
  public:
@@ -157,12 +158,14 @@ class MutexGuard {
   Mutex& mutex_;
 };
 
-// The system of sync::BasicMutex. The kernel promises that a sleep and a wake of the same word come
-// one after the other, and nothing that a data race could hide behind.
+// The system of sync::BasicMutex and of the locks of the headers. The kernel promises that a sleep
+// and a wake of the same word come one after the other, and nothing that a data race could hide
+// behind.
 template <int kSpinsBeforeSleep>
 struct Kernel {
   static constexpr int kSpins = kSpinsBeforeSleep;
-  static void pause() {}
+  static constexpr bool kSleeps = true;
+  static void pause(int = 0) {}
 
   static void wait(Atomic<std::uint32_t>& word, std::uint32_t expected) {
     Explorer::get().perform({.location = word.location_, .op = Op::kWait, .expected = expected});
@@ -171,7 +174,20 @@ struct Kernel {
   static void wake_one(Atomic<std::uint32_t>& word) {
     Explorer::get().perform({.location = word.location_, .op = Op::kWake});
   }
+
+  static void wake_all(Atomic<std::uint32_t>& word) {
+    Explorer::get().perform({.location = word.location_, .op = Op::kWake, .operand = kAll});
+  }
 };
+
+// ---- fences: see memory.hpp
+inline void compiler_barrier() {
+  Explorer::get().perform({.location = -1, .op = Op::kCompilerBarrier});
+}
+inline void fence() { Explorer::get().perform({.location = -1, .op = Op::kFence}); }
+inline void process_barrier() {
+  Explorer::get().perform({.location = -1, .op = Op::kProcessBarrier});
+}
 
 // For what a test itself asserts.
 inline void check(bool good, const char* what) {

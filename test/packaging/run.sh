@@ -45,17 +45,20 @@ if grep -rIl -e "$work" -e "$CORBEL_BUILD_DIR" "$prefix"/lib*/cmake "$prefix"/li
   fail "these package files hold an absolute path"
 fi
 libdir=$(dirname "$(find "$prefix" -name 'libcorbelmalloc.so.1')")
-for file in lib{corbelmalloc,corbelmalloc_proxy}.{so,so.1,a} \
-  lib{tbbmalloc,tbbmalloc_proxy}.{so,so.2}; do
+for file in lib{corbel,corbelmalloc,corbelmalloc_proxy}.{so,so.1,a} \
+  lib{tbbmalloc,tbbmalloc_proxy}.{so,so.2} libtbb.so; do
   [[ -e "$libdir/$file" ]] || fail "$file is not installed"
 done
 for header in corbel/malloc.h tbb/scalable_allocator.h oneapi/tbb/scalable_allocator.h; do
   [[ -e "$prefix/include/$header" ]] || fail "$header is not installed"
 done
+if [[ -e "$libdir/libtbb.so.12" ]]; then fail "libtbb.so.12 is installed: it cannot keep its word"; fi
+SCHEDULER=OFF
+if [[ -e "$prefix/include/tbb/parallel_for.h" ]]; then SCHEDULER=ON; fi
 # Must be among the libraries the program loads, although it calls nothing of it.
 needs_proxy() { readelf -d "$1" | grep -q "NEEDED.*$2" || fail "$1 does not load $2"; }
 
-configure_and_build cmake_corbel "-DCMAKE_PREFIX_PATH=$prefix"
+configure_and_build cmake_corbel "-DCMAKE_PREFIX_PATH=$prefix" -DSCHEDULER=$SCHEDULER
 for program in api_shared api_static proxy_shared proxy_static; do
   quiet "cmake_corbel: run $program" "$work/cmake_corbel/$program"
 done
@@ -82,8 +85,10 @@ for library in corbelmalloc tbbmalloc; do
   needs_proxy "$work/nothing" "lib${library}_proxy"
 done
 
-configure_and_build fetch_content "-DCORBEL_SOURCE_DIR=$CORBEL_SOURCE_DIR"
+configure_and_build fetch_content "-DCORBEL_SOURCE_DIR=$CORBEL_SOURCE_DIR" -DSCHEDULER=$SCHEDULER
 quiet "fetch_content: run api" "$work/fetch_content/api"
 quiet "fetch_content: run proxy" "$work/fetch_content/proxy"
+
+if [[ $SCHEDULER == ON ]]; then . "$here/scheduler.sh"; fi
 
 echo "packaging: everything builds and runs"

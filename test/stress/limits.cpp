@@ -124,8 +124,7 @@ void run_changing(Run& run, const Diet& diet, const char* what, bool refuses, Ch
   check_goes_back(functions, run, live_before);
 }
 
-// ---- what a program may do when it is called back
-// ------------------------------------------------
+// ---- what a program may do when it is called back -----------------------------------------------
 
 // Blocks that the callback frees, or that it has made.
 class Reserve {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace corbel::os {
 namespace {
@@ -45,6 +46,11 @@ class ContainerTest : public testing::Test {
     limit_file_ = inside(reader.limit_file());
     stall_file_ = inside(reader.stall_file());
     return grant;
+  }
+
+  unsigned read_processors() {
+    const std::string process = root_ + "/proc/self";
+    return ContainerReader(process.c_str(), root_.c_str()).read_processors();
   }
 
   std::string root_;
@@ -310,6 +316,53 @@ TEST_F(ContainerTest, CollisionsWhereNobodyCountsStalls) {
   grant = read();
   EXPECT_FALSE(grant.knows_stalls);
   EXPECT_EQ(grant.collisions, 17U);
+}
+
+// ---- processors ---------------------------------------------------------------------------------
+
+TEST_F(ContainerTest, NoQuota) {
+  EXPECT_EQ(read_processors(), 0U);
+  set_process("0::/a\n", kV2Mount);
+  EXPECT_EQ(read_processors(), 0U);
+  write("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+  EXPECT_EQ(read_processors(), 0U);
+  write("/sys/fs/cgroup/a/cpu.max", "nonsense\n");
+  EXPECT_EQ(read_processors(), 0U);
+}
+
+TEST_F(ContainerTest, QuotaIsRoundedUp) {
+  set_process("0::/a\n", kV2Mount);
+  for (const auto& [text, processors] : {std::pair("200000 100000", 2U),
+                                         {"200001 100000", 3U},
+                                         {"1000 100000", 1U},
+                                         {"0 100000", 1U},
+                                         {"50000 10000", 5U},
+                                         {"99999999999999 1", 4294967295U}}) {
+    write("/sys/fs/cgroup/a/cpu.max", std::string(text) + "\n");
+    EXPECT_EQ(read_processors(), processors) << text;
+  }
+}
+
+TEST_F(ContainerTest, TheSmallestQuotaOnTheWayUpCounts) {
+  set_process("0::/a/b/c\n", kV2Mount);
+  write("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
+  write("/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n");
+  write("/sys/fs/cgroup/a/cpu.max", "300000 100000\n");
+  EXPECT_EQ(read_processors(), 3U);
+  write("/sys/fs/cgroup/a/b/c/cpu.max", "150000 100000\n");
+  EXPECT_EQ(read_processors(), 2U);
+}
+
+TEST_F(ContainerTest, QuotaOfV1) {
+  set_process("9:pids:/a\n4:cpu,cpuacct:/outer/inner\n", kV1Mounts);
+  write("/sys/fs/cgroup/cpu,cpuacct/outer/inner/cpu.cfs_quota_us", "-1\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/outer/inner/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(read_processors(), 0U);
+  write("/sys/fs/cgroup/cpu,cpuacct/outer/cpu.cfs_quota_us", "250000\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/outer/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(read_processors(), 3U);
+  write("/sys/fs/cgroup/cpu,cpuacct/outer/inner/cpu.cfs_quota_us", "10000\n");
+  EXPECT_EQ(read_processors(), 1U);
 }
 
 TEST(ContainerOfThisProcess, IsReadWithoutTouchingErrno) {

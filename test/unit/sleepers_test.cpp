@@ -262,8 +262,7 @@ TEST_F(Sleepers, IdleOnlyLeavesThoseThatHaveAllocated) {
   thread.join();
 }
 
-// ---- who keeps its heap
-// ---------------------------------------------------------------------------
+// ---- who keeps its heap -------------------------------------------------------------------------
 
 void expect_kept(const std::function<void(int)>& sleep_on, int tries = 30) {
   Pipe pipe;
@@ -430,8 +429,7 @@ TEST_F(Sleepers, NotWhileAVforkChildRuns) {
 }
 #endif
 
-// ---- races
-// ----------------------------------------------------------------------------------------
+// ---- races --------------------------------------------------------------------------------------
 
 TEST_F(Sleepers, WokenAtFullRateWhileTakenOver) {
   constexpr int kPairs = 2;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that fork or end in the middle of a parallel call, and that may have no threads.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <corbel/parallel_for_each.hpp>
+#include <corbel/parallel_invoke.hpp>
+#include <corbel/task_arena.hpp>
+#include <corbel/task_group.hpp>
+
+#include <thread>
+#include <vector>
+
+#include "sched_misuse.hpp"
+
+namespace misuse {
+namespace {
+
+void busy(std::atomic<int>* calls, int depth) {
+  ++*calls;
+  if (depth == 0) return test::work_a_little();
+  corbel::parallel_invoke([=] { busy(calls, depth - 1); }, [=] { busy(calls, depth - 1); });
+}
+
+// ---- fork
+
+// In a body, by whichever thread; the child only ends.
+void fork_in_a_body() {
+  std::atomic<int> children{0};
+  const std::vector<int> items(64);
+  corbel::parallel_for_each(items, [&](int) {
+    std::atomic<int> calls{0};
+    busy(&calls, 3);
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = -1;
+    if (waitpid(child, &status, 0) == child && status == 0) ++children;
+  });
+  say("%d children", int(children));
+}
+
+// Behind the call, while the library's threads are there; the child makes calls of its own.
+void fork_behind_a_call() {
+  std::atomic<int> calls{0};
+  busy(&calls, 8);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> own{0};
+    busy(&own, 8);
+    corbel::task_group group;
+    for (int i = 0; i < 100; ++i) group.run([&own] { ++own; });
+    group.wait();
+    _exit(own == 511 + 100 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  busy(&calls, 8);
+  say("%d calls, the child ends with %d", int(calls), status);
+}
+
+// ---- the end
+
+void exit_in_a_body() {
+  corbel::task_group group;
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 100; ++i) group.run([&] { busy(&calls, 5); });
+  group.run([] {
+    say("on the way out");
+    std::exit(7);
+  });
+  group.wait();
+}
+
+// By a thread of the library's, if one comes.
+void exit_in_a_helper() {
+  const std::thread::id self = std::this_thread::get_id();
+  corbel::task_group group;
+  std::atomic<bool> come{false};
+  group.run([&] {
+    come = true;
+    if (std::this_thread::get_id() != self) {
+      say("on the way out");
+      std::exit(7);
+    }
+  });
+  test::wait_for([&] { return come.load(); }, 20000);
+  test::wait_for([] { return false; }, 20000);
+}
+
+void exit_with_enqueued_tasks() {
+  corbel::task_arena arena(2);
+  static std::atomic<int> calls;
+  for (int i = 0; i < 1000; ++i) {
+    arena.enqueue([] {
+      ++calls;
+      test::work_a_little();
+    });
+  }
+  say("on the way out");
+  std::exit(7);
+}
+
+void quick_exit_in_a_body() {
+  corbel::parallel_invoke([] { test::work_a_little(); },
+                          [] {
+                            say("on the way out");
+                            std::quick_exit(7);
+                          });
+}
+
+// ---- no threads
+
+// The system refuses all new ones from now on.
+void forbid_threads() {
+  const rlimit none = {0, 0};
+  if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(77);
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(77);
+  try {
+    std::thread([] {}).join();
+    _exit(77);
+  } catch (const std::system_error&) {
+  }
+}
+
+void no_threads() {
+  forbid_threads();
+  std::atomic<int> calls{0};
+  busy(&calls, 6);
+  corbel::task_group group;
+  for (int i = 0; i < 100; ++i) group.run([&calls] { ++calls; });
+  group.wait();
+  corbel::task_arena arena(4);
+  arena.execute([&] { busy(&calls, 6); });
+  say("%d calls", int(calls));
+}
+
+// Nobody comes for them, but the program's own thread when it is there.
+void no_threads_for_enqueued_tasks() {
+  forbid_threads();
+  corbel::task_arena arena(2);
+  corbel::task_group group;
+  int calls = 0;
+  for (int i = 0; i < 100; ++i) arena.enqueue(group.defer([&calls] { ++calls; }));
+  arena.wait_for(group);
+  say("%d calls", calls);
+}
+
+// The threads that are there go on.
+void no_more_threads() {
+  std::atomic<int> calls{0};
+  busy(&calls, 6);
+  forbid_threads();
+  busy(&calls, 6);
+  say("%d calls", int(calls));
+}
+
+}  // namespace
+
+extern const Case end_cases[];
+const Case end_cases[] = {{"fork-in-a-body", fork_in_a_body},
+                          {"fork-behind-a-call", fork_behind_a_call},
+                          {"exit-in-a-body", exit_in_a_body},
+                          {"exit-in-a-helper", exit_in_a_helper},
+                          {"exit-with-enqueued-tasks", exit_with_enqueued_tasks},
+                          {"quick-exit-in-a-body", quick_exit_in_a_body},
+                          {"threads-none", no_threads},
+                          {"threads-none-for-enqueued-tasks", no_threads_for_enqueued_tasks},
+                          {"threads-no-more", no_more_threads},
+                          {nullptr, nullptr}};
+
+}  // namespace misuse

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using tbb::this_task_arena::current_thread_index;
+
+void wait_for(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+TEST(Arena, ReturnsWhatTheFunctionReturns) {
+  tbb::task_arena arena(2);
+  EXPECT_FALSE(arena.is_active());
+  EXPECT_EQ(arena.execute([] { return 7; }), 7);
+  EXPECT_TRUE(arena.is_active());
+  int x = 3;
+  int& same = arena.execute([&]() -> int& { return x; });
+  EXPECT_EQ(&same, &x);
+  std::unique_ptr<int> moved = arena.execute([] { return std::unique_ptr<int>(new int(4)); });
+  EXPECT_EQ(*moved, 4);
+  struct MoveOnly {
+    std::unique_ptr<int> p{new int(9)};
+    int operator()() { return *p; }
+  };
+  EXPECT_EQ(arena.execute(MoveOnly()), 9);
+  EXPECT_THROW(arena.execute([] { throw std::runtime_error("inside"); }), std::runtime_error);
+  EXPECT_EQ(arena.execute([] { return current_thread_index(); }), 0);
+}
+
+TEST(Arena, KnowsItsWidth) {
+  EXPECT_GE(tbb::this_task_arena::max_concurrency(), 1);
+  EXPECT_EQ(tbb::task_arena(5).max_concurrency(), 5);
+  EXPECT_EQ(tbb::task_arena().max_concurrency(), tbb::info::default_concurrency());
+  tbb::task_arena::constraints limits;
+  limits.set_max_concurrency(3);
+  tbb::task_arena arena(limits, 0, tbb::task_arena::priority::high);
+  EXPECT_EQ(arena.max_concurrency(), 3);
+  EXPECT_EQ(arena.execute([] { return tbb::this_task_arena::max_concurrency(); }), 3);
+  tbb::task_arena copy(arena);
+  EXPECT_EQ(copy.max_concurrency(), 3);
+  EXPECT_FALSE(copy.is_active());
+}
+
+TEST(Arena, IsMadeAndLetGo) {
+  tbb::task_arena arena;
+  arena.initialize(3, 0, tbb::task_arena::priority::low);
+  EXPECT_TRUE(arena.is_active());
+  EXPECT_EQ(arena.max_concurrency(), 3);
+  arena.initialize(4);  // does nothing: it is active
+  EXPECT_EQ(arena.max_concurrency(), 3);
+  arena.terminate();
+  EXPECT_FALSE(arena.is_active());
+  EXPECT_EQ(arena.execute([] { return 1; }), 1);
+}
+
+// The call goes on in the arena, which ends with it.
+TEST(Arena, IsLetGoInItsOwnCall) {
+  for (int width = 1; width < 3; ++width) {
+    for (int repeat = 0; repeat < 100; ++repeat) {
+      auto arena = std::make_unique<tbb::task_arena>(width);
+      std::atomic<int> calls{0};
+      const int result = arena->execute([&] {
+        tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; });
+        arena->terminate();
+        EXPECT_FALSE(arena->is_active());
+        if (repeat % 2 == 0) {
+          EXPECT_EQ(arena->execute([] { return 6; }), 6);  // in another one
+          EXPECT_TRUE(arena->is_active());
+        }
+        if (repeat % 3 == 0) arena.reset();
+        tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; });
+        EXPECT_EQ(tbb::this_task_arena::max_concurrency(), width);
+        return 7;
+      });
+      EXPECT_EQ(result, 7);
+      EXPECT_EQ(calls, 4);
+    }
+  }
+}
+
+// Also where another thread makes the call, and by a task that is enqueued just now.
+TEST(Arena, IsLetGoByItsTasks) {
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    tbb::task_arena arena(1);
+    std::atomic<bool> done{false};
+    arena.enqueue([&] {
+      arena.terminate();
+      done = true;
+    });
+    while (!done) std::this_thread::yield();
+    EXPECT_FALSE(arena.is_active());
+  }
+  tbb::task_arena arena(1);
+  std::atomic<bool> inside{false}, over{false};
+  std::thread other([&] {
+    arena.execute([&] {
+      inside = true;
+      while (!over) tbb::parallel_invoke([] { std::this_thread::yield(); }, [] {});
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    over = true;
+  });
+  arena.execute([&] { arena.terminate(); });
+  EXPECT_FALSE(arena.is_active());
+  late.join();
+  other.join();
+}
+
+TEST(Arena, Attaches) {
+  tbb::task_arena arena(3);
+  arena.execute([] {
+    tbb::task_arena same{tbb::attach()};
+    EXPECT_TRUE(same.is_active());
+    EXPECT_EQ(same.max_concurrency(), 3);
+    const int index = current_thread_index();
+    EXPECT_EQ(same.execute([] { return current_thread_index(); }), index);
+  });
+  tbb::task_arena later;
+  later.initialize(tbb::task_arena::attach());
+  EXPECT_TRUE(later.is_active());
+  std::thread([] {
+    tbb::task_arena fresh{tbb::attach()};
+    EXPECT_FALSE(fresh.is_active());
+    fresh.initialize(3, 1);
+    EXPECT_EQ(fresh.max_concurrency(), 3);
+    EXPECT_EQ(fresh.execute([] { return 2; }), 2);
+  }).join();
+  std::thread([] {
+    tbb::task_arena made;
+    made.initialize(tbb::attach());
+    EXPECT_TRUE(made.is_active());
+  }).join();
+}
+
+TEST(Arena, NestsAndComesBack) {
+  tbb::task_arena outer(2), inner(4);
+  tbb::task_group group;
+  std::atomic<int> calls{0};
+  outer.execute([&] {
+    group.run([&] { ++calls; });
+    EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 2);
+    inner.execute([&] {
+      EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 4);
+      outer.execute([&] {
+        EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 2);
+        tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; });
+      });
+      EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 4);
+    });
+    EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 2);
+    group.wait();
+  });
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(Arena, RunsEnqueuedTasksWhileTheProgramSleeps) {
+  for (const int width : {1, 2, 4}) {
+    for (const unsigned reserved : {0U, 1U}) {
+      tbb::task_arena arena(width, reserved);
+      std::atomic<bool> done{false};
+      arena.enqueue([&] { done = true; });
+      wait_for(done);
+      done = false;
+      arena.enqueue([&] { done = true; }, tbb::task_arena::priority::normal);
+      wait_for(done);
+      // out of an enqueued task again
+      done = false;
+      arena.enqueue([&] { tbb::this_task_arena::enqueue([&] { done = true; }); });
+      wait_for(done);
+    }
+  }
+}
+
+TEST(Arena, RunsWhatWasEnqueuedBeforeItsEnd) {
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 100; ++i) {
+    tbb::task_arena arena(1 + i % 3);
+    arena.enqueue([&] { ++calls; });
+  }
+  while (calls != 100) std::this_thread::yield();
+}
+
+TEST(Arena, TakesGroups) {
+  tbb::task_arena arena(2);
+  tbb::task_group group;
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 50; ++i) {
+    arena.enqueue(group.defer([&] { ++calls; }));
+    arena.enqueue([&] { ++calls; }, group);
+  }
+  EXPECT_EQ(arena.wait_for(group), tbb::complete);
+  EXPECT_EQ(calls, 100);
+  arena.execute([&] {
+    tbb::this_task_arena::enqueue(group.defer([&] { ++calls; }));
+    tbb::this_task_arena::enqueue([&] { ++calls; }, group);
+  });
+  EXPECT_EQ(group.wait(), tbb::complete);  // from outside
+  EXPECT_EQ(calls, 102);
+  arena.enqueue([] { throw std::logic_error("task"); }, group);
+  EXPECT_THROW(arena.wait_for(group), std::logic_error);
+}
+
+TEST(Arena, RunsInItWhatWasStartedInIt) {
+  tbb::task_arena arena(2);
+  tbb::task_group group;
+  std::atomic<int> strangers{0}, calls{0};
+  arena.execute([&] {
+    for (int i = 0; i < 200; ++i) {
+      group.run([&] {
+        ++calls;
+        if (tbb::this_task_arena::max_concurrency() != 2) ++strangers;
+        if (current_thread_index() < 0 || current_thread_index() > 1) ++strangers;
+      });
+    }
+  });
+  arena.execute([&] { group.wait(); });
+  EXPECT_EQ(calls, 200);
+  EXPECT_EQ(strangers, 0);
+}
+
+// The only place is taken, so the call is made by whoever is there, or later.
+TEST(Arena, DelegatesWhereThereIsNoPlace) {
+  tbb::task_arena arena(1);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::atomic<bool> inside{false}, go{false};
+    std::thread holder([&] {
+      arena.execute([&] {
+        inside = true;
+        wait_for(go);
+      });
+    });
+    wait_for(inside);
+    int called = 0;
+    std::thread opener([&] {
+      if (repeat % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      go = true;
+    });
+    EXPECT_EQ(arena.execute([&] { return ++called; }), 1);
+    EXPECT_THROW(arena.execute([&] { throw std::runtime_error("delegated"); }), std::runtime_error);
+    opener.join();
+    holder.join();
+    EXPECT_EQ(called, 1);
+  }
+}
+
+TEST(Arena, IsEnteredByManyThreads) {
+  tbb::task_arena arena(2);
+  std::atomic<int> calls{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        arena.execute([&] { tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; }); });
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(calls, 1600);
+}
+
+// Each waits in the other's arena while all places there are taken.
+TEST(Arena, DelegatesBothWays) {
+  tbb::task_arena a(1), b(1);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::atomic<int> inside{0};
+    int calls[2] = {};
+    std::thread one([&] {
+      a.execute([&] {
+        ++inside;
+        while (inside != 2) std::this_thread::yield();
+        b.execute([&] { ++calls[0]; });
+      });
+    });
+    std::thread two([&] {
+      b.execute([&] {
+        ++inside;
+        while (inside != 2) std::this_thread::yield();
+        a.execute([&] { ++calls[1]; });
+      });
+    });
+    one.join();
+    two.join();
+    EXPECT_EQ(calls[0] + calls[1], 2);
+  }
+}
+
+// ---- constraints --------------------------------------------------------------------------------
+
+int processors_of_this_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
+  return CPU_COUNT(&set);
+}
+
+TEST(Constraints, AreKept) {
+  const int all = processors_of_this_thread();
+  const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
+  ASSERT_GE(nodes.size(), 1U);
+  EXPECT_GE(tbb::info::core_types().size(), 1U);
+  int sum = 0;
+  for (const tbb::numa_node_id node : nodes) {
+    const int width = tbb::info::default_concurrency(node);
+    EXPECT_GE(width, 1);
+    sum += width;
+    tbb::task_arena arena{tbb::task_arena::constraints(node)};
+    EXPECT_EQ(arena.max_concurrency(), width);
+    EXPECT_LE(arena.execute([] { return processors_of_this_thread(); }), all);
+    EXPECT_EQ(processors_of_this_thread(), all);
+  }
+  EXPECT_LE(sum, all);
+  EXPECT_EQ(tbb::create_numa_task_arenas().size(), nodes.size());
+  // A node that there is not binds to nothing.
+  tbb::task_arena nowhere{tbb::task_arena::constraints(4000)};
+  EXPECT_EQ(nowhere.execute([] { return 3; }), 3);
+  auto one_of_each_core = tbb::task_arena::constraints().set_max_threads_per_core(1);
+  EXPECT_GE(tbb::info::default_concurrency(one_of_each_core), 1);
+  EXPECT_LE(tbb::info::default_concurrency(one_of_each_core), all);
+  std::atomic<int> bound{0};
+  tbb::task_arena narrow(one_of_each_core);
+  narrow.enqueue([&] { bound = processors_of_this_thread(); });
+  while (bound == 0) std::this_thread::yield();
+  EXPECT_LE(bound, all);
+}
+
+// ---- isolation ----------------------------------------------------------------------------------
+
+TEST(Isolate, ReturnsAndThrows) {
+  EXPECT_EQ(tbb::this_task_arena::isolate([] { return 5; }), 5);
+  EXPECT_THROW(tbb::this_task_arena::isolate([] { throw std::runtime_error("isolated"); }),
+               std::runtime_error);
+  std::unique_ptr<int> p = tbb::this_task_arena::isolate([] { return std::unique_ptr<int>(); });
+  EXPECT_EQ(p, nullptr);
+}
+
+TEST(Isolate, RunsNoOuterTasks) {
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    tbb::task_group outer;
+    std::atomic<int> inner_calls{0};
+    thread_local bool isolated = false;
+    std::atomic<int> surprises{0};
+    for (int i = 0; i < 20; ++i) {
+      outer.run([&] {
+        if (isolated) ++surprises;
+      });
+    }
+    isolated = true;
+    tbb::this_task_arena::isolate([&] {
+      tbb::task_group inner;
+      for (int i = 0; i < 10; ++i) inner.run([&] { ++inner_calls; });
+      inner.wait();
+    });
+    isolated = false;
+    EXPECT_EQ(inner_calls, 10);
+    outer.wait();
+    ASSERT_EQ(surprises, 0);
+  }
+}
+
+// ---- floating point -----------------------------------------------------------------------------
+
+TEST(FloatingPoint, IsThatOfTheArenasMaker) {
+  tbb::this_task_arena::max_concurrency();  // this thread's own arena, too
+  const int before = std::fegetround();
+  std::fesetround(FE_UPWARD);
+  tbb::task_arena arena(2);
+  arena.initialize();
+  std::fesetround(FE_DOWNWARD);
+  std::atomic<bool> done{false};
+  int seen = -1;
+  arena.enqueue([&] {
+    seen = std::fegetround();
+    done = true;
+  });
+  wait_for(done);
+  EXPECT_EQ(seen, FE_UPWARD);
+  std::fesetround(before);
+}
+
+TEST(FloatingPoint, IsThatOfTheContext) {
+  tbb::this_task_arena::max_concurrency();
+  const int before = std::fegetround();
+  tbb::task_group_context upward(tbb::task_group_context::bound,
+                                 tbb::task_group_context::fp_settings);
+  std::fesetround(FE_UPWARD);
+  upward.capture_fp_settings();
+  std::fesetround(before);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    std::atomic<int> wrong{0}, calls{0};
+    const auto check = [&] {
+      ++calls;
+      if (std::fegetround() != FE_UPWARD) ++wrong;
+    };
+    tbb::task_group group(upward);
+    for (int i = 0; i < 10; ++i) {
+      group.run([&] { tbb::parallel_invoke(check, check, check); });
+    }
+    // In a thread of the library.
+    tbb::task_arena arena(2);
+    arena.enqueue(group.defer(check));
+    // What the wait for the group comes across first.
+    tbb::task_group plain;
+    for (int i = 0; i < 10; ++i) {
+      plain.run([&] {
+        ++calls;
+        if (std::fegetround() != before) ++wrong;
+      });
+    }
+    group.wait();
+    EXPECT_EQ(std::fegetround(), before);
+    group.run_and_wait(check);
+    EXPECT_EQ(std::fegetround(), before);
+    plain.wait();
+    EXPECT_EQ(calls, 42);
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_for_each.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/parallel_reduce.h>
+#include <tbb/parallel_sort.h>
+#include <tbb/task.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+#include <tbb/task_scheduler_init.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using tbb::global_control;
+
+void wait_for(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+// How many threads are in a task at once, at most, when each task waits for others a while.
+int width_seen(int tasks) {
+  std::atomic<int> inside{0}, most{0};
+  tbb::task_group group;
+  for (int i = 0; i < tasks; ++i) {
+    group.run([&] {
+      const int now = ++inside;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+      while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      --inside;
+    });
+  }
+  group.wait();
+  return most;
+}
+
+TEST(GlobalControl, OfSeveralTheStrictestCounts) {
+  const auto parallelism = global_control::max_allowed_parallelism;
+  const std::size_t before = global_control::active_value(parallelism);
+  EXPECT_EQ(before, std::size_t(tbb::info::default_concurrency()));
+  {
+    global_control five(parallelism, 5);
+    EXPECT_EQ(global_control::active_value(parallelism), 5);
+    {
+      global_control three(parallelism, 3), four(parallelism, 4);
+      EXPECT_EQ(global_control::active_value(parallelism), 3);
+    }
+    EXPECT_EQ(global_control::active_value(parallelism), 5);
+  }
+  EXPECT_EQ(global_control::active_value(parallelism), before);
+
+  const auto stack = global_control::thread_stack_size;
+  const std::size_t usual = global_control::active_value(stack);
+  EXPECT_GT(usual, 0);
+  {
+    global_control small(stack, 1 << 20), large(stack, 3 << 20);
+    EXPECT_EQ(global_control::active_value(stack), 3 << 20);
+  }
+  EXPECT_EQ(global_control::active_value(stack), usual);
+
+  const auto terminate = global_control::terminate_on_exception;
+  EXPECT_EQ(global_control::active_value(terminate), 0);
+  {
+    global_control no(terminate, 0), yes(terminate, 1);
+    EXPECT_EQ(global_control::active_value(terminate), 1);
+  }
+  EXPECT_EQ(global_control::active_value(terminate), 0);
+}
+
+TEST(GlobalControl, RefusesWhatMakesNoSense) {
+  EXPECT_THROW(global_control(global_control::max_allowed_parallelism, 0), std::invalid_argument);
+  EXPECT_THROW(global_control(global_control::scheduler_handle, 1), std::invalid_argument);
+  EXPECT_THROW(global_control::active_value(global_control::parameter_max), std::invalid_argument);
+}
+
+TEST(GlobalControl, LimitsTheThreads) {
+  tbb::task_arena arena(4);
+  {
+    global_control four(global_control::max_allowed_parallelism, 4);
+    int seen = 0;
+    for (int i = 0; i < 100 && seen < 3; ++i) {
+      seen = arena.execute([] { return width_seen(16); });
+    }
+    EXPECT_GE(seen, 3);
+    EXPECT_LE(seen, 4);
+    global_control one(global_control::max_allowed_parallelism, 1);
+    // Threads that are there may take one more task each.
+    for (int i = 0; i < 100 && seen > 1; ++i) seen = arena.execute([] { return width_seen(4); });
+    EXPECT_EQ(seen, 1);
+    {
+      global_control two(global_control::max_allowed_parallelism, 2);
+      EXPECT_EQ(arena.execute([] { return width_seen(8); }), 1);
+    }
+  }
+  global_control two(global_control::max_allowed_parallelism, 2);
+  EXPECT_LE(arena.execute([] { return width_seen(16); }), 2);
+}
+
+TEST(GlobalControl, OfOneHangsNothing) {
+  global_control one(global_control::max_allowed_parallelism, 1);
+  for (int width = 1; width < 4; ++width) {
+    tbb::task_arena arena(width);
+    std::atomic<bool> done{false};
+    arena.enqueue([&] {
+      tbb::parallel_invoke([] {}, [] {});
+      done = true;
+    });
+    wait_for(done);
+    tbb::task_group group;
+    std::atomic<int> calls{0};
+    for (int i = 0; i < 20; ++i) arena.enqueue(group.defer([&] { ++calls; }));
+    group.wait();
+    EXPECT_EQ(calls, 20);
+  }
+}
+
+std::size_t stack_size_of_this_thread() {
+  pthread_attr_t attributes;
+  pthread_getattr_np(pthread_self(), &attributes);
+  std::size_t size = 0;
+  pthread_attr_getstacksize(&attributes, &size);
+  pthread_attr_destroy(&attributes);
+  return size;
+}
+
+TEST(GlobalControl, SetsTheStackSize) {
+  tbb::task_scheduler_handle handle{tbb::attach()};
+  tbb::finalize(handle);
+  // Larger than any stack that the C library may have kept.
+  const std::size_t wish = 2 * global_control::active_value(global_control::thread_stack_size);
+  global_control size(global_control::thread_stack_size, wish);
+  std::atomic<bool> done{false};
+  std::size_t seen = 0;
+  tbb::task_arena(2).enqueue([&] {
+    seen = stack_size_of_this_thread();
+    done = true;
+  });
+  wait_for(done);
+  EXPECT_GE(seen, wish - (1 << 16));
+  tbb::task_scheduler_handle again{tbb::attach()};
+  tbb::finalize(again);
+}
+
+TEST(GlobalControlDeathTest, TerminatesOnExceptions) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        global_control yes(global_control::terminate_on_exception, 1);
+        try {
+          tbb::parallel_invoke([] { throw std::runtime_error("ends it"); }, [] {});
+        } catch (...) {
+        }
+      },
+      "");
+  EXPECT_THROW(tbb::parallel_invoke([] { throw std::runtime_error("passes"); }, [] {}),
+               std::runtime_error);
+}
+
+// Whichever call it is thrown in; by this thread.
+template <typename F>
+void expect_death(const F& f) {
+  EXPECT_DEATH(
+      {
+        global_control alone(global_control::max_allowed_parallelism, 1);
+        global_control yes(global_control::terminate_on_exception, 1);
+        try {
+          f();
+        } catch (...) {
+        }
+        std::_Exit(0);
+      },
+      "ends it");
+}
+
+void throw_it() { throw std::runtime_error("ends it"); }
+
+TEST(GlobalControlDeathTest, TerminatesOnExceptionsOfAnyBody) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  expect_death([] { tbb::parallel_invoke([] {}, throw_it); });
+  expect_death([] { tbb::parallel_invoke([] {}, [] {}, throw_it); });
+  expect_death([] { tbb::parallel_for(0, 1, [](int) { throw_it(); }); });
+  expect_death([] {
+    tbb::parallel_reduce(
+        tbb::blocked_range<int>(0, 1), 0,
+        [](const tbb::blocked_range<int>&, int n) {
+          throw_it();
+          return n;
+        },
+        std::plus<int>());
+  });
+  expect_death([] {
+    const int item = 0;
+    tbb::parallel_for_each(&item, &item + 1, [](int) { throw_it(); });
+  });
+  expect_death([] {
+    tbb::parallel_pipeline(1, tbb::make_filter<void, void>(tbb::filter_mode::parallel,
+                                                           [](tbb::flow_control&) { throw_it(); }));
+  });
+  expect_death([] {
+    int numbers[] = {2, 1, 3};
+    tbb::parallel_sort(numbers, numbers + 3, [](int, int) {
+      throw_it();
+      return true;
+    });
+  });
+  expect_death([] { tbb::task_group().run_and_wait(throw_it); });
+  expect_death([] {
+    tbb::task_group group;
+    group.run(throw_it);
+    group.wait();
+  });
+  expect_death([] {
+    struct Throws : tbb::task {
+      tbb::task* execute() override {
+        throw_it();
+        return nullptr;
+      }
+    };
+    tbb::task::spawn_root_and_wait(*new (tbb::task::allocate_root()) Throws);
+  });
+}
+
+// ---- handles ------------------------------------------------------------------------------------
+
+TEST(SchedulerHandle, Finalizes) {
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    tbb::task_scheduler_handle handle{tbb::attach()};
+    EXPECT_TRUE(handle != nullptr && bool(handle));
+    EXPECT_EQ(global_control::active_value(global_control::scheduler_handle), 1);
+    std::atomic<int> calls{0};
+    tbb::task_group group;
+    for (int i = 0; i < 100; ++i) group.run([&] { ++calls; });
+    group.wait();
+    EXPECT_EQ(calls, 100);
+    EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
+    EXPECT_TRUE(handle == nullptr);
+    EXPECT_EQ(global_control::active_value(global_control::scheduler_handle), 0);
+  }
+}
+
+TEST(SchedulerHandle, IsAssignedAnAttach) {
+  tbb::task_scheduler_handle handle;
+  handle = tbb::attach();
+  EXPECT_TRUE(bool(handle));
+  handle.release();
+}
+
+TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
+  const auto work = [] {
+    for (int i = 0; i < 300; ++i) {
+      tbb::task_scheduler_handle handle{tbb::attach()};
+      std::atomic<int> calls{0};
+      const auto spin = [&] {
+        ++calls;
+        for (int k = 0; k < 20000; ++k) asm volatile("");
+      };
+      tbb::parallel_invoke(spin, spin, spin);
+      EXPECT_EQ(calls, 3);
+      tbb::finalize(handle, std::nothrow);  // false if the other one's handle is there
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+}
+
+TEST(SchedulerHandle, DoesNotFinalizeInsideOrBesideOthers) {
+  tbb::task_scheduler_handle none;
+  EXPECT_FALSE(none);
+  EXPECT_FALSE(tbb::finalize(none, std::nothrow));
+  {
+    tbb::task_scheduler_handle one{tbb::attach()};
+    tbb::task_scheduler_handle other = tbb::task_scheduler_handle::get();
+    EXPECT_THROW(tbb::finalize(one), tbb::unsafe_wait);
+    tbb::task_scheduler_handle moved = std::move(other);
+    EXPECT_FALSE(other);
+    EXPECT_TRUE(tbb::finalize(moved, std::nothrow));
+  }
+  tbb::parallel_invoke(
+      [] {
+        tbb::task_scheduler_handle inside{tbb::attach()};
+        EXPECT_FALSE(tbb::finalize(inside, std::nothrow));
+      },
+      [] {});
+  tbb::task_arena arena(2);
+  arena.execute([] {
+    tbb::task_scheduler_handle inside{tbb::attach()};
+    EXPECT_FALSE(tbb::finalize(inside, std::nothrow));
+    inside.release();
+  });
+  tbb::task_scheduler_handle released{tbb::attach()};
+  released.release();
+  EXPECT_FALSE(released);
+}
+
+// ---- task_scheduler_init ------------------------------------------------------------------------
+
+TEST(SchedulerInit, SetsTheWidthOfTheThread) {
+  std::thread([] {
+    {
+      tbb::task_scheduler_init init(3);
+      EXPECT_TRUE(init.is_active());
+      EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 3);
+      tbb::task_scheduler_init inner(5);
+      EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 3);
+    }
+    EXPECT_EQ(tbb::this_task_arena::max_concurrency(),
+              tbb::task_scheduler_init::default_num_threads());
+    tbb::task_scheduler_init later(tbb::task_scheduler_init::deferred);
+    EXPECT_FALSE(later.is_active());
+    later.initialize(1, 1 << 20);
+    EXPECT_EQ(global_control::active_value(global_control::thread_stack_size), 1 << 20);
+    EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 1);
+    EXPECT_EQ(width_seen(6), 1);
+    later.terminate();
+    EXPECT_FALSE(later.is_active());
+    later.initialize(4);
+    int seen = 0;
+    for (int i = 0; i < 100 && seen < 3; ++i) seen = width_seen(16);
+    EXPECT_GE(seen, 3);
+    EXPECT_TRUE(later.blocking_terminate(std::nothrow));
+    EXPECT_NO_THROW(later.blocking_terminate());
+  }).join();
+}
+
+}  // namespace

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that come and go, forks, and the end of the process.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+// The child of a fork may not start threads there.
+constexpr bool kForks = false, kSanitized = true;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr bool kForks = true, kSanitized = true;
+#else
+constexpr bool kForks = true, kSanitized = false;
+#endif
+
+void wait_for(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+int fibonacci(int n) {
+  if (n < 2) return n;
+  int a = 0, b = 0;
+  tbb::parallel_invoke([&] { a = fibonacci(n - 1); }, [&] { b = fibonacci(n - 2); });
+  return a + b;
+}
+
+std::size_t resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  std::size_t total = 0, resident = 0;
+  EXPECT_EQ(std::fscanf(file, "%zu %zu", &total, &resident), 2);
+  std::fclose(file);
+  return resident * std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Life, ThreadsThatComeAndGoLeaveNothing) {
+  const auto run = [](int threads) {
+    for (int i = 0; i < threads; ++i) {
+      std::thread([] { EXPECT_EQ(fibonacci(3), 2); }).join();
+    }
+  };
+  run(500);
+  const std::size_t before = resident_bytes();
+  run(kSanitized ? 500 : 10'000);
+  // An arena has some KiB, so they would be tens of MiB.
+  if (!kSanitized) {
+    EXPECT_LT(resident_bytes(), before + (4 << 20));
+  }
+}
+
+TEST(Life, ManyThreadsAtOnce) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    std::atomic<int> sum{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < (kSanitized ? 100 : 1000); ++i) {
+      threads.emplace_back([&] {
+        wait_for(go);
+        sum += fibonacci(5);
+      });
+    }
+    go = true;
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(sum, 5 * int(threads.size()));
+  }
+}
+
+// The exit code of a child that computes, which has none of the library's threads.
+int child_code(int (*compute)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // instead of hanging
+    _exit(compute());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int compute_and_enqueue() {
+  if (fibonacci(12) != 144) return 1;
+  tbb::task_arena arena(2);
+  std::atomic<bool> done{false};
+  arena.enqueue([&] { done = true; });
+  wait_for(done);  // so there is a thread of the child's own
+  tbb::task_group group;
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 100; ++i) group.run([&] { ++calls; });
+  group.wait();
+  return calls == 100 ? 42 : 2;
+}
+
+TEST(Life, AForksChildComputes) {
+  if (!kForks) GTEST_SKIP();
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    EXPECT_EQ(compute_and_enqueue(), 42);
+    EXPECT_EQ(child_code(&compute_and_enqueue), 42);
+  }
+  // in an arena that is not the thread's own
+  tbb::task_arena arena(3);
+  EXPECT_EQ(arena.execute([] { return child_code(&compute_and_enqueue); }), 42);
+  // in a task, while others run
+  if (tbb::this_task_arena::max_concurrency() == 1) return;
+  tbb::task_group group;
+  std::atomic<bool> started{false}, stop{false};
+  group.run([&] {
+    started = true;
+    wait_for(stop);
+  });
+  group.run([&] {
+    wait_for(started);  // or else a thread of the child would take it up, and wait for ever
+    EXPECT_EQ(child_code(&compute_and_enqueue), 42);
+    stop = true;
+  });
+  group.wait();
+}
+
+// The other threads are in the middle of something in the arena that the child goes on with.
+TEST(Life, AForkMayHappenAtAnyTime) {
+  if (!kForks) GTEST_SKIP();
+  const auto keep_busy = [](const std::atomic<bool>& stop) {
+    while (!stop) {
+      tbb::this_task_arena::isolate([] { fibonacci(4); });
+      tbb::task_group group;
+      for (int i = 0; i < 4; ++i) tbb::this_task_arena::enqueue([] {}, group);
+      group.wait();
+    }
+  };
+  tbb::task_arena arena(4);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] { arena.execute([&] { keep_busy(stop); }); });
+  }
+  arena.execute([&] {
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      ASSERT_EQ(child_code([] {
+                  tbb::this_task_arena::isolate([] { fibonacci(4); });
+                  tbb::task_group group;
+                  tbb::this_task_arena::enqueue([] {}, group);
+                  group.wait();
+                  return 42;
+                }),
+                42);
+    }
+  });
+  stop = true;
+  for (auto& t : threads) t.join();
+}
+
+TEST(Life, AForksGrandchildComputes) {
+  if (!kForks) GTEST_SKIP();
+  EXPECT_EQ(child_code([] { return child_code(&compute_and_enqueue); }), 42);
+}
+
+TEST(LifeDeathTest, TheProcessEndsWhileTasksRun) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        static std::atomic<int> begun{0};
+        static tbb::task_arena arena(4);  // destroyed at exit
+        for (int i = 0; i < 100; ++i) {
+          arena.enqueue([] {
+            ++begun;
+            for (;;) std::this_thread::yield();
+          });
+        }
+        while (begun == 0) std::this_thread::yield();
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(LifeDeathTest, StaticObjectsUseTheLibrary) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        struct Late {
+          ~Late() {
+            if (fibonacci(10) != 55) std::abort();
+          }
+        };
+        static Late late;
+        fibonacci(10);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(Life, ThreadsUseTheLibraryAtTheirEnd) {
+  struct AtExit {
+    std::atomic<int>* sum = nullptr;
+    ~AtExit() { *sum += fibonacci(6); }
+  };
+  std::atomic<int> sum{0};
+  for (int i = 0; i < 50; ++i) {
+    std::thread([&] {
+      thread_local AtExit at_exit;
+      at_exit.sum = &sum;
+      fibonacci(4);
+    }).join();
+  }
+  EXPECT_EQ(sum, 50 * 8);
+}
+
+TEST(Life, GoesOnBehindFinalize) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    tbb::task_scheduler_handle handle{tbb::attach()};
+    EXPECT_EQ(fibonacci(12), 144);
+    std::atomic<int> calls{0};
+    tbb::task_arena arena(2);
+    for (int i = 0; i < 10; ++i) arena.enqueue([&] { ++calls; });
+    tbb::finalize(handle);
+    while (calls != 10) std::this_thread::yield();
+  }
+}
+
+}  // namespace

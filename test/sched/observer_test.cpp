@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+#include <tbb/task_scheduler_observer.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+class Counter : public tbb::task_scheduler_observer {
+ public:
+  using tbb::task_scheduler_observer::task_scheduler_observer;
+  ~Counter() override { observe(false); }
+  void on_scheduler_entry(bool is_worker) override {
+    ++(is_worker ? workers_in : callers_in);
+    ++here;
+  }
+  void on_scheduler_exit(bool is_worker) override {
+    ++(is_worker ? workers_out : callers_out);
+    --here;
+  }
+  std::atomic<int> workers_in{0}, callers_in{0}, workers_out{0}, callers_out{0};
+  static thread_local int here;
+};
+thread_local int Counter::here = 0;
+
+TEST(Observer, HearsOfCallersAndWorkers) {
+  tbb::task_arena arena(2);
+  {
+    Counter counter(arena);
+    EXPECT_FALSE(counter.is_observing());
+    counter.observe();
+    EXPECT_TRUE(counter.is_observing());
+    EXPECT_EQ(Counter::here, 0);
+    for (int i = 1; i <= 3; ++i) {
+      arena.execute([&] {
+        EXPECT_EQ(Counter::here, 1);
+        EXPECT_EQ(counter.callers_in, i);
+        arena.execute([&] { EXPECT_EQ(counter.callers_in, i); });
+      });
+      EXPECT_EQ(counter.callers_out, i);
+    }
+    std::atomic<bool> done{false};
+    arena.enqueue([&] {
+      EXPECT_GE(counter.workers_in, 1);
+      done = true;
+    });
+    while (!done) std::this_thread::yield();
+    EXPECT_GE(counter.workers_in, 1);
+    while (counter.workers_in != counter.workers_out) std::this_thread::yield();
+    counter.observe(false);
+    EXPECT_FALSE(counter.is_observing());
+    arena.execute([] {});
+    EXPECT_EQ(counter.callers_in, 3);
+  }
+  arena.execute([] {});
+}
+
+TEST(Observer, OfTheArenaOfItsThread) {
+  Counter counter;
+  counter.observe();
+  EXPECT_EQ(counter.callers_in, 1);
+  tbb::task_arena other(2);
+  other.execute([&] { EXPECT_EQ(counter.callers_in, 1); });
+  std::thread([] { tbb::parallel_invoke([] {}, [] {}); }).join();
+  EXPECT_EQ(counter.callers_in, 1);
+  counter.observe(false);
+  Counter::here = 0;
+}
+
+TEST(Observer, OfAllThreads) {
+  Counter counter(/*local=*/false);
+  counter.observe();
+  const int before = counter.callers_in;
+  std::thread([&] {
+    tbb::parallel_invoke([] {}, [] {});
+    EXPECT_EQ(counter.callers_in, before + 1);
+    EXPECT_EQ(counter.callers_out, 0);
+  }).join();
+  EXPECT_EQ(counter.callers_out, 1);
+  counter.observe(false);
+  Counter::here = 0;
+}
+
+TEST(Observer, WorkersThatAreThereEnterWithTheirNextTask) {
+  tbb::task_arena arena(2);
+  std::atomic<bool> inside{false}, go{false};
+  Counter* observing = nullptr;
+  tbb::task_group group;
+  arena.enqueue(
+      [&] {
+        inside = true;
+        while (!go) std::this_thread::yield();
+        arena.enqueue([&] { EXPECT_EQ(observing->workers_in, 1); }, group);
+      },
+      group);
+  while (!inside) std::this_thread::yield();
+  Counter counter(arena);
+  counter.observe();
+  observing = &counter;
+  go = true;
+  group.wait();
+  while (counter.workers_in != counter.workers_out) std::this_thread::yield();
+}
+
+// Observers come and go while threads do; none is called behind its end.
+TEST(Observer, EndsSafely) {
+  struct Checked : tbb::task_scheduler_observer {
+    explicit Checked(tbb::task_arena& a) : tbb::task_scheduler_observer(a) { observe(); }
+    ~Checked() override {
+      observe(false);
+      EXPECT_EQ(calls, 0);
+    }
+    void on_scheduler_entry(bool) override { be_called(); }
+    void on_scheduler_exit(bool) override { be_called(); }
+    void be_called() {
+      ++calls;
+      ++total();
+      std::this_thread::yield();
+      --calls;
+    }
+    std::atomic<int> calls{0};
+    static std::atomic<int>& total() {
+      static std::atomic<int> calls_of_all{0};
+      return calls_of_all;
+    }
+  };
+  tbb::task_arena arena(4);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) arena.execute([] { tbb::parallel_invoke([] {}, [] {}); });
+    });
+  }
+  std::atomic<int> calls{0};
+  while (calls < 3) arena.execute([&] { ++calls; });
+  while (Checked::total() < 1000) {
+    Checked first(arena), second(arena);
+    std::this_thread::yield();
+  }
+  stop = true;
+  for (auto& t : threads) t.join();
+}
+
+TEST(Observer, EndsItselfInItsFunction) {
+  struct Once : tbb::task_scheduler_observer {
+    using tbb::task_scheduler_observer::task_scheduler_observer;
+    void on_scheduler_entry(bool) override {
+      ++calls;
+      observe(false);
+    }
+    int calls = 0;
+  };
+  tbb::task_arena arena(1);
+  Once once(arena);
+  once.observe();
+  arena.execute([] {});
+  arena.execute([] {});
+  EXPECT_EQ(once.calls, 1);
+}
+
+TEST(Observer, OutlivesTheArenaObject) {
+  auto arena = std::make_unique<tbb::task_arena>(2);
+  Counter counter(*arena);
+  counter.observe();
+  arena->execute([] {});
+  arena.reset();
+  EXPECT_EQ(counter.callers_in, 1);
+}
+
+}  // namespace

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program in a cgroup of version 1 or 2 that has a quota of one processor, and one with an
+affinity mask of one: quota.py PROGRAM. The program is told how many processors to expect; nothing
+may hang. Skipped (77) where no such group can be made and there is one processor only."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def hierarchies():
+    """(version, mount point) of those that may have a quota."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind = after.split()
+        where = Path(re.sub(r"\\(\d{3})", lambda m: chr(int(m.group(1), 8)), before.split()[4]))
+        if kind[0] == "cgroup" and "cpu" in kind[2].split(","):
+            yield 1, where
+        elif kind[0] == "cgroup2":
+            yield 2, where
+
+
+def make_group(version, where, quota):
+    """The folder of a new group with a quota of so many us in 100 ms; None where it cannot be."""
+    folder = where / f"corbel-quota-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError:
+        return None
+    try:
+        if version == 1:
+            (folder / "cpu.cfs_period_us").write_text("100000")
+            (folder / "cpu.cfs_quota_us").write_text(str(quota))
+        else:
+            (folder / "cpu.max").write_text(f"{quota} 100000")
+        return folder
+    except OSError:
+        folder.rmdir()
+        return None
+
+
+def run(program, expected, enter):
+    done = subprocess.run([program, str(expected)], preexec_fn=enter, timeout=120)
+    print(f"{program} {expected}: {done.returncode}")
+    return done.returncode == 0
+
+
+def main():
+    program = sys.argv[1]
+    processors = len(os.sched_getaffinity(0))
+    if processors == 1:
+        return 77
+    one = min(os.sched_getaffinity(0))
+    passed = run(program, processors, lambda: None)
+    passed &= run(program, 1, lambda: os.sched_setaffinity(0, {one}))
+    for quota in 100000, 50000:
+        for version, where in hierarchies():
+            group = make_group(version, where, quota)
+            if group is None:
+                continue
+            try:
+                enter = lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
+                passed &= run(program, 1, enter)
+            finally:
+                group.rmdir()
+            break
+        else:
+            print("no group can be made here")
+    return 0 if passed else 1
+
+
+sys.exit(main())

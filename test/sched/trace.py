@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What CORBEL_TRACE makes of a program of known shape. Usage: trace.py PROGRAM."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+
+
+def run(value, *arguments):
+    environment = dict(os.environ)
+    environment.pop("CORBEL_TRACE", None)
+    if value is not None:
+        environment["CORBEL_TRACE"] = str(value)
+    return subprocess.run([PROGRAM, *arguments], env=environment, capture_output=True, text=True,
+                          timeout=60)
+
+
+class Trace(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.file = pathlib.Path(self.folder.name) / "timeline.json"
+
+    def test_nothing_without_it(self):
+        for value in (None, ""):
+            done = run(value)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_summary(self):
+        done = run("summary")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        found = re.fullmatch(
+            r"corbel: (\d+) threads of at most (\d+); work ([\d.]+) ms, span ([\d.]+) ms, "
+            r"parallelism ([\d.]+); (\d+) tasks taken up, (\d+) of them stolen; "
+            r"idle ([\d.]+) % of ([\d.]+) ms in parallel calls\n", done.stderr)
+        self.assertIsNotNone(found, done.stderr)
+        work, span, parallelism = (float(found[i]) for i in (3, 4, 5))
+        # 32 leaves of 1 ms, and a path through one of them. A machine at work on other things
+        # lengthens both, the span perhaps more.
+        self.assertGreaterEqual(work, 32)
+        self.assertGreaterEqual(span, 1)
+        self.assertLess(span, work / 2)
+        self.assertAlmostEqual(parallelism, work / span, delta=parallelism / 10)
+        self.assertGreaterEqual(int(found[7]), 1)  # the two bodies that meet
+
+    def test_timeline(self):
+        done = run(self.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        events = json.loads(self.file.read_text())["traceEvents"]
+        names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        self.assertEqual(names, {"thread 1", "worker 2"})
+        spans = [e for e in events if e["ph"] == "X"]
+        self.assertTrue({"task", "wait"} <= {e["name"] for e in spans})
+        self.assertTrue(any(e["name"] == "steal" for e in events))
+        for e in spans:
+            self.assertGreaterEqual(e["ts"], 0)
+            self.assertGreaterEqual(e["dur"], 0)
+        # What one thread does lies one behind or in the other, never across.
+        for thread in {e["tid"] for e in spans}:
+            ends = []
+            own = [e for e in spans if e["tid"] == thread]
+            for e in sorted(own, key=lambda e: (e["ts"], -e["dur"])):
+                while ends and ends[-1] <= e["ts"] + 0.001:
+                    ends.pop()
+                if ends:
+                    self.assertLessEqual(e["ts"] + e["dur"], ends[-1] + 0.002)
+                ends.append(e["ts"] + e["dur"])
+
+    def test_the_child_of_a_fork_leaves_it_alone(self):
+        done = run(self.file, "fork")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        json.loads(self.file.read_text())
+        self.assertEqual(run("summary", "fork").stderr.count("corbel:"), 1)
+
+    def test_suspended_stacks_have_strands_of_their_own(self):
+        done = run("summary", "suspended")
+        self.assertEqual(done.returncode, 0)
+        found = re.search(r"work ([\d.]+) ms, span ([\d.]+) ms.* of ([\d.]+) ms in parallel calls",
+                          done.stderr)
+        self.assertIsNotNone(found, done.stderr)
+        work, span, calls = (float(found[i]) for i in (1, 2, 3))
+        took = float(done.stdout)
+        self.assertLessEqual(calls, took)
+        self.assertGreater(calls, took / 2)
+        # Three pieces one after the other, which need not have been.
+        self.assertLess(span, work / 2)
+
+    def test_a_file_that_cannot_be_written(self):
+        missing = pathlib.Path(self.folder.name) / "no" / "file.json"
+        done = run(missing)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr,
+                         f"corbel: CORBEL_TRACE={missing}: cannot write that file (No such file or "
+                         "directory); set it to a file for a timeline or to \"summary\"\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program for trace.py: a recursion of known shape, in which two bodies always run at once.
+#include <corbel/detail/suspend.hpp>
+#include <corbel/global_control.hpp>
+#include <corbel/parallel_invoke.hpp>
+#include <corbel/task_group.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+void work_for(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+// 2^depth leaves of 1 ms: much work, and a span of little more than one leaf.
+void tree(int depth) {
+  if (depth == 0) return work_for(std::chrono::milliseconds(1));
+  corbel::parallel_invoke([&] { tree(depth - 1); }, [&] { tree(depth - 1); });
+}
+
+void meet() {
+  std::atomic<int> come{0};
+  const auto body = [&] {
+    ++come;
+    while (come < 2) std::this_thread::yield();
+  };
+  corbel::parallel_invoke(body, body);
+}
+
+// A fork is joined while a later one on another stack of the thread is not. Says how long the one
+// call of the program's thread took, in ms.
+void suspended() {
+  using corbel::detail::resume;
+  using corbel::detail::suspend_point;
+  const corbel::global_control alone(corbel::global_control::max_allowed_parallelism, 1);
+  suspend_point first = nullptr, second = nullptr;
+  corbel::task_group tasks;
+  tasks.run([&] {
+    corbel::parallel_invoke(
+        [&] {
+          auto tell = [&](suspend_point point) {
+            second = point;
+            resume(first);
+          };
+          corbel::detail::suspend_with(tell);
+        },
+        [] { work_for(std::chrono::milliseconds(20)); });
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  corbel::parallel_invoke(
+      [&] {
+        auto tell = [&](suspend_point point) { first = point; };
+        corbel::detail::suspend_with(tell);
+        work_for(std::chrono::milliseconds(20));
+      },
+      [] { work_for(std::chrono::milliseconds(20)); });
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  std::printf("%.3f\n", took.count());
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  resume(second);
+  tasks.wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "suspended") == 0) {
+    suspended();
+    return 0;
+  }
+  const bool fork_too = argc > 1 && std::strcmp(argv[1], "fork") == 0;
+  meet();
+  tree(5);
+  if (fork_too) {
+    const pid_t child = fork();
+    if (child == 0) {
+      tree(2);
+      return 0;  // through exit(), as the parent
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+  return 0;
+}

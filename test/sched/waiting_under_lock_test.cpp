@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program compiled with CORBEL_USE_DEBUG is told when it waits for tasks under a lock.
+#define CORBEL_USE_DEBUG 1
+
+#include <corbel/parallel_invoke.hpp>
+#include <corbel/spin_mutex.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace {
+
+// Each body runs until the other has begun, so that one of them is stolen and waited for.
+void meet() {
+  std::atomic<int> come{0};
+  const auto body = [&] {
+    ++come;
+    while (come < 2) std::this_thread::yield();
+  };
+  corbel::parallel_invoke(body, body);
+}
+
+template <typename F>
+std::string errors_of(const F& f) {
+  testing::internal::CaptureStderr();
+  f();
+  return testing::internal::GetCapturedStderr();
+}
+
+// In one test, since the warning comes once a process.
+TEST(WaitingUnderLockTest, IsReportedOnce) {
+  corbel::spin_mutex mutex;
+  EXPECT_EQ(errors_of([] { meet(); }), "");
+  const auto under_lock = [&] {
+    const corbel::spin_mutex::scoped_lock lock(mutex);
+    for (int i = 0; i < 1000; ++i) meet();  // until once the other body is not done by the join
+  };
+  const std::string warning = errors_of(under_lock);
+  EXPECT_EQ(warning.find("corbel: a thread waits for tasks while it holds a lock"), 0U) << warning;
+  EXPECT_EQ(warning.find('\n'), warning.size() - 1);
+  EXPECT_EQ(errors_of(under_lock), "");
+}
+
+}  // namespace

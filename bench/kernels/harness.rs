@@ -81,8 +81,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (begin.elapsed().as_secs_f64(), result)
 }
 
-pub const MONOTONIC: i32 = 1; // clocks of clock_gettime
-pub const PROCESS_TIME: i32 = 2;
+pub const MONOTONIC: i32 = 1; // a clock of clock_gettime
 
 extern "C" {
     fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;

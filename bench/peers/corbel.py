@@ -32,5 +32,6 @@ def schedulers(context):
     if not (headers / "tbb" / "parallel_for.h").is_file() or not library.is_file():
         raise Unavailable("this version of Corbel has no scheduler")
     libs = [str(library), f"-Wl,-rpath,{context.folder}"]
+    classic = (headers / "tbb" / "task_scheduler_init.h").is_file()
     return [Scheduler("corbel", TITLE, api, fetch.cxx(), [f"-I{headers}"], libs)
-            for api in ("tbb", "classic")]
+            for api in (("tbb", "classic") if classic else ("tbb",))]

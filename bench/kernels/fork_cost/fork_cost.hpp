@@ -24,21 +24,29 @@ void measure(bench::Arguments& arguments, bench::Result& result, const Compute& 
   result.value = result.seconds * 1e9 * cores / forks(n);
 }
 
+inline std::vector<bench::Variant> variants() {
+  std::vector<bench::Variant> all = bench::four_tricks();
+  all.push_back({"tbb", "plain"});  // parallel_invoke
+  all.push_back({"tbb", "task_group"});
+  return all;
+}
+
 inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&)) {
   return {
       .name = "fork_cost",
       .title = "Cost of a fork",
       .what =
           "The Fibonacci recursion without any cut-off, where every call forks one task and there "
-          "is no other work. The figure is core time per fork, that is elapsed time by cores in "
-          "use by number of forks, and the serial program's is that of the bare calls.",
+          "is no other work (with the oneTBB interface by parallel_invoke, or by task_group::run). "
+          "The figure is core time per fork, that is elapsed time by cores in use by number of "
+          "forks, and the serial program's is that of the bare calls.",
       .group = "modern scheduler",
       .metric = "core time per fork",
       .unit = "ns",
       .plot = "bars",
       .threads = {1, 2},
       .cases = {{"", "n=26", "n=29", "n=34"}},
-      .variants = bench::four_tricks(),
+      .variants = variants(),
       .run = run,
   };
 }

@@ -11,6 +11,15 @@ mod harness;
 const PARTS: usize = 64;
 const ITERATIONS: u32 = 300_000;
 
+// As processor_seconds in idle_burn.hpp.
+fn processor_seconds() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").expect("a list of threads");
+    threads
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .map(|thread| harness::clock((!thread << 3) | 4 | 2))
+        .sum()
+}
+
 fn main() {
     harness::run(|arguments, outcome| {
         let sleep = Duration::from_millis(arguments.number("sleep_ms", 10));
@@ -24,9 +33,9 @@ fn main() {
                 done.fetch_add(1, Ordering::Relaxed);
             });
         });
-        let before = harness::clock(harness::PROCESS_TIME);
+        let before = processor_seconds();
         let (seconds, ()) = harness::timed(|| std::thread::sleep(sleep));
-        outcome.value = (harness::clock(harness::PROCESS_TIME) - before) * 1e6;
+        outcome.value = (processor_seconds() - before) * 1e6;
         outcome.seconds = seconds;
         outcome.checksum = done.into_inner();
         harness::check(outcome.checksum == PARTS as u64, "a part was left out or done twice");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ways to place n queens so that none attacks another; one task for every safe placement.
+// All ways to place n queens so that none attacks another. The safe placements in a row are tasks,
+// but for the last, which the thread that finds them goes on with itself where the interface lets
+// it.
 #pragma once
 
 #include <array>
@@ -31,6 +33,15 @@ struct Board {
     return true;
   }
 
+  // Writes the safe columns of the next row there; how many they are.
+  unsigned find_safe(std::array<unsigned char, kLargest>& safe) const {
+    unsigned found = 0;
+    for (unsigned candidate = 0; candidate < size; ++candidate) {
+      if (is_safe(candidate)) safe[found++] = static_cast<unsigned char>(candidate);
+    }
+    return found;
+  }
+
   Board with(unsigned candidate) const {
     Board next = *this;
     next.column[next.rows++] = static_cast<unsigned char>(candidate);
@@ -57,7 +68,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "nqueens",
       .title = "n queens",
       .what =
-          "Counts all placements of n queens, with one task for every safe placement of one queen. "
+          "Counts all placements of n queens, with a task for each safe placement of one queen. "
           "An irregular tree of small tasks, each with a board of its own to copy.",
       .group = "modern scheduler",
       .plot = "speedup",

@@ -10,16 +10,18 @@ using nqueens::Count;
 
 Count count(const Board& board) {
   if (board.is_full()) return 1;
-  std::array<Count, nqueens::kLargest> found{};
-  for (unsigned column = 0; column < board.size; ++column) {
-    if (!board.is_safe(column)) continue;
-    const Board next = board.with(column);
-#pragma omp task firstprivate(next, column) shared(found)
-    found[column] = count(next);
+  std::array<unsigned char, nqueens::kLargest> safe;
+  const unsigned length = board.find_safe(safe);
+  if (length == 0) return 0;
+  std::array<Count, nqueens::kLargest> found;
+  for (unsigned i = 0; i + 1 < length; ++i) {
+    const Board next = board.with(safe[i]);
+#pragma omp task firstprivate(next, i) shared(found)
+    found[i] = count(next);
   }
+  Count sum = count(board.with(safe[length - 1]));
 #pragma omp taskwait
-  Count sum = 0;
-  for (const Count one : found) sum += one;
+  for (unsigned i = 0; i + 1 < length; ++i) sum += found[i];
   return sum;
 }
 

@@ -2,8 +2,6 @@
 // n queens with the oneTBB API: a task group for every board that has a child.
 #include <tbb/task_group.h>
 
-#include <optional>
-
 #include "../tbb_width.hpp"
 #include "nqueens.hpp"
 
@@ -14,17 +12,18 @@ using nqueens::Count;
 
 Count count(const Board& board) {
   if (board.is_full()) return 1;
-  std::array<Count, nqueens::kLargest> found{};
-  std::optional<tbb::task_group> children;  // not on a board where no queen is safe
-  for (unsigned column = 0; column < board.size; ++column) {
-    if (!board.is_safe(column)) continue;
-    if (!children) children.emplace();
-    children->run([next = board.with(column), &result = found[column]] { result = count(next); });
+  std::array<unsigned char, nqueens::kLargest> safe;
+  const unsigned length = board.find_safe(safe);
+  if (length == 0) return 0;
+  if (length == 1) return count(board.with(safe[0]));
+  std::array<Count, nqueens::kLargest> found;
+  tbb::task_group children;
+  for (unsigned i = 0; i + 1 < length; ++i) {
+    children.run([next = board.with(safe[i]), &result = found[i]] { result = count(next); });
   }
-  if (!children) return 0;
-  children->wait();
   Count sum = 0;
-  for (const Count one : found) sum += one;
+  children.run_and_wait([&] { sum = count(board.with(safe[length - 1])); });
+  for (unsigned i = 0; i + 1 < length; ++i) sum += found[i];
   return sum;
 }
 

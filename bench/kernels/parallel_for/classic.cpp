@@ -8,13 +8,14 @@
 namespace {
 
 using Range = tbb::blocked_range<std::uint64_t>;
-using parallel_for::Body;
 
-void library(std::uint64_t count, std::uint64_t grain) {
+template <typename Part>
+void library(std::uint64_t count, std::uint64_t grain, Part) {
+  const parallel_for::Body<Part> body{};
   if (grain == 0) {
-    tbb::parallel_for(Range(0, count), Body(), tbb::auto_partitioner());
+    tbb::parallel_for(Range(0, count), body, tbb::auto_partitioner());
   } else {
-    tbb::parallel_for(Range(0, count, grain), Body(), tbb::simple_partitioner());
+    tbb::parallel_for(Range(0, count, grain), body, tbb::simple_partitioner());
   }
 }
 
@@ -22,16 +23,20 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const unsigned threads = arguments.threads();
   bench::Width width(threads);
   const std::string variant = arguments.text("variant", "plain");
-  if (variant == "library") return parallel_for::measure(arguments, result, library);
+  if (variant == "library") {
+    return parallel_for::measure(arguments, result, [](auto... words) { library(words...); });
+  }
   bench::with_tricks(variant, [&](auto tricks) {
     constexpr bench::Tricks kTricks = tricks.value;
-    parallel_for::measure(arguments, result, [&](std::uint64_t count, std::uint64_t grain) {
-      if (grain == 0) {
-        bench::classic_for<kTricks>(Range(0, count), Body(), bench::AutoPartition(threads));
-      } else {
-        bench::classic_for<kTricks>(Range(0, count, grain), Body());
-      }
-    });
+    parallel_for::measure(
+        arguments, result, [&](std::uint64_t count, std::uint64_t grain, auto part) {
+          const parallel_for::Body<decltype(part)> body{};
+          if (grain == 0) {
+            bench::classic_for<kTricks>(Range(0, count), body, bench::AutoPartition(threads));
+          } else {
+            bench::classic_for<kTricks>(Range(0, count, grain), body);
+          }
+        });
   });
 }
 

@@ -8,11 +8,12 @@
 
 namespace {
 
-void loop(std::uint64_t count, std::uint64_t grain) {
+template <typename Part>
+void loop(std::uint64_t count, std::uint64_t grain, Part) {
   // The loops are over parts, not iterations, so that the parts can be entered in the table.
   const auto iterate = [count](int part, int parts) {
-    parallel_for::iterate(bench::begin_of_part(count, part, parts),
-                          bench::begin_of_part(count, part + 1, parts));
+    Part::iterate(bench::begin_of_part(count, part, parts),
+                  bench::begin_of_part(count, part + 1, parts));
   };
   if (grain != 0) {
     const int parts = bench::parts_by_halving(count, grain);
@@ -30,7 +31,7 @@ void loop(std::uint64_t count, std::uint64_t grain) {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::Width width(arguments.threads());
-  parallel_for::measure(arguments, result, loop);
+  parallel_for::measure(arguments, result, [](auto... words) { loop(words...); });
 }
 
 }  // namespace

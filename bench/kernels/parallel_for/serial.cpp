@@ -7,8 +7,8 @@ namespace {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::repeat_serially(result, [&](bench::Result& once) {
-    parallel_for::measure(arguments, once, [](std::uint64_t count, std::uint64_t) {
-      parallel_for::iterate(0, count);
+    parallel_for::measure(arguments, once, [](std::uint64_t count, std::uint64_t, auto part) {
+      part.iterate(0, count);
     });
   });
 }

@@ -9,15 +9,17 @@ using Range = tbb::blocked_range<std::uint64_t>;
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::Width width(arguments.threads());
-  parallel_for::measure(arguments, result, [&](std::uint64_t count, std::uint64_t grain) {
-    width.run([&] {
-      if (grain == 0) {
-        tbb::parallel_for(Range(0, count), parallel_for::Body(), tbb::auto_partitioner());
-      } else {
-        tbb::parallel_for(Range(0, count, grain), parallel_for::Body(), tbb::simple_partitioner());
-      }
-    });
-  });
+  parallel_for::measure(
+      arguments, result, [&](std::uint64_t count, std::uint64_t grain, auto part) {
+        const parallel_for::Body<decltype(part)> body{};
+        width.run([&] {
+          if (grain == 0) {
+            tbb::parallel_for(Range(0, count), body, tbb::auto_partitioner());
+          } else {
+            tbb::parallel_for(Range(0, count, grain), body, tbb::simple_partitioner());
+          }
+        });
+      });
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ LAYERS = {
     "events": {"base", "arch", "os", "sync"},
     "alloc": BELOW_ALLOC,
     "sched": BELOW_ALLOC,
-    "compat": BELOW_ALLOC | {"alloc", "sched"},
+    "compat": BELOW_ALLOC | {"alloc"},
+    "compat/sched": BELOW_ALLOC | {"sched"},
     "proxy": BELOW_ALLOC | {"alloc"},
 }
 
@@ -31,6 +32,7 @@ PUBLIC = {
     "src/alloc": {"corbel"},
     "src/sched": {"corbel"},
     "src/compat": {"corbel", "tbb", "oneapi"},
+    "src/compat/sched": {"corbel", "tbb", "oneapi"},
     "src/proxy": {"corbel"},
     "include/corbel": {"corbel"},
     "include/tbb": {"corbel", "tbb", "oneapi"},
@@ -55,8 +57,13 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".in"}
 
 
 def place_of(path):
-    """("src", "alloc") for src/alloc/x.cpp, ("tools", "corbel") for tools/corbel/main.cpp."""
+    """("src", "alloc") for src/alloc/x.cpp, ("tools", "corbel") for tools/corbel/main.cpp.
+
+    A folder inside another one is a place of its own if LAYERS has it."""
     parts = path.parts
+    inner = "/".join(parts[1:3])
+    if len(parts) > 3 and inner in LAYERS:
+        return parts[0], inner
     return parts[0], parts[1] if len(parts) > 2 else ""
 
 
@@ -101,7 +108,8 @@ def check_include(root, path, place, top, folder, quoted, name):
             return
         if top != "src":
             yield f"{place} may not include {name}: only public headers"
-        elif first != folder and first not in LAYERS[folder]:
+        elif pathlib.PurePosixPath(name).parent.as_posix() != folder and (
+                first != folder and first not in LAYERS[folder]):
             yield f"src/{folder} may not include {name}: that lies above it or beside it"
         elif name.startswith("os/") and name != "os/os.hpp" and folder != "os":
             yield f"{name} is an implementation of the os contract; include os/os.hpp"
@@ -148,6 +156,12 @@ def self_test():
         ("tools/corbel/a.cpp", "#include <corbel/malloc.h>", False),
         ("tools/corbel/a.cpp", "#include <unistd.h>", False),
         ("src/proxy/a.cpp", '#include "compat/pool.hpp"', True),
+        ("src/compat/a.cpp", '#include "alloc/span.hpp"', False),
+        ("src/compat/a.cpp", '#include "sched/arena.hpp"', True),
+        ("src/compat/sched/a.cpp", '#include "sched/arena.hpp"', False),
+        ("src/compat/sched/a.cpp", '#include "compat/sched/b.hpp"', False),
+        ("src/compat/sched/a.cpp", '#include "compat/pool.hpp"', True),
+        ("src/compat/sched/a.cpp", '#include "alloc/span.hpp"', True),
         ("src/proxy/a.cpp", '#include "../alloc/span.hpp"', True),
         ("src/elsewhere/a.cpp", "#include <cstddef>", True),
     ]

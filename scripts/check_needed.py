@@ -13,17 +13,22 @@ import sys
 
 LIBC = {"libc.so.6"}
 LOADER = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+CXX_RUNTIME = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"}
 NEWEST_GLIBC = (2, 35)  # Ubuntu 22.04's
+NEWEST_GLIBCXX = (3, 4, 30)  # gcc 12's
 
-# Library -> what it must load, and what its exported names must look like.
+# Library -> what it must load, what else it may, and what its exported names must look like.
 ALLOCATOR_NAMES = re.compile(
     r"^(scalable_|corbel_|__TBB_|TBB_|_ZN?K?3rml|_ZNK?3rml|_ZNK?6corbel|_ZT[HW]?N6corbel|_ZN3tbb"
     r"|(?:safer_)?scalable_|MallocInitialize|CORBEL_PRIVATE_|LIBCORBEL|CORBEL_)")
+SCHEDULER_NAMES = re.compile(r"^(_ZNK?6corbel|_ZT[HISVW]N6corbel|_ZNK?3tbb|corbel_|TBB_)")
+SCHEDULER_SOURCES = list(pathlib.Path(__file__).parent.parent.glob("src/sched/*.cpp"))
 LIBRARIES = {
-    "libcorbelmalloc.so.1": (LIBC, ALLOCATOR_NAMES),
-    "libcorbelmalloc_proxy.so.1": ({"libcorbelmalloc.so.1"}, None),
-    "libtbbmalloc.so.2": (LIBC, ALLOCATOR_NAMES),
-    "libtbbmalloc_proxy.so.2": ({"libtbbmalloc.so.2"}, None),
+    "libcorbelmalloc.so.1": (LIBC, set(), ALLOCATOR_NAMES),
+    "libcorbelmalloc_proxy.so.1": ({"libcorbelmalloc.so.1"}, set(), None),
+    "libtbbmalloc.so.2": (LIBC, set(), ALLOCATOR_NAMES),
+    "libtbbmalloc_proxy.so.2": ({"libtbbmalloc.so.2"}, set(), None),
+    "libcorbel.so.1": ({"libstdc++.so.6"} | LIBC, CXX_RUNTIME, SCHEDULER_NAMES),
 }
 # A template of the standard library that got out would take the place of the program's own.
 FOREIGN_NAMES = re.compile(r"^(_ZNK?St|_ZNK?9__gnu_cxx|_ZSt|_ZTIS|_ZTSS|__cxa_|__gxx_|_Unwind_)")
@@ -40,11 +45,11 @@ def readelf(*arguments):
                           check=True).stdout
 
 
-def check_dynamic(text, must):
+def check_dynamic(text, must, may):
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
     if not must <= needed:
         yield f"does not load {', '.join(sorted(must - needed))}"
-    for extra in sorted(needed - must - LIBC - LOADER):
+    for extra in sorted(needed - must - may - LIBC - LOADER):
         yield f"loads {extra}"
     for kind, path in re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", text):
         if kind == "RPATH" or path != "$ORIGIN":
@@ -53,7 +58,12 @@ def check_dynamic(text, must):
         yield "has relocations in its code"
 
 
-def check_symbols(text, names):
+def newer(name, library, newest):
+    version = re.search(rf"@{library}_([\d.]+)", name)
+    return version and tuple(map(int, version.group(1).split("."))) > newest
+
+
+def check_symbols(text, cxx, names):
     for line in text.splitlines():
         fields = line.split()
         if len(fields) < 8 or not fields[0].rstrip(":").isdigit():
@@ -61,9 +71,12 @@ def check_symbols(text, names):
         kind, bind, section, name = fields[3], fields[4], fields[6], fields[7]
         plain = name.split("@")[0]
         if section == "UND":
-            version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
-            if version and tuple(map(int, version.groups())) > NEWEST_GLIBC:
-                yield f"needs {name}, newer than glibc {NEWEST_GLIBC[0]}.{NEWEST_GLIBC[1]}"
+            if newer(name, "GLIBC", NEWEST_GLIBC):
+                yield f"needs {name}, newer than glibc {'.'.join(map(str, NEWEST_GLIBC))}"
+            elif newer(name, "GLIBCXX", NEWEST_GLIBCXX):
+                yield f"needs {name}, newer than libstdc++ {'.'.join(map(str, NEWEST_GLIBCXX))}"
+            elif cxx:
+                continue
             elif CANCELLATION_POINTS.match(plain):
                 yield f"calls {plain}, a point of cancellation"
             elif FOREIGN_NAMES.match(plain) and bind != "WEAK":
@@ -79,14 +92,16 @@ def main():
         print(__doc__)
         return 2
     folder, problems, count = pathlib.Path(sys.argv[1]), 0, 0
-    for name, (must, names) in LIBRARIES.items():
+    for name, (must, may, names) in LIBRARIES.items():
+        if name == "libcorbel.so.1" and not SCHEDULER_SOURCES:
+            continue
         if not (folder / name).exists():
             print(f"{name}: not built")
             problems += 1
             continue
         count += 1
-        found = [*check_dynamic(readelf("-d", folder / name), must),
-                 *check_symbols(readelf("--dyn-syms", folder / name), names)]
+        found = [*check_dynamic(readelf("-d", folder / name), must, may),
+                 *check_symbols(readelf("--dyn-syms", folder / name), bool(may), names)]
         if re.search(r"GNU_STACK.*E", re.sub(r"0x\w+", "", readelf("-l", folder / name))):
             found.append("asks for an executable stack")
         for what in found:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of the sources that a formatter cannot: the licence line, the length of files,
-explicit memory orders, and that the TBB headers stay forwards.
+explicit memory orders, that the TBB headers stay forwards, and that tbb.h includes them all.
 
 Usage: check_style.py [ROOT], or check_style.py --self-test.
 """
@@ -17,6 +17,8 @@ SOURCES = CODE | {".py", ".sh", ".cmake", ".S", ".tcl"}
 SOURCE_NAMES = {"dev", "run", "CMakeLists.txt"}
 LONGEST = 600
 LONGEST_FORWARD = 20
+# One replaces malloc; names of the others collide with those of std or of parallel_pipeline.h.
+NOT_IN_UMBRELLA = {"tbb.h", "tbbmalloc_proxy.h", "atomic.h", "tbb_thread.h", "pipeline.h"}
 
 ATOMIC_CALL = re.compile(
     r"[.>]\s*(load|store|exchange|fetch_(?:add|sub|and|or|xor)|compare_exchange_(?:weak|strong)"
@@ -69,7 +71,9 @@ def first_lines_hold_licence(text):
 
 
 def length_of_forward(text):
-    return sum(1 for line in without_comments(text).splitlines() if line.strip())
+    """An #include is no logic, and tbb.h has one for each of the others."""
+    return sum(1 for line in without_comments(text).splitlines()
+               if line.strip() and not line.startswith("#include"))
 
 
 def check_text(path, text):
@@ -87,6 +91,27 @@ def check_text(path, text):
             problems.append(f"{path}: {length} lines of code in a forwarding header "
                             f"(at most {LONGEST_FORWARD}); the code belongs to include/corbel")
     return problems
+
+
+def check_umbrellas(new, old, new_umbrella, old_umbrella):
+    """What is missing in the texts of oneapi/tbb.h and tbb/tbb.h, given the names of the headers in
+    the two folders. tbb/tbb.h includes the other one."""
+    for name in sorted(new - NOT_IN_UMBRELLA):
+        if f"#include <oneapi/tbb/{name}>" not in new_umbrella:
+            yield f"include/oneapi/tbb.h: does not #include <oneapi/tbb/{name}>"
+    for name in sorted(old - new - NOT_IN_UMBRELLA):
+        if f"#include <tbb/{name}>" not in old_umbrella:
+            yield f"include/tbb/tbb.h: does not #include <tbb/{name}>"
+
+
+def check_umbrellas_of(root):
+    include = root / "include"
+    if not (include / "tbb/tbb.h").is_file():
+        return []
+    new, old = ({path.name for path in (include / folder).glob("*.h")}
+                for folder in ("oneapi/tbb", "tbb"))
+    return list(check_umbrellas(new, old, (include / "oneapi/tbb.h").read_text(),
+                                (include / "tbb/tbb.h").read_text()))
 
 
 def files_of(root):
@@ -126,6 +151,17 @@ def self_test():
         if found != expected:
             wrong += 1
             print(f"self-test: {name}: {text!r}: {'found' if found else 'not found'}")
+    headers = [
+        ({"a.h"}, {"a.h", "tbb.h"}, "#include <oneapi/tbb/a.h>\n", "", False),
+        ({"a.h", "b.h"}, {"a.h"}, "#include <oneapi/tbb/a.h>\n", "", True),
+        ({"a.h"}, {"a.h", "old.h"}, "#include <oneapi/tbb/a.h>\n", "", True),
+        (set(), {"old.h", "atomic.h"}, "", "#include <tbb/old.h>\n", False),
+    ]
+    for new, old, new_text, old_text, expected in headers:
+        if bool(list(check_umbrellas(new, old, new_text, old_text))) != expected:
+            wrong += 1
+            print(f"self-test: umbrella of {new} and {old}: {'not ' if expected else ''}found")
+    cases += headers
     print(f"check_style self-test: {len(cases) - wrong} of {len(cases)} cases right")
     return 1 if wrong else 0
 
@@ -138,6 +174,7 @@ def main():
     for path in files_of(root):
         count += 1
         problems += check_text(path, (root / path).read_text(errors="replace"))
+    problems += check_umbrellas_of(root)
     for problem in problems:
         print(problem)
     print(f"check_style: {count} files, {len(problems)} problems")

@@ -12,7 +12,7 @@ command_bench() {
       need build
       want bench # a peer or a program that cannot be had is left out
       heading "Building"
-      build_preset release --target corbelmalloc_proxy
+      build_preset release --target corbelmalloc_proxy corbel_sched
       heading "Bench"
       ;;
   esac

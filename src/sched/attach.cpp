@@ -2,6 +2,7 @@
 #include "sched/attach.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "os/os.hpp"
 #include "sched/cancellations.hpp"
@@ -27,8 +28,8 @@ constinit Thread* unused = nullptr;
 
 // The wish of task_scheduler_init.
 thread_local constinit unsigned implicit_width = 0;
-constinit std::atomic<bool> is_set_up{false};
-constinit sync::Lock set_up_lock{kSetUp};
+// A fork in the middle of it lets the child begin again, which a lock would not.
+constinit std::once_flag set_up_once;
 
 // The child's one thread is in an arena that others may be looking through.
 void before_fork() {
@@ -63,13 +64,10 @@ void after_fork_in_child() {
 }
 
 void set_up() {
-  sync::LockGuard guard(set_up_lock);
-  if (is_set_up.load(std::memory_order_relaxed)) return;  // relaxed: under the lock
   const bool traced = trace::set_up();
   if (!os::enable_process_barrier() || traced) pool.set_always_rings();
   if (pool.limit() == 0) controls().begin();
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
-  is_set_up.store(true, std::memory_order_release);  // (1) release: with make_thread
 }
 
 void detach_thread(void*) {
@@ -91,7 +89,7 @@ void detach_thread(void*) {
 }  // namespace
 
 Thread& make_thread() {
-  if (!is_set_up.load(std::memory_order_acquire)) set_up();  // acquire: with (1)
+  std::call_once(set_up_once, set_up);
   Thread* t = nullptr;
   {
     sync::LockGuard guard(unused_lock);

@@ -6,7 +6,6 @@
 namespace corbel::sched {
 
 enum LockRank : int {
-  kSetUp,
   kControl,
   kObservers,
   kPool,

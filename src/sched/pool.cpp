@@ -145,8 +145,8 @@ void Pool::set_limit(unsigned threads) {
 
 bool Pool::should_leave(const Arena& arena) const {
   // relaxed: hints; join() looks again under the lock
-  return ending_.load(std::memory_order_relaxed) || wanting_.load(std::memory_order_relaxed) != 0 ||
-         too_many(arena);
+  return ending_.load(std::memory_order_relaxed) != 0 ||
+         wanting_.load(std::memory_order_relaxed) != 0 || too_many(arena);
 }
 
 bool Pool::too_many(const Arena& arena) const {
@@ -156,8 +156,9 @@ bool Pool::too_many(const Arena& arena) const {
 }
 
 bool Pool::must_leave(const Arena& arena) const {
-  if (too_many(arena) || ending_.load(std::memory_order_relaxed)) return true;  // relaxed: as above
-  return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;       // relaxed: as above
+  if (too_many(arena) || ending_.load(std::memory_order_relaxed) != 0)
+    return true;                                                           // relaxed: as above
+  return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;  // relaxed: as above
 }
 
 // ---- threads ------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ void Pool::idle(Thread& t) {
   const trace::Rest rest(t, trace::Kind::kIdle);
   sleepers.announce(t, nullptr);
   os::process_barrier();
-  bool wanted = ending_.load(std::memory_order_relaxed);  // relaxed: finalize() wakes all
+  bool wanted = ending_.load(std::memory_order_relaxed) != 0;  // relaxed: finalize() wakes all
   if (!wanted) {
     sync::LockGuard guard(lock_);
     wanted = find_wanting() != nullptr;
@@ -290,7 +291,7 @@ void Pool::run(Thread& t) {
       quit(*arena, work(*arena, t));
       continue;
     }
-    if (ending_.load(std::memory_order_acquire)) break;  // acquire: with finalize()
+    if (ending_.load(std::memory_order_acquire) != 0) break;  // acquire: with finalize()
     idle(t);
   }
   {
@@ -320,13 +321,14 @@ void Pool::forget_vain_wishes() {
 bool Pool::finalize() {
   const Thread* const self = Thread::current_or_null();
   if (self != nullptr && self->is_own) return false;
-  ending_.store(true, std::memory_order_release);  // release: with run()
+  ending_.fetch_add(1, std::memory_order_release);  // release: with run()
   os::process_barrier();  // either a thread that falls asleep sees it, or this one sees the thread
   while (sleepers.wake_idle()) {
   }
   // acquire: all that the threads did, with run()
   while (const std::uint32_t live = live_.load(std::memory_order_acquire)) os::wait(live_, live);
-  ending_.store(false, std::memory_order_relaxed);  // relaxed: nobody is left to see it
+  os::wake_one(live_);  // another call may wait, and the last thread woke only this one
+  ending_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: nobody is left to see it
   forget_vain_wishes();
   supply();  // what was wanted of the last one to go
   return true;
@@ -337,6 +339,7 @@ void Pool::forget_threads(Thread* survivor) {
   threads_ = 0;
   active_.store(0, std::memory_order_relaxed);
   live_.store(0, std::memory_order_relaxed);
+  ending_.store(0, std::memory_order_relaxed);
   wanting_.store(0, std::memory_order_relaxed);
   urgent_.store(kNone, std::memory_order_relaxed);
   for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);

@@ -116,7 +116,7 @@ class Pool {
   std::atomic<std::uint32_t> limit_{0};
   std::atomic<std::uint32_t> most_active_{0};  // limit_ less the thread that calls
   std::atomic<std::size_t> stack_size_{0};
-  std::atomic<bool> ending_{false};
+  std::atomic<std::uint32_t> ending_{0};  // calls of finalize()
   std::atomic<bool> always_rings_{false};
 };
 

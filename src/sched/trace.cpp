@@ -4,6 +4,7 @@
 #include <corbel/detail/trace.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -59,11 +60,11 @@ void Book::write(const Event& event) {
 void begin_thread(Thread& t) {
   t.trace = nullptr;
   if (!is_on()) return;
-  Book& b = *new Book;
-  if (wants_timeline()) b.events.reset(new Book::Event[Book::kMost]);
-  b.is_own = t.is_own;
-  publish(b);
-  t.trace = &b;
+  auto book = std::make_unique<Book>();
+  if (wants_timeline()) book->events.reset(new Book::Event[Book::kMost]);
+  book->is_own = t.is_own;
+  t.trace = book.get();
+  publish(*book.release());
 }
 
 void run_task(Thread& t, task_base* task) {

@@ -63,8 +63,7 @@ void after_fork_in_child() {
   pool.forget_threads(Thread::current_or_null());
 }
 
-// What may throw comes first: what follows is not to be done twice.
-void set_up() {
+void set_up() noexcept {
   if (pool.limit() == 0) controls().begin();
   const bool traced = trace::set_up();
   if (!os::enable_process_barrier() || traced) pool.set_always_rings();

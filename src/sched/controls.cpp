@@ -4,6 +4,8 @@
 #include <corbel/task_scheduler_init.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 #include <stdexcept>
 
 #include "os/os.hpp"
@@ -14,7 +16,8 @@ namespace corbel {
 namespace sched {
 
 Controls& controls() {
-  static Controls& the_controls = *new Controls;
+  alignas(Controls) static std::byte room[sizeof(Controls)];  // which needs no memory
+  static Controls& the_controls = *new (room) Controls;
   return the_controls;
 }
 

@@ -13,6 +13,9 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
+# The thread sanitizer doubts that a fork's child has threads.
+os.environ["TSAN_OPTIONS"] = os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0"
+
 
 def run(value, *arguments):
     environment = dict(os.environ)

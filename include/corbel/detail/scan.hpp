@@ -209,7 +209,12 @@ class scan_call {
 
   void scan_ahead(worker& w, mutex::scoped_lock* lock) {
     block& b = make_block(w);
-    b.range.make(take_piece());
+    try {
+      b.range.make(take_piece());
+    } catch (...) {
+      rest_.clear();  // what lies behind a piece that is lost has no neighbour
+      throw;
+    }
     b.has_range = true;
     Body& neighbour = *newest_;
     newest_ = &b.body.get();

@@ -28,8 +28,7 @@ constinit Thread* unused = nullptr;
 
 // The wish of task_scheduler_init.
 thread_local constinit unsigned implicit_width = 0;
-// A fork in the middle of it lets the child begin again, which a lock would not.
-constinit std::once_flag set_up_once;
+constinit std::once_flag set_up_once;  // as in controls()
 
 // The child's one thread is in an arena that others may be looking through.
 void before_fork() {
@@ -67,7 +66,6 @@ void set_up() noexcept {
   if (pool.limit() == 0) controls().begin();
   const bool traced = trace::set_up();
   if (!os::enable_process_barrier() || traced) pool.set_always_rings();
-  os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 void detach_thread(void*) {
@@ -87,6 +85,8 @@ void detach_thread(void*) {
 }
 
 }  // namespace
+
+void hook_forks() { os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
 Thread& make_thread() {
   std::call_once(set_up_once, set_up);

@@ -10,6 +10,11 @@ namespace corbel::sched {
 Thread& make_thread();
 void unmake_thread(Thread& t);
 
+// Makes the child of a fork find the library's state whole. Once, before any of its locks is taken;
+// and behind the allocator's own, whose locks are taken after these: the C++ runtime has allocated
+// by then.
+void hook_forks();
+
 // The arena in which the calling thread works unless the program says otherwise.
 Arena& implicit_arena(Thread& t);
 

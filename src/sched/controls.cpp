@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
@@ -16,9 +17,14 @@ namespace corbel {
 namespace sched {
 
 Controls& controls() {
-  alignas(Controls) static std::byte room[sizeof(Controls)];  // which needs no memory
-  static Controls& the_controls = *new (room) Controls;
-  return the_controls;
+  alignas(Controls) static std::byte room[sizeof(Controls)];  // needs no memory, and stays
+  // A fork in the middle of it lets the child begin again, which a static object would not.
+  static constinit std::once_flag begun;
+  std::call_once(begun, [] {
+    new (room) Controls;
+    hook_forks();
+  });
+  return *std::launder(reinterpret_cast<Controls*>(room));
 }
 
 std::size_t Controls::value(Parameter p) const {

@@ -5,15 +5,6 @@
 
 namespace corbel::sched {
 
-enum LockRank : int {
-  kControl,
-  kObservers,
-  kPool,
-  kSleepers,
-  kRegions,
-  kQueue,
-  kUnused,
-  kOrder
-};
+enum LockRank : int { kControl, kObservers, kPool, kSleepers, kRegions, kQueue, kUnused, kOrder };
 
 }  // namespace corbel::sched

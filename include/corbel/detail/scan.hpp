@@ -81,6 +81,14 @@ class scan_call {
     int depth;  // so often it was split
   };
 
+  // What lies behind a piece that is lost, because its range throws, has no neighbour.
+  struct rest_of_lost {
+    std::vector<part>* rest;
+    ~rest_of_lost() {
+      if (rest != nullptr) rest->clear();
+    }
+  };
+
   // A piece that is not scanned in its turn.
   struct block {
     late<Range> range;
@@ -209,12 +217,9 @@ class scan_call {
 
   void scan_ahead(worker& w, mutex::scoped_lock* lock) {
     block& b = make_block(w);
-    try {
-      b.range.make(take_piece());
-    } catch (...) {
-      rest_.clear();  // what lies behind a piece that is lost has no neighbour
-      throw;
-    }
+    rest_of_lost lost{&rest_};
+    b.range.make(take_piece());
+    lost.rest = nullptr;
     b.has_range = true;
     Body& neighbour = *newest_;
     newest_ = &b.body.get();

@@ -20,6 +20,13 @@ class isolated_task_group : private task_group {
   isolated_task_group() = default;
   explicit isolated_task_group(task_group_context& context) : task_group(context) {}
 
+  // Where there is no memory for the region, the wait is that of task_group.
+  ~isolated_task_group() noexcept(false) {
+    if (CORBEL_LIKELY(outstanding_.is_done())) return;
+    inside([&] { cancel_and_wait(); });
+    if (!detail::is_unwinding()) detail::raise(missing_wait());
+  }
+
   template <typename F>
   void run(F&& f) {
     inside([&] { task_group::run(std::forward<F>(f)); });

@@ -103,6 +103,21 @@ inline void call_with_item(const Body& body, Item&& item, Feeder&, preference<0>
   detail::call(body, item);
 }
 
+template <typename Body, typename Argument, typename Feeder, typename = void>
+struct takes_feeder_with : std::false_type {};
+template <typename Body, typename Argument, typename Feeder>
+struct takes_feeder_with<Body, Argument, Feeder,
+                         decltype(static_cast<void>(
+                             detail::call(std::declval<const Body&>(), std::declval<Argument>(),
+                                          std::declval<Feeder&>())))> : std::true_type {};
+
+// Whether the body takes a feeder with an item, or with what the sequence gives.
+template <typename Body, typename Item, typename Given>
+struct takes_feeder
+    : std::integral_constant<bool, takes_feeder_with<Body, Item, feeder<Item>>::value ||
+                                       takes_feeder_with<Body, Item&, feeder<Item>>::value ||
+                                       takes_feeder_with<Body, Given, feeder<Item>>::value> {};
+
 // What a body's feeder takes: what its function says, else the values of the sequence.
 template <typename T>
 struct fed_type {
@@ -132,8 +147,11 @@ using fed_item = typename decltype(find_fed<Value, Body>(0))::type;
 template <typename Value, typename Item, typename Body>
 class for_each_call : public feeder<Item> {
  public:
-  for_each_call(context_node& group, const Body& body)
+  // A body that takes no feeder need not take the items of one either.
+  for_each_call(context_node& group, const Body& body, std::true_type /*takes_feeder*/)
       : feeder<Item>(group, &run_fed), body_(body) {}
+  for_each_call(context_node& group, const Body& body, std::false_type)
+      : feeder<Item>(group, nullptr), body_(body) {}
 
   // The iterators' class decides how the sequence is handed out. Do not throw, but for bad_alloc
   // and what copying iterators throws.
@@ -308,7 +326,9 @@ inline void for_each_in(worker& w, context_node& group, Iterator first, Iterator
                         const Body& body) {
   using value = typename std::remove_cv<typename std::iterator_traits<Iterator>::value_type>::type;
   if (first == last) return;
-  for_each_call<value, fed_item<value, Body>, Body> call(group, body);
+  using item = fed_item<value, Body>;
+  constexpr bool feeds = takes_feeder<Body, item, decltype(*first)>::value;
+  for_each_call<value, item, Body> call(group, body, std::integral_constant<bool, feeds>());
   call.run(w, first, last, category_of<Iterator>());
 }
 

@@ -15,7 +15,20 @@ namespace corbel {
 // detail::shared_mutex.
 class spin_rw_mutex
     : public detail::shared_mutex<spin_rw_mutex,
-                                  detail::basic_rw_mutex<std::atomic, detail::spinning_wait>> {};
+                                  detail::basic_rw_mutex<std::atomic, detail::spinning_wait>> {
+ public:
+  // ---- classic TBB: other names for what a reader does, and one unlock for readers and writers
+
+  void lock_read() { lock_shared(); }
+  bool try_lock_read() { return try_lock_shared(); }
+  void unlock() {
+    if (algorithm_.has_readers()) {
+      unlock_shared();
+    } else {
+      shared_mutex::unlock();
+    }
+  }
+};
 
 // TBB's lock that tries to run its sections as hardware transactions; here a spin_rw_mutex as long
 // as a cache line, for the reasons at speculative_spin_mutex.

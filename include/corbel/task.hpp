@@ -141,17 +141,15 @@ class task {
   // waits no longer for that.
   int ref_count() const { return int(record().references()); }
 
-  // relaxed: who adds has a reference already, as whoever ends one of the new ones got it from here
-  void increment_ref_count() { record().count.fetch_add(1, std::memory_order_relaxed); }
+  void increment_ref_count() { record().add_references(1); }
 
-  // By a number that may be negative. The task does not run even if nothing is left.
-  void add_ref_count(int count) {
-    if (count >= 0) {
-      record().count.fetch_add(std::uint32_t(count),
-                               std::memory_order_relaxed);  // relaxed: as above
-    } else {
-      record().remove_references(detail::current_worker(), std::uint32_t(-count));
+  // By a number that may be negative. Returns what there is then. The task does not run even if
+  // that is nothing.
+  int add_ref_count(int count) {
+    if (count < 0) {
+      return int(record().remove_references(detail::current_worker(), std::uint32_t(-count)));
     }
+    return int(record().add_references(std::uint32_t(count)));
   }
 
   // Returns what is left. The task does not run even if that is nothing.

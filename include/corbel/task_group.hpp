@@ -57,12 +57,7 @@ class task_group {
   // unless the stack is being unwound.
   ~task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
-    context_->cancel_group_execution();
-    detail::worker& w = detail::current_worker();
-    {
-      detail::context_use use(w, *context_);
-      outstanding_.wait(w, use.node());
-    }
+    cancel_and_wait();
     if (!detail::is_unwinding()) detail::raise(missing_wait());
   }
 
@@ -91,7 +86,7 @@ class task_group {
     return detail::handle_access::make(make(detail::current_worker(), std::forward<F>(f)));
   }
 
-  // Calls f() in this thread, as a task of the group, and waits.
+  // Calls f() in this thread, as a task of the group, and waits. So f must not wait for the group.
   template <typename F>
   task_group_status run_and_wait(const F& f) {
     detail::worker& w = detail::current_worker();
@@ -100,7 +95,9 @@ class task_group {
       detail::context_use use(w, *context_);
       if (!w.is_cancelled(use.node())) {
         w.context = &use.node();
+        outstanding_.reserve(w);
         detail::call_captured(use.node(), f);
+        outstanding_.release(w);
         w.context = &outer;
       }
       outstanding_.wait(w, use.node());
@@ -164,6 +161,16 @@ class task_group {
   }
 
  private:
+  friend class isolated_task_group;
+
+  // For a destructor.
+  void cancel_and_wait() {
+    context_->cancel_group_execution();
+    detail::worker& w = detail::current_worker();
+    detail::context_use use(w, *context_);
+    outstanding_.wait(w, use.node());
+  }
+
   template <typename F>
   detail::group_task& make(detail::worker& w, F&& f) {
     return detail::function_task<typename std::decay<F>::type>::make(

@@ -79,9 +79,11 @@ void leave_thread(void*) {
   }
 }
 
+constinit os::ThreadExit thread_exit{leave_thread};
+
 // The main thread gets its exit hook early: it may never have a heap.
 __attribute__((constructor)) void hook_main_thread_at_start() {
-  if (os::is_main_thread()) hook_main_thread(os::at_thread_exit(leave_thread, &unset_heap));
+  if (os::is_main_thread()) hook_main_thread(thread_exit.hook(&unset_heap));
 }
 
 // ---- fork -------------------------------------------------------------------------------------
@@ -120,7 +122,7 @@ void after_fork_in_child() {
   let_go(forking_heap);
   forget_helper_after_fork();
   // This is the main thread now.
-  hook_main_thread(os::at_thread_exit(leave_thread, this_heap));
+  hook_main_thread(thread_exit.hook(this_heap));
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
     if (heap == this_heap) {
@@ -187,7 +189,7 @@ Heap* attach_heap() {
   set_up_process();
   // Without the hook nobody would know when `place` is gone. Once the hook has run it may not run
   // again, so that a heap of that late a time stays with its thread.
-  const bool hooked = os::at_thread_exit(leave_thread, heap);
+  const bool hooked = thread_exit.hook(heap);
   // Where the library was opened by another thread, this is the first that is seen of it.
   if (hooked && os::is_main_thread()) hook_main_thread(true);
   if (hooked && !thread_is_ending) {

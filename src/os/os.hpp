@@ -166,10 +166,20 @@ class ThreadWatch {
   Sleep found_;
 };
 
-// Calls `on_exit(argument)` in this thread when it ends, after the destructors of thread-local
-// objects. May be called again for the same thread, from `on_exit` too. May call malloc. False
-// when the system has no room for it.
-bool at_thread_exit(void (*on_exit)(void*), void* argument);
+// Calls `on_exit(argument)` in threads that end, after the destructors of thread-local objects. One
+// object for each purpose, which lasts as long as the process.
+class ThreadExit {
+ public:
+  explicit constexpr ThreadExit(void (*on_exit)(void*)) : on_exit_(on_exit) {}
+
+  // For the calling thread, whose argument, not nullptr, replaces an earlier one. From `on_exit`,
+  // too. May call malloc. False when the system has no room for it.
+  bool hook(void* argument);
+
+ private:
+  void (*const on_exit_)(void*);
+  std::atomic<std::uint32_t> key_{0};  // the system's, and 1; 0: none yet
+};
 
 // Starts a thread that the program notices as little of as may be: it takes no signals but those
 // that a fault in it raises (which the program may want to report), and has no open files of the

@@ -84,6 +84,8 @@ void detach_thread(void*) {
   unmake_thread(*t);
 }
 
+constinit os::ThreadExit thread_exit{detach_thread};
+
 }  // namespace
 
 void hook_forks() { os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child); }
@@ -143,11 +145,14 @@ Arena& implicit_arena(Thread& t) {
   return *t.implicit_arena;
 }
 
+bool is_in_no_task(const Thread& t) {
+  return !t.is_own && t.waits == 0 && t.place == nullptr && t.context == &t.root &&
+         t.arena == t.implicit_arena;
+}
+
 bool is_outside() {
   const Thread* const t = Thread::current_or_null();
-  if (t == nullptr) return true;
-  return !t->is_own && t->waits == 0 && t->place == nullptr && t->context == &t->root &&
-         t->region == kNoRegion && t->arena == t->implicit_arena;
+  return t == nullptr || (is_in_no_task(*t) && t->region == kNoRegion);
 }
 
 void renew_thread(unsigned width) {
@@ -170,7 +175,7 @@ worker& attach_thread() {
   }
   this_worker = &t;
   // Where the system has no room for a hook the arena is lost with the thread.
-  os::at_thread_exit(sched::detach_thread, &t);
+  sched::thread_exit.hook(&t);
   sched::observers.enter(t, t.seen_of_all);
   return t;
 }

@@ -18,7 +18,9 @@ void hook_forks();
 // The arena in which the calling thread works unless the program says otherwise.
 Arena& implicit_arena(Thread& t);
 
-// Whether the calling thread is in no task and in no arena but its own.
+// Whether a thread is in no task and in no arena but its own; and whether the calling one is, and
+// in no region either.
+bool is_in_no_task(const Thread& t);
 bool is_outside();
 
 // Lets the calling thread, which is outside, begin anew with an arena of that width when it uses

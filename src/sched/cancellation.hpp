@@ -86,13 +86,15 @@ class Walk {
     for (;;) {
       if (knows(*n)) return;
       Node* const above = go_up(*n);
-      ++length_;
       if (above == nullptr) {
-        ends_at_root_ = true;
         // (11) acquire: as (1), behind (5) or (8)
         is_cancelled_ = (n->state.load(std::memory_order_acquire) & Node::kCancelled) != 0;
+        if (is_cancelled_) return;  // a flag that is set stays, or who uses the node takes it back
+        ++length_;
+        ends_at_root_ = true;
         return;
       }
+      ++length_;
       n = above;
       if (n == passed) return;
       if (length_ == steps_to_next) {

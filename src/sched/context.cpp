@@ -139,7 +139,7 @@ bool context_access::join_link(task_group_context& context, context_node& above)
       continue;
     }
     ++context.sharers;
-    return true;
+    break;  // with no less than the one that made the link may have taken over by now
   }
   take_over(context, above);
   return true;
@@ -170,10 +170,10 @@ void context_access::unlink_slow(task_group_context& context, context_node& abov
       }
     }
     sched::find_cancelled(node(context), cancellations);  // so that it is remembered
-    if (!has_floating_point(context)) {
-      context.state.fetch_and(~kFloatingPoint, std::memory_order_relaxed);  // relaxed: as above
-    }
     if (mark_cut(node(context), above)) break;
+  }
+  if (!has_floating_point(context)) {
+    context.state.fetch_and(~kFloatingPoint, std::memory_order_relaxed);  // relaxed: as above
   }
   spin_until([&] { return is_deserted(node(context)); });
   end_link(node(context));

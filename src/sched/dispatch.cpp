@@ -8,6 +8,7 @@
 #include <corbel/detail/held_locks.hpp>
 
 #include "os/os.hpp"
+#include "sched/attach.hpp"
 #include "sched/fibers.hpp"
 #include "sched/floating_point.hpp"
 #include "sched/pool.hpp"
@@ -76,6 +77,9 @@ RegionScope::~RegionScope() {
 // ---- running ------------------------------------------------------------------------------------
 
 void run_found(Thread& t, const Found& found) {
+  Observers& of_arena = t.arena->observers();
+  if (of_arena.has_newer(t.seen_of_arena)) of_arena.enter(t, t.seen_of_arena);
+  if (observers.has_newer(t.seen_of_all)) observers.enter(t, t.seen_of_all);
   t.arrived = found.task;
   if (found.region == t.region) {
     detail::run_any(t, found.task);
@@ -143,7 +147,7 @@ class Wait {
     }
     pass_on_if_woken();
     --thread_.waits;
-    if (thread_.fibers != nullptr && is_last_of_the_program() && !is_for_stacks()) {
+    if (thread_.fibers != nullptr && is_in_no_task(thread_) && !is_for_stacks()) {
       thread_.fibers->let_waits_end();
     }
   }
@@ -151,12 +155,6 @@ class Wait {
  private:
   // Whether this is the wait for another stack itself.
   bool is_for_stacks() const { return key_ == thread_.fibers; }
-
-  // Whether the thread goes back from here to code of the program that no task has called.
-  bool is_last_of_the_program() const {
-    return thread_.waits == 0 && thread_.place == nullptr && !thread_.is_own &&
-           thread_.context == &thread_.root && thread_.arena == thread_.implicit_arena;
-  }
 
   bool another_stack_is_ready() const {
     return thread_.fibers != nullptr && !is_for_stacks() && thread_.fibers->has_ready();
@@ -219,7 +217,7 @@ void wait_until(worker& w, const void* key, bool (*done)(const void*)) noexcept 
 void join_slow(worker& w, task_base* popped, fork_base& task) noexcept {
   if (popped == nullptr) popped = w.tasks->pop();
   sched::trace::Join join(static_cast<sched::Thread&>(w), task);
-  if (popped != nullptr) run_task(w, popped);
+  if (popped != nullptr) run_any(w, popped);
   wait_for_flag(w, task.done);  // set by (1) of fork_task
 }
 

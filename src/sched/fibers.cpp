@@ -9,6 +9,7 @@
 
 #include "arch/arch.hpp"
 #include "sched/arena.hpp"
+#include "sched/attach.hpp"
 #include "sched/dispatch.hpp"
 #include "sched/place.hpp"
 #include "sched/pool.hpp"
@@ -169,16 +170,30 @@ void Fibers::run_ready(const void* key, bool (*done)(const void*)) {
 
 void Fibers::let_waits_end() {
   if (left_.empty()) return;  // as behind the wait below
-  detail::wait_until(thread_, &left_, [](const void* key) {
-    return static_cast<const decltype(left_)*>(key)->empty();
+  struct Leaving {
+    const Fibers& fibers;
+    Stack* const stack;
+  };
+  const Leaving leaving{*this, current_};
+  detail::wait_until(thread_, &leaving, [](const void* key) {
+    const auto& [fibers, stack] = *static_cast<const Leaving*>(key);
+    // The one that asks is left itself while another goes on. That one is not in the middle of
+    // something else when it looks for work between tasks.
+    return std::all_of(fibers.left_.begin(), fibers.left_.end(),
+                       [&](const Stack* s) { return s == stack; }) &&
+           (fibers.current_ == stack || fibers.is_between_tasks());
   });
 }
+
+// Asked by the current stack in a wait, if it is not the thread's own: whether that is its only
+// one.
+bool Fibers::is_between_tasks() const { return thread_.waits <= 1 && thread_.place == nullptr; }
 
 // Asked in a wait only. One that only looks for work is in no task; if it is the current one, its
 // wait is the only one on the stack.
 bool Fibers::stands_in(const Slot& slot, const Stack& stack) const {
   const bool is_current = &stack == current_;
-  if (is_current ? &stack != &own_ && thread_.waits <= 1 && thread_.place == nullptr
+  if (is_current ? &stack != &own_ && is_between_tasks()
                  : std::find(spare_.begin(), spare_.end(), &stack) != spare_.end()) {
     return false;
   }
@@ -228,6 +243,7 @@ void suspend(void (*tell)(void*, suspend_point), void* argument) {
   if (t.fibers == nullptr) t.fibers = new sched::Fibers(t);  // what lacks memory spare() says
   t.has_stacks = true;
   t.fibers->suspend(tell, argument);
+  if (sched::is_in_no_task(t)) t.fibers->let_waits_end();
 }
 
 void resume(suspend_point point) noexcept { point->fibers.resume(*point); }

@@ -76,7 +76,7 @@ class Fibers {
   // tasks, the suspended ones too.
   void let_others_leave(const Slot& slot);
 
-  // Before a thread of the program leaves the library: lets those end that were left in a wait.
+  // Before a thread goes on with what no task has called: lets those end that were left in a wait.
   // Nobody knows when a suspended task is resumed, or whether by this thread.
   void let_waits_end();
 
@@ -89,6 +89,7 @@ class Fibers {
   Stack& spare();
   Stack* take_ready();
   void go_to(Stack& stack);
+  bool is_between_tasks() const;
   bool stands_in(const Slot& slot, const Stack& stack) const;
   bool somebody_stands_in(const Slot& slot, const Stack& asking) const;
 

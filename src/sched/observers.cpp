@@ -3,6 +3,8 @@
 
 #include <corbel/task_scheduler_observer.hpp>
 
+#include <algorithm>
+
 #include "os/os.hpp"
 #include "sched/pool.hpp"
 
@@ -13,8 +15,18 @@ constinit Observers observers;
 
 namespace {
 
-// The observation whose function this thread is in; nullptr once it has ended it there.
-thread_local constinit detail::observation* calling = nullptr;
+// A call of an observer's function, in one of which others may be called.
+struct Calling {
+  detail::observation* observation;  // nullptr once the thread has ended it
+  Calling* outer;
+};
+thread_local constinit Calling* calling = nullptr;
+
+std::uint32_t own_calls(const detail::observation& o) {
+  std::uint32_t calls = 0;
+  for (const Calling* c = calling; c != nullptr; c = c->outer) calls += c->observation == &o;
+  return calls;
+}
 
 }  // namespace
 
@@ -30,24 +42,25 @@ detail::observation* Observers::take_after(std::uint64_t number) {
 
 template <typename Call>
 void Observers::call(detail::observation& o, Call call) {
-  detail::observation* const outer = calling;
-  calling = &o;
+  Calling here{&o, calling};
+  calling = &here;
   call(*o.observer);
-  const bool ended = calling == nullptr;
-  calling = outer;
-  if (ended) return;
+  calling = here.outer;
+  if (here.observation == nullptr) return;
   std::atomic<std::uint32_t>& calls = o.calls;
   calls.fetch_sub(1, std::memory_order_release);  // (1) release: the call, with (2)
   os::wake_all(calls);
 }
 
 void Observers::enter(const Thread& t, std::uint64_t& seen) {
+  const std::uint64_t newest = newest_.load(std::memory_order_relaxed);  // relaxed: as has_newer
   while (detail::observation* const o = take_after(seen)) {
     seen = o->number;
     call(*o, [&](task_scheduler_observer& observer) noexcept {
       observer.on_scheduler_entry(t.is_own);
     });
   }
+  seen = std::max(seen, newest);  // which may be there no longer
 }
 
 void Observers::leave(const Thread& t, std::uint64_t seen) {
@@ -80,10 +93,9 @@ void Observers::remove(detail::observation& o) {
     while (*link != &o) link = &(*link)->next;
     *link = o.next;
   }
-  std::uint32_t own = 0;
-  if (calling == &o) {
-    calling = nullptr;
-    own = 1;
+  const std::uint32_t own = own_calls(o);
+  for (Calling* c = calling; c != nullptr; c = c->outer) {
+    if (c->observation == &o) c->observation = nullptr;
   }
   // (2) acquire: with (1)
   while (const std::uint32_t calls = o.calls.load(std::memory_order_acquire)) {
@@ -94,7 +106,7 @@ void Observers::remove(detail::observation& o) {
 
 void Observers::forget_calls() {
   for (detail::observation* o = first_; o != nullptr; o = o->next) {
-    o->calls.store(0, std::memory_order_relaxed);  // relaxed: the only thread
+    o->calls.store(own_calls(*o), std::memory_order_relaxed);  // relaxed: the only thread
   }
 }
 
@@ -104,10 +116,11 @@ void task_scheduler_observer::observe(bool state) {
   if (state == is_observing()) return;
   if (state) {
     sched::Thread& t = sched::Thread::current();
+    detail::arena_handle* const of =
+        !is_global_ && arena_ != nullptr ? &arena_->use() : nullptr;  // may throw
     auto* const o = new detail::observation;
     o->observer = this;
     if (!is_global_) {
-      detail::arena_handle* const of = arena_ != nullptr ? &arena_->use() : nullptr;
       o->arena = of != nullptr ? &reinterpret_cast<sched::Arena&>(*of) : t.arena;
       sched::pool.add_reference(*o->arena);
     }

@@ -51,7 +51,7 @@ class Observers {
   // Around a fork.
   sync::Lock& lock() { return lock_; }
 
-  // In the child of a fork, where nobody is in a call.
+  // In the child of a fork, where nobody else is in a call.
   void forget_calls();
 
  private:

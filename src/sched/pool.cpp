@@ -128,6 +128,7 @@ void Pool::supply() {
   sync::LockGuard guard(lock_);
   --threads_;
   live_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as above
+  os::wake_one(live_);                            // finalize() may have seen it
 }
 
 // ---- width --------------------------------------------------------------------------------------
@@ -238,10 +239,6 @@ bool Pool::work(Arena& arena, Thread& t) {
         // relaxed: as above
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.pass_on();
       }
-      if (arena.observers().has_newer(t.seen_of_arena)) {
-        arena.observers().enter(t, t.seen_of_arena);
-      }
-      if (observers.has_newer(t.seen_of_all)) observers.enter(t, t.seen_of_all);
       run_found(t, found);
       drain(t);
       spin.reset();

@@ -59,7 +59,7 @@ void begin(worker& w, group_task& t) noexcept {
   try {
     spawn(w, t);
   } catch (const std::bad_alloc&) {
-    run_task(w, &t);
+    run_any(w, &t);
   }
 }
 

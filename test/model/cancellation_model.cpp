@@ -31,6 +31,7 @@ struct Node {
                                std::memory_order success, std::memory_order failure) {
       return look()->word.compare_exchange_weak(expected, value, success, failure);
     }
+    void store(std::uint64_t value, std::memory_order order) { look()->word.store(value, order); }
 
    private:
     const State* look() const {
@@ -188,6 +189,33 @@ struct CutAndAsk : Lasting {
   }
 };
 
+// Whoever uses a lasting node cancels it and makes it as new, while somebody else asks.
+struct RenewAndAsk : Lasting {
+  explicit RenewAndAsk(bool linked) : Lasting(linked), linked(linked) {
+    cancellations.fetch_add(Node::kOneCancellation, relaxed);  // of another node
+  }
+  const bool linked;
+  bool is_renewed = false;
+
+  void run(int thread) override {
+    if (thread != 0) {
+      sched::find_cancelled(lasting, cancellations);
+      return;
+    }
+    cancel(lasting);
+    if (linked) {
+      detail::mark_cut(lasting, above);
+      if (!detail::is_deserted(lasting)) return;  // it would look again
+      detail::end_link(lasting);
+    }
+    lasting.state.store(cancellations.load(relaxed), relaxed);
+    is_renewed = true;
+  }
+  void finish() override {
+    if (is_renewed) check(!is_cancelled(lasting), "a cancellation comes back");
+  }
+};
+
 // The link is made while the node above is cancelled and somebody asks below.
 struct LinkAndAsk : Lasting {
   LinkAndAsk() : Lasting(false) {}
@@ -239,6 +267,8 @@ struct Circle : Cancellations {
 
 TEST(Cancellation, LinkIsCut) { EXPECT_SOUND((explore<CutAndAsk>(2, nullptr, false))); }
 TEST(Cancellation, BeforeTheLinkIsCut) { EXPECT_SOUND((explore<CutAndAsk>(2, nullptr, true))); }
+TEST(Cancellation, NodeIsRenewed) { EXPECT_SOUND((explore<RenewAndAsk>(2, nullptr, false))); }
+TEST(Cancellation, NodeIsCutAndRenewed) { EXPECT_SOUND((explore<RenewAndAsk>(2, nullptr, true))); }
 TEST(Cancellation, LinkIsMade) { EXPECT_SOUND((explore<LinkAndAsk>(3, nullptr))); }
 TEST(Cancellation, LinksInACircle) { EXPECT_SOUND((explore<Circle>(2, nullptr))); }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -430,6 +433,54 @@ TEST(FloatingPoint, IsThatOfTheContext) {
     EXPECT_EQ(calls, 42);
     ASSERT_EQ(wrong, 0);
   }
+}
+
+TEST(FloatingPoint, IsThatOfTheContextWhoeverRunsTheTask) {
+  tbb::this_task_arena::max_concurrency();
+  const int before = std::fegetround();
+  std::fesetround(FE_UPWARD);
+  tbb::task_group_context upward(tbb::task_group_context::bound,
+                                 tbb::task_group_context::fp_settings);
+  std::fesetround(before);
+  tbb::task_arena alone(1);
+  alone.execute([&] {
+    int seen = -1;
+    const auto look = [&] { seen = std::fegetround(); };
+    tbb::task_group group(upward);
+    tbb::parallel_invoke([&] { group.run(look); }, [] {});  // at the fork's end
+    EXPECT_EQ(seen, FE_UPWARD);
+    group.wait();
+
+    seen = -1;
+    bool has_run = false;
+    tbb::parallel_for(tbb::blocked_range<int>(0, 4), [&](const tbb::blocked_range<int>&) {
+      if (!has_run) group.run(look);  // between two calls of the body
+      has_run = true;
+    });
+    group.wait();
+    EXPECT_EQ(seen, FE_UPWARD);
+
+    struct Look : tbb::task {
+      explicit Look(int& found) : found_(found) {}
+      tbb::task* execute() override {
+        found_ = std::fegetround();
+        return nullptr;
+      }
+      int& found_;
+    };
+    seen = -1;
+    tbb::task::spawn_root_and_wait(*new (tbb::task::allocate_root(upward)) Look(seen));
+    EXPECT_EQ(seen, FE_UPWARD);
+
+    seen = -1;
+    tbb::task& parent = *new (tbb::task::allocate_root(upward)) tbb::empty_task;
+    parent.set_ref_count(2);
+    tbb::task::spawn(*new (parent.allocate_child()) Look(seen));
+    parent.wait_for_all();
+    tbb::task::destroy(parent);
+    EXPECT_EQ(seen, FE_UPWARD);
+  });
+  EXPECT_EQ(std::fegetround(), before);
 }
 
 }  // namespace

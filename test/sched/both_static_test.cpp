@@ -6,6 +6,7 @@
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+#include <tbb/task_scheduler_observer.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -47,6 +48,22 @@ TEST(BothStatic, ForksWhileOthersAllocate) {
   }
   stop = true;
   other.join();
+}
+
+// Both libraries want to know when a thread ends.
+TEST(BothStatic, ThreadsLeaveWhenTheyEnd) {
+  struct Counter : tbb::task_scheduler_observer {
+    void on_scheduler_entry(bool is_worker) override { callers += is_worker ? 0 : 1; }
+    void on_scheduler_exit(bool is_worker) override { callers -= is_worker ? 0 : 1; }
+    std::atomic<int> callers{0};
+  } counter;
+  std::thread([&] {
+    counter.observe();  // the arena of this thread
+    std::free(std::malloc(100));
+    EXPECT_EQ(counter.callers, 1);
+  }).join();
+  EXPECT_EQ(counter.callers, 0);
+  counter.observe(false);
 }
 
 }  // namespace

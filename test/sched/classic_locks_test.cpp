@@ -71,6 +71,21 @@ TEST(ReaderWriterLock, NoticesItsWriter) {
   lock.unlock();
 }
 
+TEST(SpinRwMutex, ClassicNames) {
+  tbb::spin_rw_mutex lock;
+  lock.lock_read();
+  EXPECT_TRUE(lock.try_lock_read());
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+  lock.lock();
+  EXPECT_FALSE(lock.try_lock_read());
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
 TEST(ReaderWriterLock, ReadersShareAndUnlockLeavesAsTheyCame) {
   tbb::reader_writer_lock lock;
   lock.lock_read();

@@ -111,9 +111,9 @@ TEST(ClassicTask, ReferenceCount) {
   t.set_ref_count(5);
   t.increment_ref_count();
   EXPECT_EQ(t.ref_count(), 6);
-  t.add_ref_count(3);
+  EXPECT_EQ(t.add_ref_count(3), 9);
   EXPECT_EQ(t.ref_count(), 9);
-  t.add_ref_count(-2);
+  EXPECT_EQ(t.add_ref_count(-2), 7);
   EXPECT_EQ(t.ref_count(), 7);
   EXPECT_EQ(t.decrement_ref_count(), 6);
   t.set_ref_count(0);

@@ -161,6 +161,12 @@ struct Steps {
   void step() { ++taken; }
 };
 
+TEST(ForEachItem, ProxiesAreAllThatABodyNeedTake) {
+  std::vector<bool> bits(64, true);
+  tbb::parallel_for_each(bits.begin(), bits.end(),
+                         [](std::vector<bool>::reference bit) { static_cast<void>(bool(bit)); });
+}
+
 TEST(ForEachItem, MemberFunctionsAreBodiesToo) {
   std::vector<Steps> items(1000);
   tbb::parallel_for_each(items, &Steps::step);

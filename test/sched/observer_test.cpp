@@ -174,4 +174,57 @@ TEST(Observer, OutlivesTheArenaObject) {
   EXPECT_EQ(counter.callers_in, 1);
 }
 
+TEST(Observer, HearsOfAThreadThatWaitsInTheArena) {
+  tbb::task_arena arena(2, 2);
+  tbb::task_group group;
+  tbb::task_handle unfinished = group.defer([] {});
+  std::atomic<bool> inside{false}, done{false};
+  std::thread waiting([&] {
+    arena.execute([&] {
+      inside = true;
+      group.wait();
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  Counter counter(arena);
+  counter.observe();
+  arena.execute([&] {
+    group.run([&] { done = true; });
+    while (!done) std::this_thread::yield();  // the other thread has taken it
+    EXPECT_EQ(counter.callers_in, 2);
+    unfinished = tbb::task_handle();
+  });
+  waiting.join();
+  EXPECT_EQ(counter.callers_out, 2);
+}
+
+TEST(Observer, EndsAnotherInWhoseFunctionItIsCalled) {
+  tbb::task_arena outer_arena(1), inner_arena(1);
+  struct Inner : tbb::task_scheduler_observer {
+    using tbb::task_scheduler_observer::task_scheduler_observer;
+    void on_scheduler_entry(bool) override { end->observe(false); }
+    tbb::task_scheduler_observer* end = nullptr;
+  };
+  struct Outer : tbb::task_scheduler_observer {
+    using tbb::task_scheduler_observer::task_scheduler_observer;
+    void on_scheduler_entry(bool) override {
+      ++calls;
+      arena->execute([] {});
+    }
+    tbb::task_arena* arena = nullptr;
+    int calls = 0;
+  };
+  Outer outer(outer_arena);
+  Inner inner(inner_arena);
+  outer.arena = &inner_arena;
+  inner.end = &outer;
+  outer.observe();
+  inner.observe();
+  outer_arena.execute([] {});
+  EXPECT_FALSE(outer.is_observing());
+  outer_arena.execute([] {});
+  EXPECT_EQ(outer.calls, 1);
+  inner.observe(false);
+}
+
 }  // namespace

@@ -312,4 +312,37 @@ TEST_F(SuspendTest, AThreadThatEndsWaitsForItsTasks) {
   tasks.wait();
 }
 
+// The stack that asks whether all that were left have come to their ends is left itself meanwhile.
+TEST_F(SuspendTest, LastWaitLeavesForAnother) {
+  corbel::global_control two(corbel::global_control::max_allowed_parallelism, 2);
+  std::atomic<suspend_point> point{nullptr};
+  std::atomic<bool> has_begun{false}, may_end{false}, has_ended{false};
+  std::thread resumer([&] {
+    while (point == nullptr || !has_begun) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    corbel::detail::resume(point);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that the outer wait is over
+    may_end = true;
+  });
+  corbel::task_group others, group;
+  group.run([&] {
+    others.run([&] {
+      corbel::task_group inner;
+      inner.run([&] {
+        has_begun = true;
+        while (!may_end) std::this_thread::yield();
+      });
+      while (!has_begun) std::this_thread::yield();  // another thread has it
+      inner.wait();
+      has_ended = true;
+    });
+    auto tell = [&](suspend_point p) { point = p; };
+    corbel::detail::suspend_with(tell);
+  });
+  group.wait();
+  EXPECT_TRUE(has_ended);
+  others.wait();
+  resumer.join();
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include <atomic>
@@ -162,6 +163,22 @@ TEST(TaskGroup, Cancels) {
     EXPECT_TRUE(tbb::is_current_task_group_canceling());
   }),
             tbb::canceled);
+}
+
+TEST(TaskGroup, TheFunctionOfRunAndWaitIsWaitedFor) {
+  tbb::task_group group;
+  std::atomic<bool> inside{false}, has_ended{false};
+  std::thread other([&] {
+    group.run_and_wait([&] {
+      inside = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      has_ended = true;
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  group.wait();
+  EXPECT_TRUE(has_ended);
+  other.join();
 }
 
 TEST(TaskGroup, IsCancelledWithTheContextOfItsWait) {
@@ -430,6 +447,23 @@ TEST(StructuredTaskGroup, RunsHandles) {
   group.cancel();
   EXPECT_TRUE(group.is_canceling());
   EXPECT_EQ(group.wait(), tbb::canceled);
+}
+
+// Nobody but the thread that destroys the group can run its task.
+TEST(IsolatedTaskGroup, MissesItsWaitInAnotherRegion) {
+  tbb::task_arena alone(1);
+  bool is_missed = false;
+  alone.execute([&] {
+    tbb::this_task_arena::isolate([&] {
+      try {
+        tbb::isolated_task_group group;
+        group.run([] {});
+      } catch (const tbb::missing_wait&) {
+        is_missed = true;
+      }
+    });
+  });
+  EXPECT_TRUE(is_missed);
 }
 
 }  // namespace

@@ -76,6 +76,11 @@ class basic_rw_mutex {
     if (System::kSleeps && (seen & kSleepers) != 0) System::wake_all(word_);
   }
 
+  // For one that is inside: whether as a reader.
+  bool has_readers() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & kReaders) != 0;  // relaxed: its own at least
+  }
+
   void lock_shared() noexcept {
     if (!try_lock_shared()) {
       waiting wait(*this);

@@ -90,6 +90,12 @@ struct classic_record : task_base {
     return count.load(std::memory_order_acquire) & ~kAwaited;
   }
 
+  // Adds `n` to those of the caller's and says how many there are then.
+  std::uint32_t add_references(std::uint32_t n) {
+    // relaxed: who adds has one already, as whoever ends one of the new ones got it from here
+    return (count.fetch_add(n, std::memory_order_relaxed) + n) & ~kAwaited;
+  }
+
   // Takes `n` references of the caller's back and says how many are left; without any, the record
   // may be gone.
   std::uint32_t remove_references(worker& w, std::uint32_t n) {

@@ -126,8 +126,17 @@ class basic_deque {
     return found::kTaken;
   }
 
-  // Forgets the entries, which no thread may be pushing or taking.
-  void clear() { top_.store(bottom_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  // Forgets the entries, in the child of a fork: nobody is pushing or taking any more, although
+  // somebody may have been. top_ never goes back.
+  void clear() {
+    // relaxed, all: the only thread
+    const index top = top_.load(std::memory_order_relaxed);
+    const index bottom = bottom_.load(std::memory_order_relaxed);
+    const index end = top > bottom ? top : bottom;
+    top_.store(end, std::memory_order_relaxed);
+    bottom_.store(end, std::memory_order_relaxed);
+    known_top_.store(end, std::memory_order_relaxed);
+  }
 
   // Whether there seems to be something. True for sure only to a thread that has passed a
   // process_barrier since, or to the owner.

@@ -86,7 +86,7 @@ class group_count {
 
   // Runs tasks until all are released; most of them belong to `group`.
   void wait(worker& w, context_node& group) const {
-    if (is_done() || run_own(w, group, [this] { return is_done(); })) return;
+    if (is_done() ? !w.has_stacks : run_own(w, group, [this] { return is_done(); })) return;
     wait_until(w, this, &is_done_at);
   }
 

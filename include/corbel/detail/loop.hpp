@@ -203,7 +203,7 @@ class strand {
         break;
       }
       // A body spawned it and did not wait.
-      run_task(worker_, popped);
+      run_any(worker_, popped);
     }
     return owned(worker_, nullptr);
   }

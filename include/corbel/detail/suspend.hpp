@@ -21,7 +21,8 @@ using suspend_point = suspend_point_type*;
 //
 // The other stack is as large as those of the library's threads (global_control's
 // thread_stack_size), and kept for the next suspended task until the thread ends. A thread of the
-// program that ends waits for the tasks that are suspended in it.
+// program that ends waits for the tasks that are suspended in it; one that has been elsewhere while
+// a task of its own waited comes back to it when it waits next, outside of tasks, or is suspended.
 CORBEL_EXPORT void suspend(void (*tell)(void* argument, suspend_point point), void* argument);
 
 // Lets the task go on as soon as its thread comes to it. From any thread; only once a suspend.

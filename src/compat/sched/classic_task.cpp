@@ -19,6 +19,7 @@
 
 #include "compat/sched/classic_home.hpp"
 #include "sched/dispatch.hpp"
+#include "sched/floating_point.hpp"
 
 namespace corbel::detail {
 
@@ -187,7 +188,11 @@ void run_until_one_reference(worker& w, classic_record& waiting) {
     // With a lock held, wait_until has something to say.
     task_base* const t = CORBEL_LIKELY(held_locks == 0) ? w.tasks->pop() : nullptr;
     if (t != nullptr) {
-      run_task(w, t);
+      if (CORBEL_LIKELY(t->context == w.context)) {
+        run_task(w, t);
+      } else {
+        run_any(w, t);
+      }
       continue;
     }
     // relaxed: who takes the last reference but one reads this, or has taken it before
@@ -238,8 +243,9 @@ void wait_classic(worker& w, classic_record& waiting, classic_record* first) {
     // Of several waits none has the reference for itself.
     w.classic.awaited = concurrent ? nullptr : &waiting;
     if (first != nullptr) {
-      if (CORBEL_UNLIKELY(w.trace != nullptr)) {
-        run_task(w, first);
+      if (CORBEL_UNLIKELY(w.trace != nullptr ||
+                          sched::needs_floating_point(static_cast<Thread&>(w), *first->context))) {
+        run_any(w, first);
       } else {
         w.context = first->context;
         run_chain<false>(w, first, w.is_cancelled(*first->context));

@@ -25,36 +25,11 @@
 namespace corbel::os {
 namespace {
 
-struct ExitHook {
-  void (*function)(void*);
-  pthread_key_t key;
-  std::atomic<std::uint32_t> state;  // 0: no key yet, 1: being made, 2: ready, 3: refused
-};
-constinit ExitHook exit_hook{};
-
-void run_exit_hook(void* argument) { exit_hook.function(argument); }
-
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* most = nullptr) {
   ErrnoGuard guard;
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation | FUTEX_PRIVATE_FLAG, value,
           most, nullptr, 0);
-}
-
-bool exit_key_ready(void (*on_exit)(void*)) {
-  // (1) acquire: sees the key published by (2)
-  std::uint32_t state = exit_hook.state.load(std::memory_order_acquire);
-  if (state >= 2) return state == 2;
-  // acquire: as (1), for whoever comes second
-  if (exit_hook.state.compare_exchange_strong(state, 1, std::memory_order_acquire,
-                                              std::memory_order_acquire)) {
-    exit_hook.function = on_exit;
-    const bool made = pthread_key_create(&exit_hook.key, run_exit_hook) == 0;
-    exit_hook.state.store(made ? 2 : 3, std::memory_order_release);  // (2) with (1)
-    return made;
-  }
-  while ((state = exit_hook.state.load(std::memory_order_acquire)) == 1) yield();  // with (2)
-  return state == 2;
 }
 
 }  // namespace
@@ -80,9 +55,23 @@ std::uint64_t now_ms() {
   return std::uint64_t(t.tv_sec) * 1000 + std::uint64_t(t.tv_nsec) / 1000000;
 }
 
-bool at_thread_exit(void (*on_exit)(void*), void* argument) {
+// Who comes second makes a key in vain rather than wait: the first may be gone in a fork's child.
+bool ThreadExit::hook(void* argument) {
   ErrnoGuard guard;
-  return exit_key_ready(on_exit) && pthread_setspecific(exit_hook.key, argument) == 0;
+  // acquire, all: with (1)
+  std::uint32_t key = key_.load(std::memory_order_acquire);
+  if (key == 0) {
+    pthread_key_t made = 0;
+    if (pthread_key_create(&made, on_exit_) != 0) return false;
+    // (1) release: what the system knows of the key
+    if (key_.compare_exchange_strong(key, made + 1, std::memory_order_release,
+                                     std::memory_order_acquire)) {
+      key = made + 1;
+    } else {
+      pthread_key_delete(made);
+    }
+  }
+  return pthread_setspecific(key - 1, argument) == 0;
 }
 
 namespace {

@@ -340,8 +340,8 @@ TEST_F(SuspendTest, LastWaitLeavesForAnother) {
     corbel::detail::suspend_with(tell);
   });
   group.wait();
-  EXPECT_TRUE(has_ended);
   others.wait();
+  EXPECT_TRUE(has_ended);
   resumer.join();
 }
 

@@ -37,7 +37,7 @@ constexpr int kBottom = 1;
 constexpr int kKnownTop = 2;
 constexpr int kRing = 3;
 
-// What the owner does: '+' a push, '-' a pop, '=' a pop of what it pushed last, as a fork does.
+// What the owner does: '+' a push, '-' a pop.
 struct Owner {
   const char* acts;
   bool slow;
@@ -60,18 +60,12 @@ struct Stealing : Test {
   static inline char act;  // the current one, for mutations of the owner's steps
   std::array<Entry, 4> entries;
   std::size_t pushed = 0;
-  Deque::index newest = 0;
 
   void got(Entry* entry) {
     check(entry >= entries.data() && entry < entries.data() + pushed, "no entry was got");
     check(++entry->got == 1, "an entry is got twice");
     check(entry->content.get() == int(entry - entries.data()) + 1, "the wrong content");
     entry->content.set(0);  // as who runs a task may
-  }
-
-  Entry* pop() {
-    Entry* const entry = act == '=' ? deque.pop_fast(newest) : nullptr;
-    return entry != nullptr ? entry : deque.pop();
   }
 
   void run(int thread) override {
@@ -81,8 +75,8 @@ struct Stealing : Test {
         if (act == '+') {
           entries[pushed].content.set(int(pushed) + 1);
           ++pushed;
-          newest = deque.push(&entries[pushed - 1]);
-        } else if (Entry* const entry = pop()) {
+          deque.push(&entries[pushed - 1]);
+        } else if (Entry* const entry = deque.pop()) {
           got(entry);
         }
       }
@@ -116,9 +110,6 @@ TEST_P(Deques, MorePopsThanEntries) { EXPECT_SOUND(run(1, "++---", GetParam()));
 TEST_P(Deques, TwoThieves) { EXPECT_SOUND(run(2, "++-", GetParam())); }
 TEST_P(Deques, TwoThievesAndTheLastEntry) { EXPECT_SOUND(run(2, "+-", GetParam())); }
 TEST_P(Deques, TwoThievesAndTwoEntries) { EXPECT_SOUND(run(2, "++--", GetParam())); }
-TEST_P(Deques, ForkOfTheLastEntry) { EXPECT_SOUND(run(1, "+=+=", GetParam())); }
-TEST_P(Deques, ForkAboveAnother) { EXPECT_SOUND(run(2, "++=-", GetParam())); }
-TEST_P(Deques, ForkWhoseEntryIsGone) { EXPECT_SOUND(run(1, "++-=", GetParam())); }
 TEST_P(Deques, RingGrows) { EXPECT_SOUND(run(1, "+++-", GetParam())); }
 TEST_P(Deques, RingGoesRound) { EXPECT_SOUND(run(1, "++-+-+", GetParam())); }
 
@@ -185,11 +176,6 @@ TEST(DequeMutant, KnownTopThatIsNotAcquired) {
 
 TEST(DequeMutant, CompilerMovesTheLoadOfTopUp) {
   EXPECT_BROKEN(run(2, "++-", false, leave_out(Op::kCompilerBarrier)), "an entry is got twice");
-}
-
-TEST(DequeMutant, ForkWhoseStoreOfBottomPublishesNothing) {
-  const Mutation weak = weaken(kBottom, Op::kStore, release, relaxed, '=');
-  EXPECT_BROKEN(run(1, "++==", false, weak), "data race");
 }
 
 TEST(DequeMutant, SlowPopThatOnlyAcquiresAndReleases) {

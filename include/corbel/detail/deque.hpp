@@ -63,15 +63,13 @@ class basic_deque {
 
   // ---- the owner's side --------------------------------------------------------------------
 
-  // Returns where the entry lies. May throw what System::allocate throws, and has done nothing
-  // then.
-  index push(T* entry) {
+  // May throw what System::allocate throws, and has done nothing then.
+  void push(T* entry) {
     const index b = bottom_.load(std::memory_order_relaxed);  // relaxed: only the owner writes it
     if (CORBEL_UNLIKELY(b == limit_)) make_room(b);
     ring* const r = ring_.load(std::memory_order_relaxed);  // relaxed: as above
     r->slot(b).store(entry, std::memory_order_relaxed);     // relaxed: published by (1)
     bottom_.store(b + 1, std::memory_order_release);        // (1) release: with (6)
-    return b;
   }
 
   // The newest entry that no thief has got; nullptr if there is none.
@@ -86,16 +84,12 @@ class basic_deque {
   // The same, but a slow deque gives nothing.
   T* pop_fast() {
     if (CORBEL_UNLIKELY(slow_)) return nullptr;
-    return pop_at(bottom_.load(std::memory_order_relaxed) - 1);  // relaxed: as in push
-  }
-
-  // The same where the newest entry should lie at `at`; if it does not, nothing is given either.
-  // Each pop's store of bottom_ would else wait for the load of what the push before it stored, and
-  // that push for the pop before it: a chain through memory as long as the program.
-  T* pop_fast(index at) {
-    // relaxed: as in push
-    if (CORBEL_UNLIKELY(slow_ || bottom_.load(std::memory_order_relaxed) != at + 1)) return nullptr;
-    return pop_at(at);
+    const index b = bottom_.load(std::memory_order_relaxed) - 1;  // relaxed: as in push
+    // (3) release: what a thief learns about older entries does not depend on which of the owner's
+    // stores it reads
+    bottom_.store(b, std::memory_order_release);
+    System::compiler_barrier();
+    return pop_below(b, top_.load(std::memory_order_relaxed));  // (4) relaxed: the thief's barrier
   }
 
   // Called when the owner has learnt of a theft by other means than a pop, so that the next thief
@@ -155,14 +149,6 @@ class basic_deque {
 
     Atomic<T*>& slot(index i) { return reinterpret_cast<Atomic<T*>*>(this + 1)[i & mask]; }
   };
-
-  T* pop_at(index b) {
-    // (3) release: what a thief learns about older entries does not depend on which of the owner's
-    // stores it reads
-    bottom_.store(b, std::memory_order_release);
-    System::compiler_barrier();
-    return pop_below(b, top_.load(std::memory_order_relaxed));  // (4) relaxed: the thief's barrier
-  }
 
   T* pop_below(index b, index t) {
     if (CORBEL_UNLIKELY(t >= b)) return pop_last(b, t);

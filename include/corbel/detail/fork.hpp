@@ -80,12 +80,12 @@ template <typename Here, typename There>
 inline bool fork_here(worker& w, context_node& group, Here& here, There& there) {
   fork_task<There> task(group, there);
   task_deque& deque = *w.tasks;
-  const task_deque::index at = deque.push(&task);
+  deque.push(&task);
   deque_system::compiler_barrier();
   // relaxed: as in spawn
   if (CORBEL_UNLIKELY(w.bell->load(std::memory_order_relaxed) != 0)) ring_fork(w);
   call_captured(group, here);
-  task_base* const popped = deque.pop_fast(at);
+  task_base* const popped = deque.pop_fast();
   if (CORBEL_LIKELY(popped == &task)) return CORBEL_LIKELY(!w.is_cancelled(group));
   join_slow(w, popped, task);
   return false;

@@ -48,7 +48,7 @@ void check_goes_back(const AllocatorUnderTest& functions, Run& run, std::size_t 
   functions.trim();
   Block figures;
   figures.requested = live_before;
-  figures.usable = functions.live_bytes();
+  figures.usable = live_bytes_at_rest(functions, live_before);
   if (figures.usable != live_before)
     fail("live bytes not back (asked: before, usable: now)", figures);
   figures.requested = kStays;

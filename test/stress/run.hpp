@@ -45,6 +45,18 @@ inline void step_until_over(Run& run, Worker& worker) {
   }
 }
 
+// What is alive when all threads stand still but perhaps the allocator's own, which has a few
+// blocks on their way for a moment.
+inline std::size_t live_bytes_at_rest(const AllocatorUnderTest& functions, std::size_t expected) {
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  std::size_t live = functions.live_bytes();
+  while (live != expected && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    live = functions.live_bytes();
+  }
+  return live;
+}
+
 // Limits that change under the threads (limits.cpp).
 void run_limits(Run& run);
 void run_soft_limits(Run& run);

@@ -215,7 +215,7 @@ int run_variant(const Variant& variant) {
     Block leak;
     leak.requested = live_before;
     if (functions.trim != nullptr) functions.trim();  // takes in what others sent to this thread
-    leak.usable = functions.live_bytes();
+    leak.usable = live_bytes_at_rest(functions, live_before);
     if (leak.usable != live_before) fail("live bytes not back (asked: before, usable: now)", leak);
   }
   std::printf("stress: passed %s, %llu steps\n", variant.name,

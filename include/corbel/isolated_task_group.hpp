@@ -5,6 +5,7 @@
 #define CORBEL_ISOLATED_TASK_GROUP_HPP
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <corbel/detail/arena_call.hpp>
@@ -23,7 +24,15 @@ class isolated_task_group : private task_group {
   // Where there is no memory for the region, the wait is that of task_group.
   ~isolated_task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
+#if CORBEL_EXCEPTIONS
+    try {
+      inside([&] { cancel_and_wait(); });
+    } catch (const std::bad_alloc&) {
+      cancel_and_wait();
+    }
+#else
     inside([&] { cancel_and_wait(); });
+#endif
     if (!detail::is_unwinding()) detail::raise(missing_wait());
   }
 

@@ -327,7 +327,10 @@ inline void for_each_in(worker& w, context_node& group, Iterator first, Iterator
   using value = typename std::remove_cv<typename std::iterator_traits<Iterator>::value_type>::type;
   if (first == last) return;
   using item = fed_item<value, Body>;
-  constexpr bool feeds = takes_feeder<Body, item, decltype(*first)>::value;
+  using given = typename std::conditional<
+      std::is_base_of<std::forward_iterator_tag, category_of<Iterator>>::value, decltype(*first),
+      value&>::type;
+  constexpr bool feeds = takes_feeder<Body, item, given>::value;
   for_each_call<value, item, Body> call(group, body, std::integral_constant<bool, feeds>());
   call.run(w, first, last, category_of<Iterator>());
 }

@@ -181,11 +181,11 @@ void Arena::leave(Thread& t) {
 }
 
 void Arena::arrive(Thread& t) {
-  t.seen_of_arena = 0;
-  if (observers_.has_newer(0)) observers_.enter(t, t.seen_of_arena);
+  t.slot->seen = 0;
+  if (observers_.has_newer(0)) observers_.enter(t, t.slot->seen);
 }
 
-void Arena::depart(Thread& t) { observers_.leave(t, t.seen_of_arena); }
+void Arena::depart(Thread& t) { observers_.leave(t, t.slot->seen); }
 
 void Arena::forget_threads(Thread* survivor) {
   observers_.forget_calls();

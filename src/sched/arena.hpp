@@ -80,6 +80,7 @@ struct alignas(detail::kCacheLine) Slot {
   RegionDeque* free_region_deque();
 
   std::uint32_t index = 0;
+  std::uint64_t seen = 0;  // the last of the arena's observers that its thread has looked at
 };
 
 // What the program asks of an arena.

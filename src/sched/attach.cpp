@@ -106,7 +106,7 @@ Thread& make_thread() {
   t->is_own = false;
   t->has_floating_point = false;
   t->implicit_arena = nullptr;
-  t->seen_of_arena = t->seen_of_all = 0;
+  t->seen_of_all = 0;
   t->waits = 0;
   t->place = nullptr;
   // relaxed: the thread's own until somebody gets one of its tasks

@@ -78,7 +78,7 @@ RegionScope::~RegionScope() {
 
 void run_found(Thread& t, const Found& found) {
   Observers& of_arena = t.arena->observers();
-  if (of_arena.has_newer(t.seen_of_arena)) of_arena.enter(t, t.seen_of_arena);
+  if (of_arena.has_newer(t.slot->seen)) of_arena.enter(t, t.slot->seen);
   if (observers.has_newer(t.seen_of_all)) observers.enter(t, t.seen_of_all);
   t.arrived = found.task;
   if (found.region == t.region) {

@@ -121,7 +121,6 @@ void Fibers::suspend(void (*tell)(void*, detail::suspend_point), void* argument)
   next.standing.bell = thread_.bell;
   next.standing.tasks = &thread_.slot->tasks;
   next.standing.context = &thread_.root;
-  next.standing.seen_of_arena = thread_.seen_of_arena;
   go_to(next);
 }
 
@@ -243,7 +242,7 @@ void suspend(void (*tell)(void*, suspend_point), void* argument) {
   if (t.fibers == nullptr) t.fibers = new sched::Fibers(t);  // what lacks memory spare() says
   t.has_stacks = true;
   t.fibers->suspend(tell, argument);
-  if (sched::is_in_no_task(t)) t.fibers->let_waits_end();
+  if (sched::is_outside()) t.fibers->let_waits_end();
 }
 
 void resume(suspend_point point) noexcept { point->fibers.resume(*point); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "os/os.hpp"
+#include "sched/arena.hpp"
 #include "sched/pool.hpp"
 
 namespace corbel {
@@ -45,7 +46,10 @@ void Observers::call(detail::observation& o, Call call) {
   Calling here{&o, calling};
   calling = &here;
   call(*o.observer);
-  calling = here.outer;
+  // Not always the innermost: the thread may have come to another call on another stack.
+  Calling** link = &calling;
+  while (*link != &here) link = &(*link)->outer;
+  *link = here.outer;
   if (here.observation == nullptr) return;
   std::atomic<std::uint32_t>& calls = o.calls;
   calls.fetch_sub(1, std::memory_order_release);  // (1) release: the call, with (2)
@@ -130,7 +134,7 @@ void task_scheduler_observer::observe(bool state) {
     if (is_global_) {
       list.enter(t, t.seen_of_all);
     } else if (t.arena == o->arena) {
-      list.enter(t, t.seen_of_arena);
+      list.enter(t, t.slot->seen);
     }
   } else {
     // relaxed: as above

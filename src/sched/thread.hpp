@@ -39,7 +39,6 @@ struct Standing {
   context_node* context = nullptr;
   detail::classic_position classic;
   detail::group_task* running = nullptr;
-  std::uint64_t seen_of_arena = 0;
   bool has_floating_point = false;
   unsigned waits = 0;
   const Place* place = nullptr;
@@ -58,12 +57,11 @@ struct Thread : detail::worker {
   std::uint32_t random = 1;
   bool is_own = false;              // the library's, not the program's
   Arena* implicit_arena = nullptr;  // of a thread of the program
-  std::uint64_t seen_of_arena = 0;  // the last of its observers, and of those of all arenas
-  std::uint64_t seen_of_all = 0;
-  unsigned waits = 0;            // one within the other
-  const Place* place = nullptr;  // the innermost that the stack has come from
-  Fibers* fibers = nullptr;      // once a task was suspended in this thread
-  void* classic_home = nullptr;  // of src/compat/sched; the next thread goes on with it
+  std::uint64_t seen_of_all = 0;    // the last of the observers of all arenas; see Slot::seen
+  unsigned waits = 0;               // one within the other
+  const Place* place = nullptr;     // the innermost that the stack has come from
+  Fibers* fibers = nullptr;         // once a task was suspended in this thread
+  void* classic_home = nullptr;     // of src/compat/sched; the next thread goes on with it
   Thread* next_unused = nullptr;
 
   // Numbers that are random enough to choose a victim by (xorshift; G. Marsaglia, 2003).
@@ -80,8 +78,9 @@ struct Thread : detail::worker {
 };
 
 inline Standing Standing::of(const Thread& t) {
-  return {t.arena,   t.slot,    t.bell,    t.tasks,         t.region,
-          t.context, t.classic, t.running, t.seen_of_arena, t.has_floating_point,
+  return {t.arena,   t.slot,    t.bell,
+          t.tasks,   t.region,  t.context,
+          t.classic, t.running, t.has_floating_point,
           t.waits,   t.place};
 }
 
@@ -94,7 +93,6 @@ inline void Standing::give_to(Thread& t) const {
   t.context = context;
   t.classic = classic;
   t.running = running;
-  t.seen_of_arena = seen_of_arena;
   t.has_floating_point = has_floating_point;
   t.waits = waits;
   t.place = place;

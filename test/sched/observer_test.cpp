@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 #include <tbb/task_scheduler_observer.h>
@@ -225,6 +226,34 @@ TEST(Observer, EndsAnotherInWhoseFunctionItIsCalled) {
   outer_arena.execute([] {});
   EXPECT_EQ(outer.calls, 1);
   inner.observe(false);
+}
+
+// What a thread has looked at belongs to its place, not to the stack it stands on.
+TEST(Observer, HearsOfAThreadWithSeveralStacksOnce) {
+  tbb::task_arena arena(1);
+  arena.initialize();
+  Counter counter(arena);
+  std::atomic<tbb::task::suspend_point> point{nullptr};
+  std::thread helper([&] {
+    while (point == nullptr) std::this_thread::yield();
+    counter.observe();
+    std::atomic<bool> has_run{false};
+    arena.enqueue([&] { has_run = true; });
+    while (!has_run) std::this_thread::yield();
+    tbb::task::resume(point);
+  });
+  arena.execute([&] {
+    tbb::task_group group;
+    group.run([&] { tbb::task::suspend([&](tbb::task::suspend_point p) { point = p; }); });
+    group.wait();
+    tbb::task_group more;
+    tbb::task_handle last = more.defer([] {});
+    arena.enqueue([&] { more.run(std::move(last)); });
+    more.wait();
+  });
+  helper.join();
+  EXPECT_EQ(counter.callers_in, 1);
+  EXPECT_EQ(counter.callers_out, 1);
 }
 
 }  // namespace

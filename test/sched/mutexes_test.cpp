@@ -199,6 +199,19 @@ using RwMutexes = testing::Types<tbb::spin_rw_mutex, tbb::speculative_spin_rw_mu
                                  tbb::queuing_rw_mutex, tbb::rw_mutex>;
 TYPED_TEST_SUITE(RwMutex, RwMutexes);
 
+// In another thread.
+template <typename Mutex>
+void readers_come_in_until_one_waits(Mutex& mutex) {
+  std::thread([&] {
+    for (;;) {
+      typename Mutex::scoped_lock lock;
+      if (!lock.try_acquire(mutex, false)) break;
+      lock.release();
+      std::this_thread::yield();
+    }
+  }).join();
+}
+
 TYPED_TEST(RwMutex, ReadersTogetherWritersAlone) {
   TypeParam mutex;
   typename TypeParam::scoped_lock reader(mutex, false);
@@ -293,14 +306,7 @@ TYPED_TEST(RwMutex, UpgradeWaitsForReaders) {
     upgraded.store(true);
   });
   // Until the upgrader waits, others come in.
-  std::thread([&] {
-    for (;;) {
-      Lock lock;
-      if (!lock.try_acquire(mutex, false)) break;
-      lock.release();
-      std::this_thread::yield();
-    }
-  }).join();
+  readers_come_in_until_one_waits(mutex);
   let_others_wait();
   EXPECT_FALSE(upgraded.load());
   reader.release();
@@ -365,14 +371,7 @@ TYPED_TEST(RwMutex, WritersAreNotStarved) {
     entered.store(true);
   });
   // Until the writer waits, readers come in.
-  std::thread([&] {
-    for (;;) {
-      Lock lock;
-      if (!lock.try_acquire(mutex, false)) break;
-      lock.release();
-      std::this_thread::yield();
-    }
-  }).join();
+  readers_come_in_until_one_waits(mutex);
   EXPECT_FALSE(entered.load());
   reader.release();
   writer.join();

@@ -27,7 +27,7 @@
 namespace corbel::alloc {
 
 CORBEL_PRIVATE_API void* allocate_slow(std::size_t size) noexcept;
-CORBEL_PRIVATE_API void deallocate_slow(void* block) noexcept;
+CORBEL_PRIVATE_API void deallocate_slow(Span* span, void* block) noexcept;
 CORBEL_PRIVATE_API void slab_emptied(Heap* heap, Span* slab) noexcept;
 
 inline void* allocate_fast(std::size_t size) {
@@ -36,7 +36,8 @@ inline void* allocate_fast(std::size_t size) {
     Bin* bin = heap->direct[(size + 7) / 8];
     Block* block = bin->list;
     if (block != nullptr) [[likely]] {
-      bin->list = block->next;
+      Block* next = block->next;
+      bin->list = next;
       note_use(heap);
       return block;
     }
@@ -47,7 +48,7 @@ inline void* allocate_fast(std::size_t size) {
 inline void deallocate_fast(void* p) {
   Span* slab = find_span(p);
   Heap* heap = heap_of_thread();
-  if (slab != nullptr && slab->tag() == heap->tag()) [[likely]] {
+  if (slab->tag() == heap->tag()) [[likely]] {
     Block* block = static_cast<Block*>(p);
     block->next = slab->blocks.freed;
     slab->blocks.freed = block;
@@ -56,7 +57,7 @@ inline void deallocate_fast(void* p) {
     note_use(heap);
     return;
   }
-  deallocate_slow(p);
+  deallocate_slow(slab, p);
 }
 
 // The size is a promise that the look-up does not need; it is kept for what it may save later.

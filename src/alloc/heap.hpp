@@ -43,17 +43,36 @@ struct Bin {
   SlabList available;
   // Slabs with nothing to give, tag kFull.
   SlabList full;
+  // The bytes of fresh pages that were entered for this bin so far.
+  std::size_t entered;
+};
+
+// Free blocks of one slab, linked from the first to the last.
+struct Run {
+  Span* slab;
+  Block* first;
+  Block* last;
+  std::uint32_t count;
+
+  static Run of_one(Span* slab, void* block) {
+    return {slab, static_cast<Block*>(block), static_cast<Block*>(block), 1};
+  }
 };
 
 // Blocks that this thread has freed and others own, until they are sent (remote.hpp).
 struct Outbox {
-  static constexpr std::uint32_t kCapacity = 126;
+  static constexpr std::uint32_t kRuns = 64;
+  static constexpr std::uint32_t kMaxBlocks = 512;
   // A thread that falls asleep must not sit on much.
   static constexpr std::uint32_t kMaxBytes = 64 * 1024;
+  static constexpr std::uint32_t kPlaces = 64;
 
-  std::uint32_t count;
+  std::uint32_t run_count;
+  std::uint32_t block_count;
   std::uint32_t bytes;
-  void* blocks[kCapacity];
+  Run runs[kRuns];
+  // Where the run of a slab may be, by the slab's unit.
+  std::uint8_t place[kPlaces];
 };
 
 struct alignas(kCacheLine) Heap {

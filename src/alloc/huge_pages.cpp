@@ -31,8 +31,7 @@ bool may_be_huge(std::size_t bytes, std::size_t wanted, std::size_t mapped) {
 }
 
 bool is_ours(std::uintptr_t address) {
-  const Span* span = find_span(pointer_to(address));
-  return span != nullptr && span->tag() != span_tag::kForeign;
+  return find_span(pointer_to(address))->tag() != span_tag::kForeign;
 }
 
 }  // namespace

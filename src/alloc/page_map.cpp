@@ -6,7 +6,7 @@
 
 namespace corbel::alloc {
 
-constinit std::atomic<Span*> page_map_root[kRootEntries]{};
+constinit PageMap page_map{};
 
 namespace {
 
@@ -28,18 +28,18 @@ constinit Covered covered[kRootEntries]{};
 
 bool add_leaf(std::size_t index) {
   constexpr std::size_t kSize = kLeafEntries * (sizeof(Span) + sizeof(PageMask));
-  // acquire: as (1) in page_map.hpp; another thread may have added it
-  if (page_map_root[index].load(std::memory_order_acquire) != nullptr) return true;
+  // Another thread may have added it.
+  if (page_map.leaf(index) != nullptr) return true;
   void* memory = os::map(kSize, kUnit, nullptr);
   if (memory == nullptr) return false;
   // One page of descriptors covers 4 MiB of heap: a huge page of them would cover 2 GiB.
   os::advise(memory, kSize, os::HugePages::kSparse);
-  Span* expected = nullptr;
+  const auto distance = std::ptrdiff_t(address_of(memory) - address_of(page_map.absent));
+  std::ptrdiff_t expected = 0;
   // (2) release: publishes the zeroed leaf to (1) in page_map.hpp; relaxed on failure: the
   // winner's leaf is not used here
-  if (!page_map_root[index].compare_exchange_strong(expected, static_cast<Span*>(memory),
-                                                    std::memory_order_release,
-                                                    std::memory_order_relaxed)) {
+  if (!page_map.distance[index].compare_exchange_strong(
+          expected, distance, std::memory_order_release, std::memory_order_relaxed)) {
     os::unmap(memory, kSize);
     return true;
   }
@@ -79,7 +79,7 @@ bool count_page(Ask ask, bool counted, TestAndSet test_and_set) {
 
 // Counts what units `low` to `high` of a leaf need.
 bool count_pages(Ask ask, std::size_t leaf, std::size_t low, std::size_t high) {
-  Span* const spans = page_map_root[leaf].load(std::memory_order_acquire);  // as (1)
+  Span* const spans = page_map.leaf(leaf);
   // relaxed throughout: a flag decides who counts, and orders nothing
   const std::size_t spans_in_page = os::page_size() / sizeof(Span);
   for (std::size_t i = align_down(low, spans_in_page); i <= high; i += spans_in_page) {
@@ -154,7 +154,7 @@ void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* addr
   std::size_t i = kRootEntries - used_of_root.before_first.load(std::memory_order_relaxed);
   std::uintptr_t unit = 0;  // what is passed over may end in another leaf
   for (; i < last_leaf; ++i) {
-    const Span* leaf = page_map_root[i].load(std::memory_order_acquire);  // as (1)
+    const Span* leaf = page_map.leaf(i);
     if (leaf == nullptr) continue;
     const Used& used = covered[i].used;
     const std::uintptr_t base = std::uintptr_t(i) * kLeafEntries;

@@ -3,8 +3,8 @@
 //
 // A root with an entry for each 4 GiB of address space, and leaves with a descriptor for each unit.
 // The root is zero pages until it is written; a leaf is mapped when the first chunk falls into its
-// 4 GiB, and stays. Reading needs no lock: entries go from null to a leaf once. Behind the
-// descriptors a leaf has the page masks of its units (dirty_pages.hpp).
+// 4 GiB, and stays. Reading needs no lock: entries change once. Behind the descriptors a leaf has
+// the page masks of its units (dirty_pages.hpp).
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "alloc/allocator.hpp"
 #include "alloc/span.hpp"
 #include "arch/arch.hpp"
+#include "sync/plain_load.hpp"
 
 namespace corbel::alloc {
 
@@ -21,24 +22,45 @@ inline constexpr unsigned kLeafBits = 32;
 inline constexpr std::size_t kRootEntries = std::size_t(1) << (arch::kAddressBits - kLeafBits);
 inline constexpr std::size_t kLeafEntries = std::size_t(1) << (kLeafBits - kUnitBits);
 
-extern CORBEL_PRIVATE_API std::atomic<Span*> page_map_root[kRootEntries];
+struct PageMap {
+  // How far the leaf lies from `absent`, in bytes: a look-up adds it and need not ask whether there
+  // is one.
+  std::atomic<std::ptrdiff_t> distance[kRootEntries];
+  // The leaf of all addresses that have none: zeros, hence kForeign, and never written to.
+  Span absent[kLeafEntries];
 
-// The descriptor of the unit that `address` lies in; nullptr if no leaf covers it. Any value may
-// be asked about: bits above the address space are ignored, and its tag tells the rest.
+  // nullptr: not there yet
+  Span* leaf(std::size_t index) {
+    // (1) acquire: sees the leaf mapped by (2) in page_map.cpp
+    const std::ptrdiff_t d = distance[index].load(std::memory_order_acquire);
+    return d == 0 ? nullptr : at(d);
+  }
+  Span* at(std::ptrdiff_t d) {
+    return reinterpret_cast<Span*>(reinterpret_cast<char*>(absent) + d);
+  }
+};
+
+extern CORBEL_PRIVATE_API PageMap page_map;
+
+// The descriptor of the unit that `address` lies in, which says kForeign if it is not ours. Any
+// value may be asked about: bits above the address space are ignored.
 inline Span* find_span(const void* address) {
   const std::uintptr_t a = address_of(address);
-  // (1) acquire: sees the leaf mapped by (2) in page_map.cpp
-  Span* leaf = page_map_root[(a >> kLeafBits) % kRootEntries].load(std::memory_order_acquire);
-  if (leaf == nullptr) return nullptr;
-  return leaf + (std::uint32_t(a) >> kUnitBits);
+  // (1) as acquire, for what is read through it: see plain_load.hpp
+  const std::ptrdiff_t d = sync::plain_load(page_map.distance[(a >> kLeafBits) % kRootEntries]);
+  return page_map.at(d) + (std::uint32_t(a) >> kUnitBits);
+}
+
+// Whether there are descriptors for the 4 GiB around `address`.
+inline bool has_leaf(const void* address) {
+  return page_map.leaf((address_of(address) >> kLeafBits) % kRootEntries) != nullptr;
 }
 
 using PageMask = std::uint16_t;
 
 // The mask of the unit with this number; those of the units behind it follow as far as its leaf.
 inline PageMask* page_masks(std::size_t unit) {
-  // relaxed: the unit is ours, so its leaf has been seen
-  Span* leaf = page_map_root[unit / kLeafEntries].load(std::memory_order_relaxed);
+  Span* leaf = page_map.leaf(unit / kLeafEntries);
   return reinterpret_cast<PageMask*>(leaf + kLeafEntries) + unit % kLeafEntries;
 }
 

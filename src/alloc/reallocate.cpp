@@ -19,9 +19,7 @@ namespace {
 // The slab or large block that `block` is the start of; nullptr if it is foreign. Ends the process
 // if it is neither.
 Span* find_block(const char* function, const void* block) {
-  Span* span = find_span(block);
-  if (span == nullptr) return nullptr;
-  span = slab_head(span);
+  Span* span = slab_head(find_span(block));
   const std::uintptr_t t = span->tag();
   if (t == span_tag::kForeign) return nullptr;
   if (t == span_tag::kLarge) {
@@ -147,16 +145,13 @@ std::size_t usable_size(const void* block) noexcept {
 }
 
 bool is_block(const void* block) noexcept {
-  Span* span = find_span(block);
-  if (span == nullptr) return false;
-  span = slab_head(span);
+  const Span* span = slab_head(find_span(block));
   if (span->tag() == span_tag::kLarge) return block == span->start();
   return span->tag() >= span_tag::kFirstHeap && begins_block(span, block);
 }
 
 bool owns(const void* block) noexcept {
-  const Span* span = find_span(block);
-  return span != nullptr && span->tag() != span_tag::kForeign;
+  return find_span(block)->tag() != span_tag::kForeign;
 }
 
 }  // namespace corbel::alloc

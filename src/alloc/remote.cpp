@@ -10,34 +10,88 @@ namespace corbel::alloc {
 
 namespace {
 
-constexpr std::uintptr_t kCountMask = ~sync::Inbox::kAddressMask;
-constexpr std::size_t kMaxCarried = 7;
-
-struct Carrier {
-  std::uintptr_t link;  // next carrier | number of entries in `blocks`
-  void* blocks[kMaxCarried];
+// A run on its way lies in its first block: the letter.
+struct Letter {
+  // The address of the next letter, and above it what is left of the run: how many blocks or, where
+  // the letter has no room for more than this word, the number of the second one plus 1.
+  std::uintptr_t link;
+  std::uint32_t second;  // the numbers of these blocks in their slab
+  std::uint32_t last;
 };
 
-// A chain under construction: new carriers go to the front.
+constexpr unsigned kRestShift = 48;
+constexpr std::uintptr_t kAddressMask = sync::Inbox::kAddressMask;
+static_assert(Outbox::kMaxBlocks < 1U << (64 - kRestShift));
+
+bool is_short(const Span* slab) { return slab->layout().block_size < sizeof(Letter); }
+
+std::uint32_t number_of(const Span* slab, const Block* block) {
+  const auto offset = std::uint32_t(reinterpret_cast<const char*>(block) - slab->start());
+  return slab->layout().block_at(offset);
+}
+
+Block* block_with(const Span* slab, std::uint32_t number) {
+  return reinterpret_cast<Block*>(slab->start() + std::size_t(number) * slab->layout().block_size);
+}
+
+// The letter leads to no other yet.
+Letter* seal(const Run& run) {
+  const Block* const second = run.first->next;
+  auto* letter = reinterpret_cast<Letter*>(run.first);
+  if (run.count == 1) {
+    letter->link = 0;
+  } else if (is_short(run.slab)) {
+    letter->link = std::uintptr_t(number_of(run.slab, second) + 1) << kRestShift;
+  } else {
+    letter->link = std::uintptr_t(run.count - 1) << kRestShift;
+    letter->second = number_of(run.slab, second);
+    letter->last = number_of(run.slab, run.last);
+  }
+  return letter;
+}
+
+// Undoes seal(); `link` is the letter's.
+Run unseal(Letter* letter, std::uintptr_t link) {
+  Span* const slab = slab_head(find_span(letter));
+  Run run = Run::of_one(slab, letter);
+  const auto rest = std::uint32_t(link >> kRestShift);
+  if (rest == 0) return run;
+  if (!is_short(slab)) {
+    run.last = block_with(slab, letter->last);
+    run.first->next = block_with(slab, letter->second);
+    run.count = rest + 1;
+    return run;
+  }
+  run.first->next = block_with(slab, rest - 1);
+  while (run.last->next != nullptr) {
+    run.last = run.last->next;
+    if (++run.count > Outbox::kMaxBlocks) die("free", "the block was freed twice", run.last);
+  }
+  return run;
+}
+
+// How many blocks its run has.
+std::uint32_t count_of(const Letter* letter, std::uintptr_t link) {
+  const Span* const slab = slab_head(find_span(letter));
+  const auto rest = std::uint32_t(link >> kRestShift);
+  if (rest == 0 || !is_short(slab)) return rest + 1;
+  std::uint32_t count = 1;
+  for (const Block* b = block_with(slab, rest - 1); b != nullptr; b = b->next) {
+    if (++count == Outbox::kMaxBlocks) break;
+  }
+  return count;
+}
+
+// A chain under construction: new letters go to the front.
 struct Chain {
   Heap* owner = nullptr;
-  Carrier* first = nullptr;
-  Carrier* last = nullptr;
-  std::size_t room = 0;  // entries that `first` can still take
+  Letter* first = nullptr;
+  Letter* last = nullptr;
 
-  void add(void* block, std::size_t block_size) {
-    if (room > 0) {
-      first->blocks[first->link & kCountMask] = block;
-      ++first->link;
-      --room;
-      return;
-    }
-    Carrier* carrier = static_cast<Carrier*>(block);
-    carrier->link = reinterpret_cast<std::uintptr_t>(first);
-    first = carrier;
-    if (last == nullptr) last = carrier;
-    room = block_size / sizeof(void*) - 1;
-    if (room > kMaxCarried) room = kMaxCarried;
+  void add(Letter* letter) {
+    letter->link |= reinterpret_cast<std::uintptr_t>(first);
+    first = letter;
+    if (last == nullptr) last = letter;
   }
 };
 
@@ -60,13 +114,12 @@ class Sorter {
  public:
   explicit Sorter(Heap* self) : self_(self) {}
 
-  void add(void* block) {
-    Span* slab = slab_head(find_span(block));
-    // Only a hint where to send: who receives a block that is not his sends it on.
-    Heap* owner = owner_of(slab->tag());
+  void add(const Run& run) {
+    // Only a hint where to send: who receives a run that is not his sends it on.
+    Heap* owner = owner_of(run.slab->tag());
     if (owner == self_) {
-      // The slab was adopted while the block waited.
-      free_owned(self_, slab, block);
+      // The slab was adopted while the blocks waited.
+      free_owned(self_, run);
       return;
     }
     Chain& chain = chains_[(reinterpret_cast<std::uintptr_t>(owner) / sizeof(Heap)) % kChains];
@@ -74,7 +127,7 @@ class Sorter {
       if (chain.owner != nullptr) send(chain);
       chain = Chain{.owner = owner};
     }
-    chain.add(block, slab->layout().block_size);
+    chain.add(seal(run));
   }
 
   void send_rest() {
@@ -89,17 +142,16 @@ class Sorter {
   Chain chains_[kChains];
 };
 
-// Frees one received block into `heap`, which must be the calling thread's, or the orphan heap with
-// its lock held; sends it on if its slab has a new owner.
-void accept(Heap* heap, void* block) {
-  Span* slab = slab_head(find_span(block));
-  Heap* owner = owner_of(slab->tag());
+// Frees a received run into `heap`, which must be the calling thread's, or the orphan heap with its
+// lock held; sends it on if its slab has a new owner.
+void accept(Heap* heap, const Run& run) {
+  Heap* owner = owner_of(run.slab->tag());
   if (owner == heap) {
-    free_owned(heap, slab, block);
+    free_owned(heap, run);
     return;
   }
   Chain chain{.owner = owner};
-  chain.add(block, slab->layout().block_size);
+  chain.add(seal(run));
   if (heap != &orphan_heap) {
     send(chain);
   } else if (push(chain)) {
@@ -109,13 +161,11 @@ void accept(Heap* heap, void* block) {
 
 void receive_into(Heap* from, Heap* to) {
   std::uintptr_t link = from->inbox.take_all();
-  while ((link & ~kCountMask) != 0) {
-    Carrier* carrier = reinterpret_cast<Carrier*>(link & ~kCountMask);
-    link = carrier->link;
-    const std::size_t count = link & kCountMask;
-    if ((link & ~kCountMask) != 0) __builtin_prefetch(reinterpret_cast<void*>(link & ~kCountMask));
-    for (std::size_t i = 0; i < count; ++i) accept(to, carrier->blocks[i]);
-    accept(to, carrier);
+  while ((link & kAddressMask) != 0) {
+    auto* letter = reinterpret_cast<Letter*>(link & kAddressMask);
+    link = letter->link;
+    __builtin_prefetch(reinterpret_cast<void*>(link & kAddressMask));
+    accept(to, unseal(letter, link));
   }
 }
 
@@ -123,25 +173,23 @@ void receive_into(Heap* from, Heap* to) {
 
 void send_later(Heap* heap, Span* slab, void* block) {
   check_block("free", slab, block);
-  Outbox& outbox = heap->outbox;
-  outbox.blocks[outbox.count++] = block;
-  outbox.bytes += slab->layout().block_size;
-  if (outbox.count == Outbox::kCapacity || outbox.bytes >= Outbox::kMaxBytes) send_all(heap);
+  if (put_into_outbox(heap, slab, block)) send_all(heap);
 }
 
-void send_now(Span* slab, void* block) {
-  check_block("free", slab, block);
+void send_now(Span* slab, void* p) {
+  check_block("free", slab, p);
   Chain chain{.owner = owner_of(slab->tag())};
-  chain.add(block, slab->layout().block_size);
+  chain.add(seal(Run::of_one(slab, p)));
   send(chain);
 }
 
 bool send_all(Heap* heap) {
   Outbox& outbox = heap->outbox;
-  if (outbox.count == 0) return false;
+  if (outbox.run_count == 0) return false;
   Sorter sorter(heap);
-  for (std::uint32_t i = 0; i < outbox.count; ++i) sorter.add(outbox.blocks[i]);
-  outbox.count = 0;
+  for (std::uint32_t i = 0; i < outbox.run_count; ++i) sorter.add(outbox.runs[i]);
+  outbox.run_count = 0;
+  outbox.block_count = 0;
   outbox.bytes = 0;
   sorter.send_rest();
   return true;
@@ -151,15 +199,15 @@ void receive(Heap* heap) { receive_into(heap, heap); }
 
 void receive_into_orphans(Heap* heap) { receive_into(heap, &orphan_heap); }
 
-void visit_inbox(const Heap& heap, void (*visit)(void* context, void* block), void* context) {
-  constexpr int kMostCarriers = 4096;
+void visit_inbox(const Heap& heap,
+                 void (*visit)(void* context, const void* block, std::uint32_t count),
+                 void* context) {
+  constexpr int kMostLetters = 4096;
   std::uintptr_t link = heap.inbox.first();
-  for (int i = 0; i < kMostCarriers && (link & ~kCountMask) != 0; ++i) {
-    Carrier* carrier = reinterpret_cast<Carrier*>(link & ~kCountMask);
-    link = carrier->link;
-    const std::size_t count = link & kCountMask;
-    for (std::size_t j = 0; j < count; ++j) visit(context, carrier->blocks[j]);
-    visit(context, carrier);
+  for (int i = 0; i < kMostLetters && (link & kAddressMask) != 0; ++i) {
+    const auto* letter = reinterpret_cast<const Letter*>(link & kAddressMask);
+    link = letter->link;
+    visit(context, letter, count_of(letter, link));
   }
 }
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks freed by a thread that does not own them.
 //
-// The freeing thread collects them in its outbox, without a look at the owner. When the outbox is
-// full it sorts them by owner and sends each owner one chain with one compare-and-swap: nothing
-// shared is touched per free. (Batching by destination: snmalloc, Liétar et al., ISMM 2019.)
+// The freeing thread collects them in its outbox, linked to runs of one slab each. When the outbox
+// is full it sorts the runs by owner and sends each owner one chain with one compare-and-swap:
+// nothing shared is touched per free. (Batching by destination: snmalloc, Liétar et al., ISMM 2019.)
+// The owner puts a run before the slab's list of free blocks in one step, however long it is.
 //
-// A chain needs no memory of its own. Its links, the carriers, are freed blocks; a carrier also
-// holds the addresses of up to seven other blocks, as far as it is large enough, so that the owner
-// reads one cold cache line for eight blocks instead of eight:
-//
-//   word 0: address of the next carrier | number of addresses that follow (blocks are aligned to 8)
-//   word 1 to 7: addresses of blocks
+// A chain needs no memory of its own: a run is a letter written into its first block.
 //
 // sync/inbox.hpp says how a chain is received, also when the owner's thread ends meanwhile: having
 // moved its slabs to the orphan heap, it marks its inbox idle and empties it once more; from then
@@ -22,7 +18,26 @@
 
 namespace corbel::alloc {
 
-// Puts a block of another thread's slab into this thread's outbox; sends when that is full.
+// Puts a block of another thread's slab into this thread's outbox. True if that is full now.
+inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
+  Block* const block = static_cast<Block*>(p);
+  Outbox& outbox = heap->outbox;
+  std::uint8_t& place = outbox.place[slab->unit % Outbox::kPlaces];
+  if (place >= outbox.run_count || outbox.runs[place].slab != slab) {
+    place = std::uint8_t(outbox.run_count++);
+    outbox.runs[place] = {.slab = slab, .first = nullptr, .last = block, .count = 0};
+  }
+  Run& run = outbox.runs[place];
+  block->next = run.first;
+  run.first = block;
+  ++run.count;
+  ++outbox.block_count;
+  outbox.bytes += slab->layout().block_size;
+  return outbox.run_count == Outbox::kRuns || outbox.block_count == Outbox::kMaxBlocks ||
+         outbox.bytes >= Outbox::kMaxBytes;
+}
+
+// The same, checks the block before and sends what there is if it is full.
 void send_later(Heap* heap, Span* slab, void* block);
 
 // Sends a single block, for a thread that has no heap.
@@ -38,9 +53,11 @@ void receive(Heap* heap);
 // receive_for_idle() calls it.
 void receive_into_orphans(Heap* heap);
 
-// Calls `visit(context, block)` for what others have sent to `heap`, the calling thread's, and
+// Calls `visit(context, block, count)` with a block of each run for what others have sent to `heap`, the calling thread's, and
 // stays there; for a bounded part of it if that is much. The caller holds orphans_lock, lest the
 // inbox be emptied meanwhile by a sender that has seen the heap idle.
-void visit_inbox(const Heap& heap, void (*visit)(void* context, void* block), void* context);
+void visit_inbox(const Heap& heap,
+                 void (*visit)(void* context, const void* block, std::uint32_t count),
+                 void* context);
 
 }  // namespace corbel::alloc

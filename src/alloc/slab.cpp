@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/slab.hpp"
 
+#include <algorithm>
+
 #include "alloc/dirty_pages.hpp"
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
@@ -22,6 +24,11 @@ constexpr std::uint32_t kKeptUnits = 16;
 
 constexpr std::uint32_t kRefillsPerPurge = 256;
 
+// Fresh pages are entered several at a time, up to a slab's, as long as they are so small a part of
+// what the bin has entered before; not those of blocks that the program may never write to.
+constexpr std::size_t kEnterShare = 8;
+constexpr std::size_t kLargestEnteredEarly = 2048;
+
 // A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
 // kept: what lies idle there would add up to megabytes.
 bool counts_as_empty(const Bin* bin, const Span* slab) {
@@ -40,9 +47,8 @@ Block* take_freed(Bin* bin, Span* slab) {
   return block;
 }
 
-// Where the pages end, from the slab's beginning, that its first `blocks` blocks lie in. The blocks
-// behind are on pages that have not been touched, if the slab was of fresh memory.
-std::size_t carved_end(const Span* slab, std::uint32_t blocks) {
+// Where the pages end, from the slab's beginning, that its first `blocks` blocks lie in.
+std::size_t end_of_blocks(const Span* slab, std::uint32_t blocks) {
   return align_up(std::size_t(blocks) * slab->layout().block_size, os::page_size());
 }
 
@@ -73,13 +79,35 @@ Block* carve(Bin* bin, Span* slab) {
   return reinterpret_cast<Block*>(first);
 }
 
-// What the next carve() brings into the footprint.
-std::size_t bytes_to_carve(Span* slab) {
-  const std::uint32_t carved = slab->blocks.carved.get();
-  const std::uint32_t count = blocks_to_carve(slab);
-  const std::size_t purged = purged_under(slab, carved, count);
-  if (!slab->zeroed) return purged;
-  return purged + carved_end(slab, carved + count) - carved_end(slab, carved);
+// How far the pages must be entered for the next carve().
+std::size_t least_to_enter(const Span* slab) {
+  const std::size_t end = end_of_blocks(slab, slab->blocks.carved.get() + blocks_to_carve(slab));
+  return end > slab->entered ? end : slab->entered;
+}
+
+// How far they are entered if there is room: where the bin has much already, several pages for one
+// call of the system instead of a fault for each.
+std::size_t best_to_enter(const Bin* bin, const Span* slab) {
+  const std::size_t least = least_to_enter(slab);
+  const std::size_t batch = align_down(bin->entered / kEnterShare, os::page_size());
+  if (least == slab->entered || slab->layout().block_size > kLargestEnteredEarly) return least;
+  const std::size_t end = end_of_blocks(slab, slab->layout().capacity);
+  return std::clamp(slab->entered + batch, least, end);
+}
+
+// What the next carve() brings into the footprint if it enters the pages up to `end`.
+std::size_t bytes_to_carve(Span* slab, std::size_t end) {
+  const std::size_t purged =
+      purged_under(slab, slab->blocks.carved.get(), blocks_to_carve(slab));
+  return purged + end - slab->entered;
+}
+
+// Enters the pages up to `end`, which are counted.
+void enter_pages(Bin* bin, Span* slab, std::size_t end) {
+  const std::size_t bytes = end - slab->entered;
+  if (bytes > os::page_size()) os::populate(slab->start() + slab->entered, bytes);
+  bin->entered += bytes;
+  slab->entered = std::uint32_t(end);
 }
 
 Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
@@ -92,6 +120,7 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   slab->size_class = std::uint8_t(size_class);
   slab->purged = {};
   slab->visit = {.used = SlabVisit::kNever, .number = 0};
+  slab->entered = slab->zeroed ? 0 : std::uint32_t(slab->bytes());
   for (std::uint32_t i = 1; i < layout.units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
     unit->head_distance = i;
@@ -111,9 +140,7 @@ bool release_slab(Span* slab) {
     purged = purged || unit->purged.pages != 0;
   }
   if (!slab->zeroed && !purged) return span_heap.free(slab);
-  const std::size_t end =
-      slab->zeroed ? carved_end(slab, slab->blocks.carved.get()) : slab->units * kUnit;
-  set_dirty(slab, slab->units, end);
+  set_dirty(slab, slab->units, slab->entered);
   for (std::uint32_t i = 0; purged && i < slab->units; ++i) {
     const Span* unit = find_span(slab->start() + i * kUnit);
     clear_dirty(unit, unit->purged.pages);
@@ -160,19 +187,30 @@ bool pass_over(Heap* heap, Bin* bin) {
   return true;
 }
 
-// What enter() brings into the footprint.
-std::size_t bytes_to_enter(Span* slab) {
-  return slab->purged.blocks != 0 ? bytes_to_restore(slab) : bytes_to_carve(slab);
-}
-
 // Blocks of the current slab, whose list is empty: first those that were purged, lest a slab spread
-// over more pages than it needs.
-Block* enter(Heap* heap, Bin* bin, bool* zeroed) {
+// over more pages than it needs. nullptr when there was no room to commit `shortage` bytes.
+Block* enter(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   Span* slab = bin->current;
-  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
-  if (slab->purged.blocks != 0) return restore(bin, slab);
-  *zeroed = slab->zeroed;
-  return carve(bin, slab);
+  const bool counted = counts_as_empty(bin, slab);
+  Block* block;
+  if (slab->purged.blocks != 0) {
+    *shortage = bytes_to_restore(slab);
+    if (!footprint.try_commit(*shortage)) return nullptr;
+    block = restore(bin, slab);
+  } else {
+    std::size_t end = best_to_enter(bin, slab);
+    if (!footprint.try_commit(bytes_to_carve(slab, end))) {
+      end = least_to_enter(slab);
+      *shortage = bytes_to_carve(slab, end);
+      if (!footprint.try_commit(*shortage)) return nullptr;
+    }
+    enter_pages(bin, slab, end);
+    *zeroed = slab->zeroed;
+    block = carve(bin, slab);
+  }
+  *shortage = 0;
+  if (counted) heap->empty_units -= slab->units;
+  return block;
 }
 
 }  // namespace
@@ -193,11 +231,10 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
         return take_freed(bin, slab);
       }
       if (slab->purged.blocks != 0 || slab->blocks.carved.get() < slab->layout().capacity) {
-        const std::size_t bytes = bytes_to_enter(slab);
-        if (bytes == 0 || footprint.try_commit(bytes)) return enter(heap, bin, zeroed);
-        if (pass_over(heap, bin)) continue;
-        *shortage = bytes;
-        return nullptr;
+        Block* block = enter(heap, bin, zeroed, shortage);
+        if (block != nullptr || !pass_over(heap, bin)) return block;
+        *shortage = 0;
+        continue;
       }
       slab->set_tag(heap->tag() | span_tag::kFull);
       bin->full.push_back(slab);
@@ -247,17 +284,18 @@ void slab_emptied(Heap* heap, Span* slab) noexcept {
   call_helper(MayStart::kNo);
 }
 
-void free_owned(Heap* heap, Span* slab, void* p) {
+void free_owned(Heap* heap, const Run& run) {
+  Span* const slab = run.slab;
   if (slab->is_full()) {
     Bin* bin = bin_of(heap, slab);
     bin->full.remove(slab);
     bin->available.push_back(slab);
     slab->set_tag(heap->tag());
   }
-  Block* block = static_cast<Block*>(p);
-  block->next = slab->blocks.freed;
-  slab->blocks.freed = block;
-  if (slab->blocks.used.decrement() == 0) slab_emptied(heap, slab);
+  run.last->next = slab->blocks.freed;
+  slab->blocks.freed = run.first;
+  slab->blocks.used.set(slab->blocks.used.get() - run.count);
+  if (slab->blocks.used.get() == 0) slab_emptied(heap, slab);
 }
 
 void return_current(Heap* heap, Bin* bin) {

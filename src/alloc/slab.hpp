@@ -20,8 +20,8 @@ namespace corbel::alloc {
 // block reads as zeros but for its first word.
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage);
 
-// Frees a block of a slab that `heap` owns, in whatever list it is.
-void free_owned(Heap* heap, Span* slab, void* block);
+// Frees blocks of a slab that `heap` owns, in whatever list it is.
+void free_owned(Heap* heap, const Run& run);
 
 // Puts the blocks on the bin's list back and gives up its current slab.
 void return_current(Heap* heap, Bin* bin);

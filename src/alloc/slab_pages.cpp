@@ -152,10 +152,7 @@ class Purge {
 
   // The number of pages given back.
   std::uint32_t purge() {
-    // Behind what is carved of it, a zeroed slab was never touched.
-    const std::uint32_t end = !slab_->zeroed ? geometry_.pages_of(slab_->units)
-                              : carved_ != 0 ? geometry_.pages_of_blocks(0, carved_).last + 1
-                                             : 0;
+    const auto end = std::uint32_t(slab_->entered / geometry_.page_size());
     std::uint32_t given = 0;
     std::uint32_t stop = 0;
     for (std::uint32_t page = 0; page < end; page = stop) {
@@ -230,7 +227,7 @@ std::uint32_t first_purged_block(Span* slab, const Geometry& geometry) {
 
 std::size_t purge_slab(Span* slab) {
   const SlabBlocks& blocks = slab->blocks;
-  const bool has_tail = !slab->zeroed && blocks.carved.get() < slab->layout().capacity;
+  const bool has_tail = std::size_t(blocks.carved.get()) * slab->layout().block_size + os::page_size() <= slab->entered;
   if (blocks.freed == nullptr && !has_tail) return 0;
   return Purge(slab).run();
 }

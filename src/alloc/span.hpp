@@ -12,6 +12,7 @@
 
 #include "alloc/size_class.hpp"
 #include "sync/owner_counter.hpp"
+#include "sync/plain_load.hpp"
 
 namespace corbel::alloc {
 
@@ -44,8 +45,7 @@ struct SlabBlocks {
   sync::OwnerCounter carved;
 };
 
-// What is purged of a slab. Of a zeroed slab only pages with carved blocks are, for the others were
-// never touched; of any other slab also pages that are not carved yet.
+// What is purged of a slab, of the pages that were entered.
 struct SlabPurged {
   std::uint16_t pages;   // in every unit: bit i stands for its i-th 4 KiB
   std::uint16_t blocks;  // in the first unit
@@ -77,7 +77,10 @@ struct alignas(kCacheLine) Span {
   Span* prev;
   std::uint32_t unit;  // its own address / kUnit; set in every unit that is ours
   std::uint32_t units;
-  std::uint32_t head_distance;  // in units, back to the first unit of the slab
+  union {
+    std::uint32_t head_distance;  // a later unit of a slab: in units, back to the first
+    std::uint32_t entered;        // a slab: so many bytes from its beginning are in the footprint
+  };
   union {
     SlabPurged purged;          // a slab
     std::uint32_t dirty_units;  // a free span: those with a page that may be resident
@@ -101,7 +104,7 @@ struct alignas(kCacheLine) Span {
   // relaxed both: a block's address reaches another thread only through the program, whose own
   // synchronisation then orders the tag before the look-up; a change of owner is noticed late and
   // handled (remote.hpp); and free spans are read and written under the span heap's lock.
-  std::uintptr_t tag() const { return tag_word.load(std::memory_order_relaxed); }
+  std::uintptr_t tag() const { return sync::plain_load(tag_word); }
   void set_tag(std::uintptr_t value) { tag_word.store(value, std::memory_order_relaxed); }
 
   // relaxed both: who maps the memory before this unit says so while its owner may just be giving

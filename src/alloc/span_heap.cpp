@@ -78,14 +78,14 @@ void SpanHeap::insert(Span* span) {
     whole->all_dirty = whole->all_dirty && part->all_dirty;
   };
   Span* before = unit_at(span, -1);
-  if (before != nullptr && before->tag() == span_tag::kFree) {
+  if (before->tag() == span_tag::kFree) {
     before = unit_at(span, -std::ptrdiff_t(before->units));
     unlink(before);
     absorb(before, span);
     span = before;
   }
   Span* behind = unit_at(span, std::ptrdiff_t(span->units));
-  if (behind != nullptr && behind->tag() == span_tag::kFree) {
+  if (behind->tag() == span_tag::kFree) {
     unlink(behind);
     absorb(span, behind);
   }
@@ -237,7 +237,7 @@ bool SpanHeap::grow(Span* span, std::size_t units, std::size_t* shortage) {
   *shortage = 0;
   sync::LockGuard guard(lock_);
   Span* behind = unit_at(span, std::ptrdiff_t(span->units));
-  if (behind == nullptr || behind->tag() != span_tag::kFree) return false;
+  if (behind->tag() != span_tag::kFree) return false;
   // The unit behind ours is free, so it is the first of its span.
   if (span->units + behind->units < units) return false;
   const std::size_t more = units - span->units;

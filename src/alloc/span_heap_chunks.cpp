@@ -36,12 +36,12 @@ void SpanHeap::unmap_for(std::size_t units, std::size_t limit, const Span* kept)
 
 // The free span at the lower end of our addresses, which a chunk below it makes longer.
 Span* SpanHeap::span_at_edge() const {
-  Span* span = edge_ != 0 ? find_span(pointer_to(edge_)) : nullptr;
-  if (span == nullptr || span->tag() != span_tag::kFree) return nullptr;
+  Span* span = find_span(pointer_to(edge_));
+  if (span->tag() != span_tag::kFree) return nullptr;
   // Not the last unit of a span that began at the edge: a chunk that another thread has mapped
   // where one was being unmapped may be noted before that one.
   const Span* below = unit_at(span, -1);
-  return below == nullptr || below->tag() == span_tag::kForeign ? span : nullptr;
+  return below->tag() == span_tag::kForeign ? span : nullptr;
 }
 
 // What to map for a request that no free span serves; false, with the shortage, if there is no room
@@ -180,7 +180,7 @@ void SpanHeap::mark_mapping(Span* first, std::size_t units) {
   first->set_begins_mapping(true);
   // What is not ours yet says so itself when it comes; its descriptor is not ours to touch.
   Span* behind = unit_at(first, std::ptrdiff_t(units));
-  if (behind != nullptr && behind->tag() != span_tag::kForeign) behind->set_begins_mapping(true);
+  if (behind->tag() != span_tag::kForeign) behind->set_begins_mapping(true);
 }
 
 // ---- moving -----------------------------------------------------------------------------------

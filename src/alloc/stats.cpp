@@ -37,8 +37,8 @@ struct Seen {
   std::uint32_t used;
   std::uint32_t carved;
   std::uint32_t purged;
+  std::uint32_t entered;
   std::uint8_t size_class;
-  bool zeroed;
 };
 
 // The only places that read what another thread may be writing at that moment: aligned words, which
@@ -51,8 +51,8 @@ __attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
       .used = span.blocks.used.peek(),
       .carved = span.blocks.carved.peek(),
       .purged = __atomic_load_n(&span.purged.blocks, __ATOMIC_RELAXED),
+      .entered = __atomic_load_n(&span.entered, __ATOMIC_RELAXED),
       .size_class = __atomic_load_n(&span.size_class, __ATOMIC_RELAXED),
-      .zeroed = __atomic_load_n(&span.zeroed, __ATOMIC_RELAXED),
   };
 }
 
@@ -66,18 +66,18 @@ __attribute__((no_sanitize("thread"))) std::size_t purged_bytes(const char* star
   std::size_t pages = 0;
   for (std::size_t i = 0; i < units; ++i) {
     const Span* unit = find_span(start + i * kUnit);
-    if (unit == nullptr) break;  // the slab has gone, and another was never so long
     pages += unsigned(std::popcount(__atomic_load_n(&unit->purged.pages, __ATOMIC_RELAXED)));
   }
   return pages * kDirtyPage;
 }
 
-__attribute__((no_sanitize("thread"))) std::uint32_t outbox_count(const Outbox& outbox) {
-  return std::min(__atomic_load_n(&outbox.count, __ATOMIC_RELAXED), Outbox::kCapacity);
+__attribute__((no_sanitize("thread"))) std::uint32_t run_count(const Outbox& outbox) {
+  return std::min(__atomic_load_n(&outbox.run_count, __ATOMIC_RELAXED), Outbox::kRuns);
 }
 
-__attribute__((no_sanitize("thread"))) void* outbox_block(const Outbox& outbox, std::uint32_t i) {
-  return __atomic_load_n(&outbox.blocks[i], __ATOMIC_RELAXED);
+__attribute__((no_sanitize("thread"))) Run look_at(const Run& run) {
+  return {nullptr, __atomic_load_n(&run.first, __ATOMIC_RELAXED), nullptr,
+          __atomic_load_n(&run.count, __ATOMIC_RELAXED)};
 }
 
 // The bytes of free memory that may be resident.
@@ -110,21 +110,28 @@ class Census {
   void count_caches(const Heap* heaps) {
     for (const Heap* heap = heaps; heap != nullptr; heap = heap->next) {
       if (heap->inbox.state() != sync::Inbox::kLive) continue;
-      const std::uint32_t count = outbox_count(heap->outbox);
-      for (std::uint32_t i = 0; i < count; ++i) cached(outbox_block(heap->outbox, i));
+      const std::uint32_t count = run_count(heap->outbox);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const Run run = look_at(heap->outbox.runs[i]);
+        cached(run.first, run.count);
+      }
     }
     Heap* own = find_heap();
     if (own == nullptr) return;
     SlowPath slow_path(own);
     for (const Bin& bin : own->bins) {
       const unsigned size_class = own->class_of_bin(bin);
-      for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class);
+      for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class, 1);
     }
     // A sender that has found the heap idle, before this thread attached it, empties the inbox in
     // the owner's place, with this lock held.
     sync::LockGuard guard(orphans_lock);
     visit_inbox(
-        *own, [](void* self, void* block) { static_cast<Census*>(self)->cached(block); }, this);
+        *own,
+        [](void* self, const void* block, std::uint32_t count) {
+          static_cast<Census*>(self)->cached(block, count);
+        },
+        this);
   }
 
   void add_up() {
@@ -171,10 +178,10 @@ class Census {
     if (seen.units <= 1) return seen.units == 1;
     const char* const end = address + (seen.units - 1) * kUnit;
     for (const char* a = address; a < end; a += kLeafEntries * kUnit) {
-      if (find_span(a) == nullptr) return false;
+      if (!has_leaf(a)) return false;
     }
     const Span* last = find_span(end);
-    if (last == nullptr || last->tag() != tag) return false;
+    if (last->tag() != tag) return false;
     return tag != span_tag::kFree || look_at(*last).units == seen.units;
   }
 
@@ -192,7 +199,7 @@ class Census {
     const std::size_t size = layout.units * kUnit;
     const std::size_t carved_bytes = std::size_t(carved) * layout.block_size;
     c.uncarved += size - carved_bytes;
-    if (seen.zeroed) s_.uncommitted += size - align_up(carved_bytes, os::page_size());
+    s_.uncommitted += size - std::min<std::size_t>(seen.entered, size);
     s_.uncommitted += purged_bytes(address, layout.units);
     if (owner_of(seen.tag) == &orphan_heap) {
       s_.orphan_free += std::size_t(free) * layout.block_size;
@@ -201,22 +208,22 @@ class Census {
   }
 
   // An address that was once a block's: its slab may be gone by now.
-  void cached(const void* block) {
+  void cached(const void* block, std::uint32_t count) {
     const Span* span = find_span(block);
-    if (span != nullptr && span->tag() == span_tag::kFollower) {
+    if (span->tag() == span_tag::kFollower) {
       const std::uintptr_t unit = align_down(address_of(block), kUnit);
       span = find_span(pointer_to(unit - distance_to_head(*span) * kUnit));
     }
-    if (span == nullptr) return;
     const Seen seen = look_at(*span);
-    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses) cached(seen.size_class);
+    if (seen.tag < span_tag::kFirstHeap || seen.size_class >= kClasses) return;
+    cached(unsigned(seen.size_class), count);
   }
 
-  void cached(unsigned size_class) {
+  void cached(unsigned size_class, std::uint32_t count) {
     corbel_size_class_stats& c = s_.classes[size_class];
-    if (c.used_blocks == 0) return;
-    --c.used_blocks;
-    ++c.cached_blocks;
+    count = std::uint32_t(std::min<std::size_t>(count, c.used_blocks));
+    c.used_blocks -= count;
+    c.cached_blocks += count;
   }
 
   Stats& s_;

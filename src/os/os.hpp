@@ -31,6 +31,10 @@ bool unmap(void* address, std::size_t size);
 // refuses; then the content is unchanged.
 bool purge(void* address, std::size_t size);
 
+// Makes every page of the range resident, as writing to each would, with one call. Does nothing where
+// the system has no such call or no memory: then the pages come when they are written to.
+void populate(void* address, std::size_t size);
+
 // Moves the content of one mapped range to another of the same size without copying; the old range
 // stays mapped and reads as zeros. kUnchanged when the system cannot: the source is as it was, the
 // content of the target unspecified. kTargetLost when the target range was lost over the attempt.

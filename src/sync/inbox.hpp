@@ -72,7 +72,8 @@ class BasicInbox {
   // relaxed: for the owner itself, where no other thread exists, and for statistics
   State state() const { return State(state_.load(std::memory_order_relaxed)); }
 
-  static constexpr std::uintptr_t kAddressMask = ~std::uintptr_t(7);
+  // Of an element: aligned to eight, in the address space of the supported systems.
+  static constexpr std::uintptr_t kAddressMask = (std::uintptr_t(1) << 48) - 8;
 
  private:
   Atomic<std::uintptr_t> chains_{0};

@@ -230,6 +230,14 @@ bool purge(void* address, std::size_t size) {
   return !drawn(state.refusals.purges_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
 }
 
+void populate(void* address, std::size_t size) {
+  StateGuard guard;
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
+                 "populate of a part of a page");
+  keeps_contract(ranges.covers(begin, begin + size), "populate of memory that is not mapped");
+}
+
 Moved move_pages(void* from, void* to, std::size_t size) {
   StateGuard guard;
   ++state.figures.move_calls;

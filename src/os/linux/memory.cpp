@@ -14,6 +14,11 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
+// Since Linux 5.14.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace corbel::os {
 namespace {
 
@@ -71,6 +76,16 @@ bool unmap(void* address, std::size_t size) {
 bool purge(void* address, std::size_t size) {
   ErrnoGuard guard;
   return madvise(address, size, MADV_DONTNEED) == 0;
+}
+
+void populate(void* address, std::size_t size) {
+  static std::atomic<bool> is_known{true};
+  // relaxed both: a thread that does not know yet asks once more
+  if (!is_known.load(std::memory_order_relaxed)) return;
+  ErrnoGuard guard;
+  if (madvise(address, size, MADV_POPULATE_WRITE) != 0 && errno == EINVAL) {
+    is_known.store(false, std::memory_order_relaxed);
+  }
 }
 
 Moved move_pages(void* from, void* to, std::size_t size) {

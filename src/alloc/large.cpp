@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "alloc/allocator.hpp"
+#include "alloc/footprint.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 
 // Below this, copying costs less than changing the page tables.
 constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
+
+// Up to this size copying to pages that are there already costs less than to take them away and to
+// let the old ones come again for the next block.
+constexpr std::size_t kCopiedIfResident = std::size_t(8) << 20;
 
 // A program that frees so much at once may never call the allocator again.
 constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;
@@ -62,9 +67,21 @@ std::size_t bytes_moving(const Span* from, std::size_t units) {
   return bytes >= kMoveThreshold ? bytes : 0;
 }
 
+namespace {
+
+// Whether copying is the better way, `to` as it was taken; if so, what `to` was to take over is
+// counted.
+bool better_copied(const Span* to, std::size_t units, std::size_t taken_over) {
+  if (units * kUnit < kMoveThreshold) return true;
+  if (units * kUnit > kCopiedIfResident || to->dirty_units < to->units / 2) return false;
+  return footprint.try_commit(taken_over);
+}
+
+}  // namespace
+
 bool move_large(Span* from, Span* to, std::size_t taken_over) {
   const std::size_t units = std::min(from->units, to->units);
-  if (units * kUnit < kMoveThreshold) {
+  if (better_copied(to, units, taken_over)) {
     copy_large(from, to);
     return true;
   }

@@ -43,7 +43,7 @@ struct Bin {
   SlabList available;
   // Slabs with nothing to give, tag kFull.
   SlabList full;
-  // The bytes of fresh pages that were entered for this bin so far.
+  // The bytes of pages that were entered for this bin so far.
   std::size_t entered;
 };
 

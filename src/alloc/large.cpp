@@ -19,7 +19,7 @@ constexpr std::size_t kMoveThreshold = std::size_t(512) << 10;
 
 // Up to this size copying to pages that are there already costs less than to take them away and to
 // let the old ones come again for the next block.
-constexpr std::size_t kCopiedIfResident = std::size_t(8) << 20;
+constexpr std::size_t kCopiedIfResident = std::size_t(2) << 20;
 
 // A program that frees so much at once may never call the allocator again.
 constexpr std::size_t kUnmappedAtOnce = std::size_t(64) << 20;

@@ -102,7 +102,10 @@ Span* OrphanVisit::next() {
 }
 
 void abandon_slabs(Heap* heap) {
-  for (Bin& bin : heap->bins) return_current(heap, &bin);
+  for (Bin& bin : heap->bins) {
+    return_current(heap, &bin);
+    bin.entered = 0;
+  }
   release_empty_slabs(heap);
   sync::LockGuard guard(orphans_lock);
   for (Bin& bin : heap->bins) {

@@ -26,7 +26,7 @@ constexpr std::uint32_t kRefillsPerPurge = 256;
 
 // Fresh pages are entered several at a time, up to a slab's, as long as they are so small a part of
 // what the bin has entered before; not those of blocks that the program may never write to.
-constexpr std::size_t kEnterShare = 8;
+constexpr std::size_t kEnterShare = 16;
 constexpr std::size_t kLargestEnteredEarly = 2048;
 
 // A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
@@ -112,7 +112,9 @@ void enter_pages(Bin* bin, Span* slab, std::size_t end) {
 
 Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   const SizeClass& layout = kSizeClasses[size_class];
+  Bin& bin = heap->bins[size_class];
   SpanRequest request{.units = layout.units, .for_slab = true};
+  request.sparse = bin.entered < layout.units * kUnit;
   Span* slab = span_heap.allocate(request);
   *shortage = request.shortage;
   if (slab == nullptr) return nullptr;
@@ -121,6 +123,7 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   slab->purged = {};
   slab->visit = {.used = SlabVisit::kNever, .number = 0};
   slab->entered = slab->zeroed ? 0 : std::uint32_t(slab->bytes());
+  bin.entered += slab->entered;
   for (std::uint32_t i = 1; i < layout.units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
     unit->head_distance = i;

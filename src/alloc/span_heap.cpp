@@ -12,6 +12,12 @@ namespace corbel::alloc {
 
 constinit SpanHeap span_heap;
 
+namespace {
+
+constexpr std::size_t kSparseBelow = std::size_t(8) << 20;
+
+}  // namespace
+
 std::size_t SpanHeap::bucket_of(std::size_t units) {
   if (units < kExactBuckets) return units;
   const unsigned order = log2_floor(units);
@@ -120,7 +126,29 @@ Span* SpanHeap::find_fit(const SpanRequest& request) const {
   }
 }
 
+// A span that ends with enough units that are clean: one of the largest, where what was never touched
+// is left over.
+Span* SpanHeap::find_clean(const SpanRequest& request) const {
+  int tries = 8;
+  for (std::size_t word = std::size(non_empty_); word-- > 0;) {
+    for (std::uint64_t left = non_empty_[word]; left != 0;) {
+      const unsigned bit = log2_floor(left);
+      left &= ~(std::uint64_t(1) << bit);
+      Span* const span = buckets_[word * 64 + bit];
+      if (span->units < request.units || tries-- == 0) return nullptr;
+      if (dirty_in(span, span->units - request.units, request.units).pages == 0) return span;
+    }
+  }
+  return nullptr;
+}
+
 Span* SpanHeap::take(SpanRequest& request) {
+  // Where the heap is small, what one slab of each class takes matters.
+  if (request.sparse && footprint.bytes() < kSparseBelow) {
+    if (Span* clean = find_clean(request)) {
+      return take_from(clean, clean->units - request.units, request);
+    }
+  }
   Span* const fit = find_fit(request);
   if (footprint.has_room(request.units * kUnit)) {
     return fit != nullptr ? take_from(fit, lead_in(fit, request.align_units), request) : nullptr;

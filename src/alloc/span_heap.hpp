@@ -40,6 +40,8 @@ struct SpanRequest {
   std::size_t align_units = 1;  // a power of two
   // A span that reads as zeros is for a slab, which counts what it carves.
   bool for_slab = false;
+  // Perhaps little of it will be needed: rather what was never touched than what is resident.
+  bool sparse = false;
   // Bytes that will move here with their pages: counted already, where they are now.
   std::size_t moving_in = 0;
 
@@ -129,6 +131,7 @@ class SpanHeap {
   static std::size_t bucket_of(std::size_t units);
 
   Span* find_fit(const SpanRequest& request) const;
+  Span* find_clean(const SpanRequest& request) const;
   Span* search_bucket(std::size_t bucket, const SpanRequest& request) const;
   Span* take(SpanRequest& request);
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);

@@ -180,10 +180,12 @@ Heap* attach_heap() {
   if (heap == nullptr) heap = make_heap();
   if (heap == nullptr) return nullptr;
   heap->inbox.set_state(sync::Inbox::kLive);
+  std::size_t live;
   {
     sync::LockGuard guard(registry_lock);
-    if (++live_count >= 2) note_second_heap();
+    live = ++live_count;
   }
+  if (live >= 2) note_second_heap();
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
   set_up_process();
@@ -197,6 +199,8 @@ Heap* attach_heap() {
     heap->thread = os::thread_id();
     heap->place = &this_heap;
   }
+  SlowPath slow_path(heap);
+  keep_heaps_few(live);
   return heap;
 }
 

@@ -17,13 +17,16 @@ namespace {
 // the lock held; relaxed: a slab missed now is found next time.
 constinit std::atomic<bool> adoptable[kClasses]{};
 
+void publish_adoptable(unsigned size_class) {
+  std::atomic<bool>& published = adoptable[size_class];
+  const bool some = orphan_heap.bins[size_class].available.first != nullptr;
+  // relaxed both: see above; not written unless it changes, for every thread reads this line
+  if (published.load(std::memory_order_relaxed) == some) return;
+  published.store(some, std::memory_order_relaxed);
+}
+
 void publish_adoptable() {
-  for (unsigned i = 0; i < kClasses; ++i) {
-    const bool some = orphan_heap.bins[i].available.first != nullptr;
-    // relaxed both: see above; not written unless it changes, for every thread reads this line
-    if (adoptable[i].load(std::memory_order_relaxed) == some) continue;
-    adoptable[i].store(some, std::memory_order_relaxed);
-  }
+  for (unsigned i = 0; i < kClasses; ++i) publish_adoptable(i);
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ Span* adopt_slab(Heap* heap, unsigned size_class) {
   // A thread that still reads the old owner sends to the orphans, who send it on.
   slab->set_tag(heap->tag());
   slab->visit.used = SlabVisit::kNever;
-  publish_adoptable();
+  publish_adoptable(size_class);
   return slab;
 }
 

@@ -60,7 +60,19 @@ inline void deallocate_fast(void* p) {
   deallocate_slow(slab, p);
 }
 
-// The size is a promise that the look-up does not need; it is kept for what it may save later.
-inline void deallocate_sized_fast(void* p, std::size_t) { deallocate_fast(p); }
+// As deallocate_fast for a block of `size` bytes, 1 to kSmallMax, if it lies in the slab that its
+// bin takes from: then it goes back onto the bin's list, without a look at the page map or at the
+// slab, for which it is in use still. False, and nothing is done, if it does not, or the size is
+// not the block's.
+inline bool put_back_sized(void* p, std::size_t size) {
+  Heap* heap = heap_of_thread();
+  Bin* bin = heap->direct[(size - 1) / 8 + 1];
+  if (address_of(p) >> kUnitBits != bin->unit) return false;
+  Block* block = static_cast<Block*>(p);
+  block->next = bin->list;
+  bin->list = block;
+  note_use(heap);
+  return true;
+}
 
 }  // namespace corbel::alloc

@@ -34,8 +34,13 @@ struct SlabList {
 };
 
 struct Bin {
+  static constexpr std::uintptr_t kNoUnit = ~std::uintptr_t(0);  // no address has it
+
   // Free blocks for the next mallocs; all from `current`.
   Block* list;
+  // The unit that the blocks on the list lie in, or kNoUnit where `current` has several or is none:
+  // for a free that knows the bin. Set with `current`, by set_current().
+  std::uintptr_t unit = kNoUnit;
   // The slab that the bin takes from; it is in neither of the lists below.
   Span* current;
   // Slabs with something to give: freed != nullptr, purged.blocks != 0 or carved < capacity. First
@@ -45,6 +50,11 @@ struct Bin {
   SlabList full;
   // The bytes of pages that were entered for this bin so far.
   std::size_t entered;
+
+  void set_current(Span* slab) {
+    current = slab;
+    unit = slab != nullptr && slab->units == 1 ? slab->unit : kNoUnit;
+  }
 };
 
 // Free blocks of one slab, linked from the first to the last.

@@ -171,7 +171,7 @@ namespace {
 void make_current(Heap* heap, Bin* bin, Span* slab) {
   bin->available.remove(slab);
   const bool counted = counts_as_empty(bin, slab);
-  bin->current = slab;
+  bin->set_current(slab);
   if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
 }
 
@@ -249,7 +249,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
     }
     slab = adopt_slab(heap, size_class);
     if (slab == nullptr) slab = new_slab(heap, size_class, shortage);
-    bin->current = slab;
+    bin->set_current(slab);
     if (slab == nullptr) return nullptr;
   }
 }
@@ -311,7 +311,7 @@ void return_current(Heap* heap, Bin* bin) {
     slab->blocks.freed = block;
     slab->blocks.used.decrement();
   }
-  bin->current = nullptr;
+  bin->set_current(nullptr);
   if (slab->blocks.used.get() == 0) {
     release_slab(slab);
   } else {

@@ -51,6 +51,7 @@ Heap* make_heap() {
   Heap* heap = static_cast<Heap*>(allocate_metadata(sizeof(Heap)));
   if (heap == nullptr) return nullptr;
   for (std::size_t i = 0; i < Heap::kDirect; ++i) heap->direct[i] = &heap->bins[class_of(i * 8)];
+  for (Bin& bin : heap->bins) bin.set_current(nullptr);
   sync::LockGuard guard(registry_lock);
   heap->next = all_heaps;
   all_heaps = heap;

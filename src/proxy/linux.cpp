@@ -96,7 +96,10 @@ CORBEL_PROXY_API int posix_memalign(void** result, size_t alignment, size_t size
 
 // C23 7.24.3.4 and 5. The size is not trusted: realloc may have shrunk the block where it lay, so
 // that it belongs to a larger size class than the caller's size tells.
-CORBEL_PROXY_API void free_sized(void* block, size_t) noexcept { alloc::deallocate_fast(block); }
+CORBEL_PROXY_API void free_sized(void* block, size_t size) noexcept {
+  if (size - 1 < alloc::kSmallMax && alloc::put_back_sized(block, size)) return;
+  alloc::deallocate_fast(block);
+}
 
 CORBEL_PROXY_API void free_aligned_sized(void* block, size_t, size_t) noexcept {
   alloc::deallocate_fast(block);

@@ -27,6 +27,9 @@ namespace {
 // and as right. Written once, before the constructors of the program run.
 bool basic_forms_are_ours = false;
 
+// The largest size for the short way of the sized forms; 0 unless the basic forms are ours.
+std::size_t short_way_up_to = 0;
+
 inline bool ours() { return __builtin_expect(basic_forms_are_ours, 1); }
 
 // The definitions that the process sees. Read through volatile, because a compiler that has the
@@ -89,6 +92,11 @@ inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
     if (__builtin_expect(block != nullptr, 1)) return block;
   }
   return nothrow_slow(size, alignment, array);
+}
+
+// Size 0 takes the long way.
+inline bool delete_sized(void* block, size_t size) {
+  return __builtin_expect(size - 1 < short_way_up_to && alloc::put_back_sized(block, size), 1);
 }
 
 }  // namespace
@@ -167,11 +175,13 @@ CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment,
 // ---- sized ------------------------------------------------------------------------------------
 
 CORBEL_PROXY_CXX_API void operator delete(void* block, size_t size) noexcept {
-  proxy::ours() ? alloc::deallocate_sized_fast(block, size) : proxy::visible.delete_one(block);
+  if (proxy::delete_sized(block, size)) return;
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size) noexcept {
-  proxy::ours() ? alloc::deallocate_sized_fast(block, size) : proxy::visible.delete_array(block);
+  if (proxy::delete_sized(block, size)) return;
+  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_array(block);
 }
 
 // An aligned block lies in the size class of its alignment: the size alone does not tell which.
@@ -248,6 +258,7 @@ __attribute__((constructor(101))) void find_basic_forms() {
                          address_of(visible.delete_array) == kOperators[5].self &&
                          address_of(visible.delete_aligned) == kOperators[6].self &&
                          address_of(visible.delete_aligned_array) == kOperators[7].self;
+  if (basic_forms_are_ours) short_way_up_to = alloc::kSmallMax;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloc/fast_path.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/size_class.hpp"
 #include "os/fake/fake.hpp"
@@ -310,6 +311,125 @@ TEST_F(AllocatorTest, TrimKeepsWhatItIsAskedToKeep) {
   EXPECT_GE(trim(0), 4U << 20);
   EXPECT_EQ(stats().free_resident, 0U);
   EXPECT_EQ(trim(0), 0U);
+}
+
+// ---- a free that knows the size ----------------------------------------------------------------
+
+TEST_F(AllocatorTest, PutBackIntoTheBinsSlabIsTheNextBlock) {
+  void* block = allocate(40);
+  ASSERT_TRUE(put_back_sized(block, 40));
+  EXPECT_EQ(allocate(33), block) << "of the same class";
+  ASSERT_TRUE(put_back_sized(block, 48));
+  EXPECT_EQ(allocate(40), block);
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, NothingIsPutBackThatIsNotInTheBinsSlab) {
+  EXPECT_FALSE(put_back_sized(nullptr, 1));
+  EXPECT_FALSE(put_back_sized(nullptr, 700)) << "a bin that never had a slab";
+  void* block = allocate(40);
+  EXPECT_FALSE(put_back_sized(block, 400)) << "a wrong size";
+  std::thread([=] {
+    deallocate(allocate(40));
+    EXPECT_FALSE(put_back_sized(block, 40)) << "another thread's";
+  }).join();
+  deallocate(block);
+}
+
+TEST_F(AllocatorTest, ABinThatGaveUpItsSlabPutsNothingBack) {
+  void* kept = allocate(40);
+  void* block = allocate(40);
+  trim(0);
+  EXPECT_FALSE(put_back_sized(block, 40));
+  deallocate(block);
+  deallocate(kept);
+}
+
+// ---- blocks that other threads free ------------------------------------------------------------
+
+// All blocks of some slabs go to another thread, which frees them in the order `order` gives; then
+// the owner finds room for as many again in these slabs, each block once.
+void expect_all_come_back(std::size_t size, std::size_t (*order)(std::size_t i, std::size_t n)) {
+  const SizeClass& layout = kSizeClasses[class_of(size)];
+  const std::size_t count = std::min<std::size_t>(3 * layout.capacity, 9000);
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < count; ++i) blocks.push_back(std::memset(allocate(size), 1, size));
+  std::thread([&] {
+    for (std::size_t i = 0; i < count; ++i) deallocate(blocks[order(i, count)]);
+  }).join();
+  const std::size_t slabs = stats().classes[class_of(size)].slabs;
+  std::set<void*> again;
+  for (std::size_t i = 0; i < count; ++i) again.insert(std::memset(allocate(size), 2, size));
+  EXPECT_EQ(again.size(), count) << size;
+  EXPECT_EQ(stats().classes[class_of(size)].slabs, slabs) << size;
+  for (void* block : again) deallocate(block);
+}
+
+TEST_F(AllocatorTest, BlocksThatAnotherThreadFreedComeBack) {
+  for (const std::size_t size : {8, 16, 24, 48, 1000, 5000, 20000, 100000}) {
+    expect_all_come_back(size, [](std::size_t i, std::size_t) { return i; });
+    expect_all_come_back(size, [](std::size_t i, std::size_t n) { return n - 1 - i; });
+    // From slab to slab, so that runs are as short as they may be.
+    expect_all_come_back(size, [](std::size_t i, std::size_t n) {
+      const std::size_t third = (n + 2) / 3;
+      std::size_t at = 0;
+      for (std::size_t part = i % 3, before = 0; before < part; ++before) {
+        at += std::min(third, n - at);
+      }
+      return n % 3 == 0 ? at + i / 3 : i;
+    });
+  }
+}
+
+// A run of blocks too small for a letter's second word that is freed twice would have no end.
+TEST(AllocatorDeathTest, ARunThatWasFreedTwiceIsFound) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        void* a = allocate(8);
+        void* b = allocate(8);
+        std::thread([=] {
+          deallocate(a);
+          deallocate(b);
+          deallocate(a);
+        }).join();
+        for (int i = 0; i < 2000; ++i) allocate(8);
+      },
+      "corbel: free: the block was freed twice");
+}
+
+// ---- pages that come in batches ----------------------------------------------------------------
+
+TEST_F(AllocatorTest, AGrowingClassEntersPagesAheadButFew) {
+  std::vector<void*> blocks;
+  for (std::size_t bytes = 0; bytes < std::size_t(8) << 20; bytes += 64) {
+    blocks.push_back(allocate(64));
+    const Stats s = bytes % (64 << 10) == 0 ? stats() : Stats{};
+    if (s.size == 0 || bytes < std::size_t(1) << 20) continue;
+    const std::size_t used = s.live + s.thread_cached;
+    const std::size_t committed = s.mapped - s.uncommitted - s.free_resident - s.slab_free;
+    EXPECT_LE(committed, used + used / 16 + (64 << 10)) << bytes;
+  }
+  for (void* block : blocks) deallocate(block);
+}
+
+// ---- realloc of large blocks -------------------------------------------------------------------
+
+TEST_F(AllocatorTest, ALargeBlockIsCopiedToPagesThatAreThere) {
+  const auto grow = [] {
+    void* block = std::memset(allocate(600 << 10), 1, 600 << 10);
+    void* wall = allocate(600 << 10);
+    block = reallocate(block, 1200 << 10);
+    static_cast<char*>(block)[(1200 << 10) - 1] = 1;
+    EXPECT_EQ(static_cast<char*>(block)[(600 << 10) - 1], 1);
+    std::memset(block, 1, 1200 << 10);
+    deallocate(wall);
+    deallocate(block);
+  };
+  grow();
+  const std::uint64_t moves = os::fake::figures().move_calls;
+  grow();
+  EXPECT_EQ(os::fake::figures().move_calls, moves) << "what was freed is resident";
 }
 
 }  // namespace

@@ -141,6 +141,15 @@ TEST_F(FootprintTest, FreshSlabsCountWhatWasCarved) {
   for (void* block : blocks) deallocate(block);
 }
 
+// A slab of resident memory counts as a whole, of which a class that needs one block uses a page.
+TEST_F(FootprintTest, AYoungClassTakesMemoryThatWasNeverTouched) {
+  deallocate(filled(allocate(1 << 20)));
+  const std::size_t before = footprint.bytes();
+  void* block = allocate(700);
+  EXPECT_EQ(footprint.bytes(), before + os::page_size());
+  deallocate(block);
+}
+
 TEST_F(FootprintTest, ALargeBlockCountsAsAWholeBeforeItIsTouched) {
   const std::size_t before = footprint.bytes();
   void* block = allocate(10 << 20);

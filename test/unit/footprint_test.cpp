@@ -143,11 +143,14 @@ TEST_F(FootprintTest, FreshSlabsCountWhatWasCarved) {
 
 // A slab of resident memory counts as a whole, of which a class that needs one block uses a page.
 TEST_F(FootprintTest, AYoungClassTakesMemoryThatWasNeverTouched) {
-  deallocate(filled(allocate(1 << 20)));
+  void* used = filled(allocate(1 << 20));
+  void* wall = filled(allocate(300 << 10));
+  deallocate(used);
   const std::size_t before = footprint.bytes();
   void* block = allocate(700);
   EXPECT_EQ(footprint.bytes(), before + os::page_size());
   deallocate(block);
+  deallocate(wall);
 }
 
 TEST_F(FootprintTest, ALargeBlockCountsAsAWholeBeforeItIsTouched) {

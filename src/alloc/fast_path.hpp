@@ -33,7 +33,7 @@ CORBEL_PRIVATE_API void slab_emptied(Heap* heap, Span* slab) noexcept;
 inline void* allocate_fast(std::size_t size) {
   if (size <= kSmallMax) [[likely]] {
     Heap* heap = heap_of_thread();
-    Bin* bin = heap->direct[(size + 7) / 8];
+    Bin* bin = small_bin(heap, size);
     Block* block = bin->list;
     if (block != nullptr) [[likely]] {
       Block* next = block->next;
@@ -66,7 +66,7 @@ inline void deallocate_fast(void* p) {
 // not the block's.
 inline bool put_back_sized(void* p, std::size_t size) {
   Heap* heap = heap_of_thread();
-  Bin* bin = heap->direct[(size - 1) / 8 + 1];
+  Bin* bin = small_bin(heap, size);
   if (address_of(p) >> kUnitBits != bin->unit) return false;
   Block* block = static_cast<Block*>(p);
   block->next = bin->list;

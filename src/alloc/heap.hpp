@@ -86,9 +86,6 @@ struct Outbox {
 };
 
 struct alignas(kCacheLine) Heap {
-  // The bin for a request of (8 * i - 7) to 8 * i bytes.
-  static constexpr std::size_t kDirect = kSmallMax / 8 + 1;
-  Bin* direct[kDirect]{};
   Bin bins[kClasses]{};
 
   // Of the slabs with used == 0 among `available`, and of `current` slabs of several units.
@@ -117,6 +114,23 @@ struct alignas(kCacheLine) Heap {
   std::uintptr_t tag() const { return reinterpret_cast<std::uintptr_t>(this); }
   unsigned class_of_bin(const Bin& bin) const { return unsigned(&bin - bins); }
 };
+
+// How far the bin for a request of each size up to kSmallMax lies from the beginning of a heap: one
+// look-up for malloc, in a table that all threads share.
+struct BinOffsets {
+  std::uint16_t of[kSmallMax + 1];
+};
+inline constexpr BinOffsets kBinOffsets = [] {
+  BinOffsets offsets{};
+  for (std::size_t size = 0; size <= kSmallMax; ++size) {
+    offsets.of[size] = std::uint16_t(offsetof(Heap, bins) + class_of(size) * sizeof(Bin));
+  }
+  return offsets;
+}();
+
+inline Bin* small_bin(Heap* heap, std::size_t size) {
+  return reinterpret_cast<Bin*>(reinterpret_cast<char*>(heap) + kBinOffsets.of[size]);
+}
 
 // What tags say about the owner of a slab.
 inline Heap* owner_of(std::uintptr_t slab_tag) {

@@ -150,8 +150,6 @@ bool is_block(const void* block) noexcept {
   return span->tag() >= span_tag::kFirstHeap && begins_block(span, block);
 }
 
-bool owns(const void* block) noexcept {
-  return find_span(block)->tag() != span_tag::kForeign;
-}
+bool owns(const void* block) noexcept { return find_span(block)->tag() != span_tag::kForeign; }
 
 }  // namespace corbel::alloc

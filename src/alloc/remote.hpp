@@ -3,8 +3,9 @@
 //
 // The freeing thread collects them in its outbox, linked to runs of one slab each. When the outbox
 // is full it sorts the runs by owner and sends each owner one chain with one compare-and-swap:
-// nothing shared is touched per free. (Batching by destination: snmalloc, Liétar et al., ISMM 2019.)
-// The owner puts a run before the slab's list of free blocks in one step, however long it is.
+// nothing shared is touched per free. (Batching by destination: snmalloc, Liétar et al., ISMM
+// 2019.) The owner puts a run before the slab's list of free blocks in one step, however long it
+// is.
 //
 // A chain needs no memory of its own: a run is a letter written into its first block.
 //
@@ -53,9 +54,10 @@ void receive(Heap* heap);
 // receive_for_idle() calls it.
 void receive_into_orphans(Heap* heap);
 
-// Calls `visit(context, block, count)` with a block of each run for what others have sent to `heap`, the calling thread's, and
-// stays there; for a bounded part of it if that is much. The caller holds orphans_lock, lest the
-// inbox be emptied meanwhile by a sender that has seen the heap idle.
+// Calls `visit(context, block, count)` with a block of each run for what others have sent to
+// `heap`, the calling thread's, and stays there; for a bounded part of it if that is much. The
+// caller holds orphans_lock, lest the inbox be emptied meanwhile by a sender that has seen the heap
+// idle.
 void visit_inbox(const Heap& heap,
                  void (*visit)(void* context, const void* block, std::uint32_t count),
                  void* context);

@@ -97,8 +97,7 @@ std::size_t best_to_enter(const Bin* bin, const Span* slab) {
 
 // What the next carve() brings into the footprint if it enters the pages up to `end`.
 std::size_t bytes_to_carve(Span* slab, std::size_t end) {
-  const std::size_t purged =
-      purged_under(slab, slab->blocks.carved.get(), blocks_to_carve(slab));
+  const std::size_t purged = purged_under(slab, slab->blocks.carved.get(), blocks_to_carve(slab));
   return purged + end - slab->entered;
 }
 

@@ -126,8 +126,8 @@ Span* SpanHeap::find_fit(const SpanRequest& request) const {
   }
 }
 
-// A span that ends with enough units that are clean: one of the largest, where what was never touched
-// is left over.
+// A span that ends with enough units that are clean: one of the largest, where what was never
+// touched is left over.
 Span* SpanHeap::find_clean(const SpanRequest& request) const {
   int tries = 8;
   for (std::size_t word = std::size(non_empty_); word-- > 0;) {

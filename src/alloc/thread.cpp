@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/thread.hpp"
 
-#include <utility>
-
 #include "alloc/container_limit.hpp"
 #include "alloc/heap_limit.hpp"
 #include "alloc/helper.hpp"
@@ -17,16 +15,7 @@
 
 namespace corbel::alloc {
 
-namespace {
-
-template <std::size_t... kIndex>
-constexpr Heap make_unset_heap(std::index_sequence<kIndex...>) {
-  return Heap{.direct = {(void(kIndex), &unset_heap.bins[0])...}};
-}
-
-}  // namespace
-
-constinit Heap unset_heap = make_unset_heap(std::make_index_sequence<Heap::kDirect>());
+constinit Heap unset_heap{};
 thread_local constinit Heap* this_heap = &unset_heap;
 
 namespace {
@@ -50,7 +39,6 @@ Heap* take_idle_heap() {
 Heap* make_heap() {
   Heap* heap = static_cast<Heap*>(allocate_metadata(sizeof(Heap)));
   if (heap == nullptr) return nullptr;
-  for (std::size_t i = 0; i < Heap::kDirect; ++i) heap->direct[i] = &heap->bins[class_of(i * 8)];
   for (Bin& bin : heap->bins) bin.set_current(nullptr);
   sync::LockGuard guard(registry_lock);
   heap->next = all_heaps;

@@ -25,6 +25,10 @@ constexpr std::uint32_t kRetryAfter = 60000;  // milliseconds
 constexpr std::uint32_t kShortestDelay = 20;  // milliseconds
 constexpr int kMostFutile = 4;
 
+// So many heaps are not many, whatever their threads do; and so many more are worth a look at once.
+constexpr std::size_t kFewHeaps = 8;
+constexpr std::size_t kHeapsAWake = 8;
+
 constexpr std::uint32_t kSecondHeap = 1;
 constexpr std::uint32_t kMemory = 2;
 
@@ -83,13 +87,36 @@ bool pass() {
   return taken != 0 || active != 0 || given != 0 || span_heap.figures().dirty_pages != before;
 }
 
+// Where heaps are many, most belong to threads that sleep, and are not kept for as long as purging
+// waits: then the time between two looks, and after a look that found nobody twice of it.
+class Crowd {
+ public:
+  bool is_there() const { return live_heaps() > kFewHeaps; }
+  std::uint32_t pause() const { return is_there() ? pause_ : ~std::uint32_t(0); }
+  void look() {
+    pause_ = take_over_sleepers(true) != 0 ? kShortestDelay : std::min(pause_ * 2, 1U << 20);
+  }
+
+ private:
+  std::uint32_t pause_ = kShortestDelay;
+};
+
 // Until there has been nothing to do twice: what the first of them found may have become due, or
 // quiet, only then. False if what is due cannot be given back.
 bool work() {
   int quiet = 0;
   int futile = 0;
+  Crowd crowd;
+  std::uint64_t next = os::now_ms() + delay();
   while (quiet < 2 && helper_state() == Helper::kAwake) {
-    os::wait_for(helper_word, std::uint32_t(Helper::kAwake), delay());
+    const std::uint64_t now = os::now_ms();
+    if (now < next) {
+      const auto left = std::uint32_t(next - now);
+      os::wait_for(helper_word, std::uint32_t(Helper::kAwake), std::min(left, crowd.pause()));
+      if (helper_state() == Helper::kAwake && crowd.is_there()) crowd.look();
+      continue;
+    }
+    next = now + delay();
     const bool found = pass();
     // What the system refuses to take would be due for ever.
     futile = found ? 0 : futile + 1;
@@ -135,7 +162,13 @@ Helper helper_state() {
   return Helper(helper_word.load(std::memory_order_relaxed));  // relaxed: see call_helper()
 }
 
-void note_second_heap() { note(kSecondHeap); }
+void note_heaps(std::size_t live) {
+  if (live < 2) return;
+  note(live > kFewHeaps ? kSecondHeap | kMemory : kSecondHeap);
+  if (live > kFewHeaps && live % kHeapsAWake == 0 && helper_state() == Helper::kAwake) {
+    os::wake_one(helper_word);
+  }
+}
 
 void note_mapped_bytes(std::size_t mapped) {
   if (mapped > kLeastMapped) note(kMemory);

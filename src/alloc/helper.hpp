@@ -48,7 +48,7 @@ inline void call_helper(MayStart may_start) {
 }
 
 // What makes a helper thread worth its while: two threads with heaps at the same time, and memory.
-void note_second_heap();
+void note_heaps(std::size_t live);
 void note_mapped_bytes(std::size_t mapped);
 
 // Whether the main thread's exit hook will call end_helper().

@@ -83,15 +83,6 @@ Outcome take(Heap* heap, bool idle_only) {
 
 }  // namespace
 
-namespace {
-
-void retire_taken(Heap* heap) {
-  retire_heap(heap);
-  taken_over.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
-}
-
-}  // namespace
-
 std::size_t take_over_sleepers(bool idle_only, std::size_t* active) {
   if (!os::can_watch_threads()) return 0;
   const Heap* own = find_heap();
@@ -101,45 +92,11 @@ std::size_t take_over_sleepers(bool idle_only, std::size_t* active) {
     const Outcome outcome = take(heap, idle_only);
     if (outcome == Outcome::kActive && active != nullptr) ++*active;
     if (outcome != Outcome::kTaken) continue;
-    retire_taken(heap);
+    retire_heap(heap);
     ++count;
   }
+  taken_over.fetch_add(count, std::memory_order_relaxed);  // relaxed: a statistic
   return count;
-}
-
-// ---- many threads -----------------------------------------------------------------------------
-
-namespace {
-
-// So many heaps are not many, whatever their threads do.
-constexpr std::size_t kFewHeaps = 8;
-
-// Looks at one time: each asks the system three times or so.
-constexpr std::size_t kLooks = 8;
-
-// What is done again only with so many heaps more, because most threads were awake. relaxed, as the
-// next: they say where to look, and when
-constinit std::atomic<std::size_t> many{kFewHeaps};
-constinit std::atomic<Heap*> next_look{nullptr};
-
-}  // namespace
-
-void keep_heaps_few(std::size_t live) {
-  // relaxed throughout: see above
-  if (live <= many.load(std::memory_order_relaxed) || !os::can_watch_threads()) return;
-  const Heap* own = find_heap();
-  Heap* heap = next_look.load(std::memory_order_relaxed);
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < kLooks; ++i) {
-    if (heap == nullptr) heap = all_heaps_made();
-    if (heap != own && take(heap, false) == Outcome::kTaken) {
-      retire_taken(heap);
-      ++taken;
-    }
-    heap = heap->next;
-  }
-  next_look.store(heap, std::memory_order_relaxed);
-  many.store(taken >= kLooks / 4 ? kFewHeaps : live + kLooks, std::memory_order_relaxed);
 }
 
 // relaxed: a statistic

@@ -50,11 +50,6 @@ inline void set_place(Heap** place, Heap* heap) { __atomic_store_n(place, heap, 
 // their threads pass no slow path until then. The calling thread holds no lock; its own heap stays.
 std::size_t take_over_sleepers(bool idle_only, std::size_t* active = nullptr);
 
-// Called when a thread has attached a heap and there are so many now. Where there are many, most
-// belong to threads that sleep: as many as there may be at work keep theirs, and a thread more
-// costs no more memory than what its program holds. The calling thread holds no lock.
-void keep_heaps_few(std::size_t live);
-
 // How many heaps that were, since the process began.
 std::size_t heaps_taken_over();
 

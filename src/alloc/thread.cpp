@@ -174,7 +174,7 @@ Heap* attach_heap() {
     sync::LockGuard guard(registry_lock);
     live = ++live_count;
   }
-  if (live >= 2) note_second_heap();
+  note_heaps(live);
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
   set_up_process();
@@ -188,8 +188,6 @@ Heap* attach_heap() {
     heap->thread = os::thread_id();
     heap->place = &this_heap;
   }
-  SlowPath slow_path(heap);
-  keep_heaps_few(live);
   return heap;
 }
 

@@ -73,6 +73,9 @@ class Lock {
     mutex_.reset();
   }
 
+  // Whether the calling thread holds a lock. Only debug builds know, others say no.
+  static bool holds_any() { return config::kDebugChecks && held_ranks_ != 0; }
+
  private:
   // Only the forking thread reads held_for_fork_, which it wrote itself.
   bool passes() const { return held_in_fork_ != 0 && held_for_fork_; }

@@ -41,6 +41,13 @@ Figures figures();
 // The first breach of the contract, or nullptr: "unmap of memory that is not mapped", ...
 const char* first_breach();
 
+// Notes a breach that somebody else has seen; `what` stays readable.
+void note_breach(const char* what);
+
+// Makes each call of a function of this layer a breach for which `forbidden` says so, which is
+// asked in the thread that calls. nullptr: none.
+void forbid_calls_if(bool (*forbidden)());
+
 // Called at the beginning of every purge(), with none of this layer's locks held. nullptr: nothing.
 void at_purge(void (*hook)(void* address, std::size_t size));
 

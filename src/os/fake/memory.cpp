@@ -107,7 +107,6 @@ struct State {
   fake::Figures figures = {};
   std::uint64_t maps_since_set = 0;
   std::uint64_t random = 0;
-  const char* breach = nullptr;
 };
 
 constinit Ranges ranges{};
@@ -115,6 +114,8 @@ constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
 constinit std::atomic<void (*)(void*, std::size_t)> purge_hook{nullptr};
+constinit std::atomic<bool (*)()> must_not_call{nullptr};
+constinit std::atomic<const char*> breach{nullptr};
 
 // Guards all of the state; spins, since the allocator's own lock stands on this layer.
 class StateGuard {
@@ -131,10 +132,20 @@ class StateGuard {
   ErrnoGuard errno_guard_;
 };
 
-bool keeps_contract(bool kept, const char* breach) {
-  if (!kept && state.breach == nullptr) state.breach = breach;
+bool keeps_contract(bool kept, const char* otherwise) {
+  if (!kept) fake::note_breach(otherwise);
   return kept;
 }
+
+// What every call begins with.
+class Call : StateGuard {
+ public:
+  explicit Call(const char* breach_under_lock) {
+    // relaxed: as in page_size()
+    const auto must_not = must_not_call.load(std::memory_order_relaxed);
+    keeps_contract(must_not == nullptr || !must_not(), breach_under_lock);
+  }
+};
 
 bool drawn(std::uint64_t in_1000) {
   if (in_1000 == 0) return false;
@@ -178,7 +189,7 @@ std::size_t page_size() {
 }
 
 void* map(std::size_t size, std::size_t alignment, void* hint) {
-  StateGuard guard;
+  const Call call("map while a lock is held");
   ++state.figures.map_calls;
   keeps_contract(size != 0 && size % kUnit == 0, "map of a size that is no multiple of 64 KiB");
   keeps_contract(is_power_of_two(alignment) && alignment % kUnit == 0,
@@ -199,7 +210,7 @@ void* map(std::size_t size, std::size_t alignment, void* hint) {
 }
 
 bool unmap(void* address, std::size_t size) {
-  StateGuard guard;
+  const Call call("unmap while a lock is held");
   ++state.figures.unmap_calls;
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
@@ -219,7 +230,7 @@ bool unmap(void* address, std::size_t size) {
 bool purge(void* address, std::size_t size) {
   // relaxed: as in page_size()
   if (auto* hook = purge_hook.load(std::memory_order_relaxed)) hook(address, size);
-  StateGuard guard;
+  const Call call("purge while a lock is held");
   ++state.figures.purge_calls;
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
@@ -231,7 +242,7 @@ bool purge(void* address, std::size_t size) {
 }
 
 void populate(void* address, std::size_t size) {
-  StateGuard guard;
+  const Call call("populate while a lock is held");
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
                  "populate of a part of a page");
@@ -239,7 +250,7 @@ void populate(void* address, std::size_t size) {
 }
 
 Moved move_pages(void* from, void* to, std::size_t size) {
-  StateGuard guard;
+  const Call call("move while a lock is held");
   ++state.figures.move_calls;
   const std::uintptr_t source = address_of(from);
   const std::uintptr_t target = address_of(to);
@@ -270,7 +281,7 @@ Moved move_pages(void* from, void* to, std::size_t size) {
 }
 
 void advise(void* address, std::size_t size, HugePages wish) {
-  StateGuard guard;
+  const Call call("advice while a lock is held");
   const std::uintptr_t begin = address_of(address);
   keeps_contract(wish == HugePages::kSparse || ranges.covers(begin, begin + size),
                  "advice on memory that is not mapped");
@@ -289,6 +300,10 @@ void at_purge(void (*hook)(void* address, std::size_t size)) {
   purge_hook.store(hook, std::memory_order_relaxed);  // relaxed: as in page_size()
 }
 
+void forbid_calls_if(bool (*forbidden)()) {
+  must_not_call.store(forbidden, std::memory_order_relaxed);  // relaxed: as in page_size()
+}
+
 void pretend_page_size(std::size_t size) {
   pretended_page_size.store(size, std::memory_order_relaxed);  // relaxed: as in page_size()
 }
@@ -298,9 +313,14 @@ Figures figures() {
   return state.figures;
 }
 
+void note_breach(const char* what) {
+  const char* none = nullptr;
+  // relaxed both: the text is a constant
+  breach.compare_exchange_strong(none, what, std::memory_order_relaxed, std::memory_order_relaxed);
+}
+
 const char* first_breach() {
-  StateGuard guard;
-  return state.breach;
+  return breach.load(std::memory_order_relaxed);  // relaxed: the text is a constant
 }
 
 bool is_mapped(const void* address, std::size_t size) {

@@ -222,7 +222,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   if (heap->inbox.has_any()) receive(heap);
   if (flush_is_wanted(heap)) flush_thread(heap);
   // A program that only reuses its blocks would otherwise never give back what it freed before.
-  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_due();
+  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
   const unsigned size_class = heap->class_of_bin(*bin);
   *zeroed = false;
   for (;;) {

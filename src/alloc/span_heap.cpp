@@ -51,6 +51,7 @@ void SpanHeap::link(Span* span) {
   span->purge_order = {older, newer};
   (older != nullptr ? older->purge_order.newer : oldest_) = span;
   (newer != nullptr ? newer->purge_order.older : newest_) = span;
+  note_oldest();
 }
 
 void SpanHeap::unlink(Span* span) {
@@ -66,6 +67,7 @@ void SpanHeap::unlink(Span* span) {
   Span* const newer = span->purge_order.newer;
   (older != nullptr ? older->purge_order.newer : oldest_) = newer;
   (newer != nullptr ? newer->purge_order.older : newest_) = older;
+  note_oldest();
 }
 
 void SpanHeap::insert(Span* span) {

@@ -103,6 +103,9 @@ class SpanHeap {
   // Purges what was freed long enough ago, or is too much for the limit.
   void purge_due();
 
+  // The same for who comes again and again: takes the lock only if it may find something.
+  void purge_if_due();
+
   // Whether anything free will be due for purging though nobody asks for it.
   bool has_due_later();
 
@@ -183,6 +186,7 @@ class SpanHeap {
   // Expects the lock held and returns with it held; the resident bytes given back.
   std::size_t give_back(Span* span, GiveBack how);
   Span* next_due() const;
+  void note_oldest();
 
   sync::Lock lock_{lock_rank::kSpans};
 
@@ -193,6 +197,9 @@ class SpanHeap {
   // Free spans that are not zeroed, in the order of `freed_at`.
   Span* oldest_ = nullptr;
   Span* newest_ = nullptr;
+  // The first one's `freed_at`, for who has not got the lock.
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+  std::atomic<std::uint64_t> oldest_since_{kNever};
 
   SpanFigures figures_{};
   std::uintptr_t edge_ = 0;  // where the heap begins that chunks are added to from below

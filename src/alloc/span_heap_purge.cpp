@@ -18,6 +18,22 @@ bool SpanHeap::is_kept(const Span* span) {
   return span->units * kUnit >= options.huge_threshold.load(std::memory_order_relaxed);
 }
 
+void SpanHeap::note_oldest() {
+  // relaxed: who reads it takes the lock before anything follows from it
+  oldest_since_.store(oldest_ != nullptr ? oldest_->freed_at : kNever, std::memory_order_relaxed);
+}
+
+namespace {
+
+bool is_old_enough(std::uint32_t freed_at, bool is_over) {
+  const std::uint32_t age = std::uint32_t(os::now_ms()) - freed_at;
+  // relaxed: see options.hpp
+  const std::uint32_t delay = options.purge_delay.load(std::memory_order_relaxed);
+  return age >= (is_over ? delay / kHurry : delay);
+}
+
+}  // namespace
+
 Span* SpanHeap::next_due() const {
   if (oldest_ == nullptr) return nullptr;
   // Above the limit free memory is kept for a moment only: long enough for a program to use again
@@ -25,11 +41,7 @@ Span* SpanHeap::next_due() const {
   const bool is_over = heap_limit.is_over_soft();
   Span* span = oldest_;
   while (span != nullptr && !is_over && is_kept(span)) span = span->purge_order.newer;
-  if (span == nullptr) return nullptr;
-  const std::uint32_t age = std::uint32_t(os::now_ms()) - span->freed_at;
-  // relaxed: see options.hpp
-  const std::uint32_t delay = options.purge_delay.load(std::memory_order_relaxed);
-  return age >= (is_over ? delay / kHurry : delay) ? span : nullptr;
+  return span != nullptr && is_old_enough(span->freed_at, is_over) ? span : nullptr;
 }
 
 void SpanHeap::free_and_unmap(Span* span) {
@@ -116,6 +128,12 @@ void SpanHeap::purge_due() {
   while (Span* span = next_due()) {
     if (give_back(span, way_for(span)) == 0) return;
   }
+}
+
+void SpanHeap::purge_if_due() {
+  const std::uint64_t since = oldest_since_.load(std::memory_order_relaxed);  // relaxed: see above
+  if (since == kNever) return;
+  if (is_old_enough(std::uint32_t(since), heap_limit.is_over_soft())) purge_due();
 }
 
 bool SpanHeap::has_due_later() {

@@ -34,13 +34,13 @@ void free_any(Span* span, void* block) {
 void deallocate_slow(Span* span, void* block) noexcept {
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
-  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap == &unset_heap) {
+  // Another thread's block, in the first unit of its slab: what a consumer frees all the time. The
+  // first of many goes the long way, where the helper is called.
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.run_count == 0) {
     return free_any(span, block);
   }
-  // Another thread's, in its first unit: what a consumer frees all the time.
   check_block("free", span, block);
   if (put_into_outbox(heap, span, block)) {
-    call_helper(MayStart::kNo);
     SlowPath slow_path(heap);
     send_all(heap);
   }

@@ -48,7 +48,7 @@ struct Bin {
   SlabList available;
   // Slabs with nothing to give, tag kFull.
   SlabList full;
-  // The bytes of pages that were entered for this bin so far.
+  // The bytes of pages that were entered for the bin's slabs, but for adopted ones.
   std::size_t entered;
 
   void set_current(Span* slab) {

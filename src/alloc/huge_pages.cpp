@@ -48,8 +48,11 @@ void advise_chunk(void* chunk, std::size_t bytes, std::size_t wanted, std::size_
   }
 }
 
+// relaxed: see above
+bool may_have_huge_pages() { return some_may_be_huge.load(std::memory_order_relaxed); }
+
 void keep_purged(void* start, std::size_t bytes) {
-  if (!some_may_be_huge.load(std::memory_order_relaxed)) return;  // relaxed: see above
+  if (!may_have_huge_pages()) return;
   // The whole huge page, as a mapping would be split for each part; as far as it is ours.
   std::uintptr_t low = align_down(address_of(start), kUnit);
   std::uintptr_t high = align_up(address_of(start) + bytes, kUnit);

@@ -19,6 +19,9 @@ enum class HugePages : std::uint8_t { kNever, kAuto, kAlways };
 // needed in a heap of `mapped` bytes.
 void advise_chunk(void* chunk, std::size_t bytes, std::size_t wanted, std::size_t mapped);
 
+// Whether the system may put huge pages anywhere, unless it was asked for them everywhere.
+bool may_have_huge_pages();
+
 // Sees to it that pages just purged are not made resident again by the system, which would like to
 // fill up huge pages. The range is ours.
 void keep_purged(void* start, std::size_t bytes);

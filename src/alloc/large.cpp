@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "alloc/allocator.hpp"
+#include "alloc/dirty_pages.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
@@ -73,8 +74,9 @@ namespace {
 // counted.
 bool better_copied(const Span* to, std::size_t units, std::size_t taken_over) {
   if (units * kUnit < kMoveThreshold) return true;
-  if (units * kUnit > kCopiedIfResident || to->dirty_units < to->units / 2) return false;
-  return footprint.try_commit(taken_over);
+  if (units * kUnit > kCopiedIfResident) return false;
+  const bool is_resident = count_dirty(to, units).pages * kDirtyPage * 2 > units * kUnit;
+  return is_resident && footprint.try_commit(taken_over);
 }
 
 }  // namespace

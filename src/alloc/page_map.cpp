@@ -121,6 +121,12 @@ Cover cover(Ask ask, const void* address, std::size_t size) {
 
 }  // namespace
 
+void set_up_page_map() {
+  const std::uintptr_t begin = align_up(address_of(&page_map), os::page_size());
+  const std::uintptr_t end = align_down(address_of(&page_map + 1), os::page_size());
+  os::advise(pointer_to(begin), end - begin, os::HugePages::kSparse);
+}
+
 Cover cover_with_spans(const void* address, std::size_t size) {
   return cover(Ask::kYes, address, size);
 }

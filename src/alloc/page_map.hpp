@@ -36,7 +36,7 @@ struct PageMap {
     return d == 0 ? nullptr : at(d);
   }
   Span* at(std::ptrdiff_t d) {
-    return reinterpret_cast<Span*>(reinterpret_cast<char*>(absent) + d);
+    return static_cast<Span*>(pointer_to(address_of(absent) + std::uintptr_t(d)));
   }
 };
 
@@ -50,6 +50,9 @@ inline Span* find_span(const void* address) {
   const std::ptrdiff_t d = sync::plain_load(page_map.distance[(a >> kLeafBits) % kRootEntries]);
   return page_map.at(d) + (std::uint32_t(a) >> kUnitBits);
 }
+
+// Keeps the map's own memory, most of which is never touched, free of huge pages.
+void set_up_page_map();
 
 // Whether there are descriptors for the 4 GiB around `address`.
 inline bool has_leaf(const void* address) {

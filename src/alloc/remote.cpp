@@ -11,7 +11,7 @@ namespace corbel::alloc {
 namespace {
 
 // A run on its way lies in its first block: the letter.
-struct Letter {
+struct __attribute__((may_alias)) Letter {
   // The address of the next letter, and above it what is left of the run: how many blocks or, where
   // the letter has no room for more than this word, the number of the second one plus 1.
   std::uintptr_t link;
@@ -21,7 +21,9 @@ struct Letter {
 
 constexpr unsigned kRestShift = 48;
 constexpr std::uintptr_t kAddressMask = sync::Inbox::kAddressMask;
+static_assert(arch::kAddressBits <= kRestShift);
 static_assert(Outbox::kMaxBlocks < 1U << (64 - kRestShift));
+static_assert(kUnit / sizeof(Block) < 1U << (64 - kRestShift));
 
 bool is_short(const Span* slab) { return slab->layout().block_size < sizeof(Letter); }
 
@@ -36,6 +38,8 @@ Block* block_with(const Span* slab, std::uint32_t number) {
 
 // The letter leads to no other yet.
 Letter* seal(const Run& run) {
+  // A block that is in the run twice has made the end lead on.
+  if (run.last->next != nullptr) die("free", "the block was freed twice", run.last);
   const Block* const second = run.first->next;
   auto* letter = reinterpret_cast<Letter*>(run.first);
   if (run.count == 1) {
@@ -55,7 +59,10 @@ Run unseal(Letter* letter, std::uintptr_t link) {
   Span* const slab = slab_head(find_span(letter));
   Run run = Run::of_one(slab, letter);
   const auto rest = std::uint32_t(link >> kRestShift);
-  if (rest == 0) return run;
+  if (rest == 0) {
+    run.first->next = nullptr;
+    return run;
+  }
   if (!is_short(slab)) {
     run.last = block_with(slab, letter->last);
     run.first->next = block_with(slab, letter->second);
@@ -179,6 +186,7 @@ void send_later(Heap* heap, Span* slab, void* block) {
 void send_now(Span* slab, void* p) {
   check_block("free", slab, p);
   Chain chain{.owner = owner_of(slab->tag())};
+  static_cast<Block*>(p)->next = nullptr;
   chain.add(seal(Run::of_one(slab, p)));
   send(chain);
 }

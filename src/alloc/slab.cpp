@@ -134,7 +134,9 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
 }
 
 // True if purge_due() should be called when no lock is held.
-bool release_slab(Span* slab) {
+bool release_slab(Heap* heap, Span* slab) {
+  Bin* const bin = bin_of(heap, slab);
+  bin->entered -= std::min<std::size_t>(bin->entered, slab->entered);
   bool purged = false;
   for (std::uint32_t i = 0; i < slab->units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
@@ -280,7 +282,7 @@ void slab_emptied(Heap* heap, Span* slab) noexcept {
   }
   bin->available.remove(slab);
   // The orphan heap is worked on under its lock, and the system is called under none.
-  const bool is_due = release_slab(slab);
+  const bool is_due = release_slab(heap, slab);
   if (heap == &orphan_heap) return;
   if (is_due) span_heap.purge_due();
   call_helper(MayStart::kNo);
@@ -312,7 +314,7 @@ void return_current(Heap* heap, Bin* bin) {
   }
   bin->set_current(nullptr);
   if (slab->blocks.used.get() == 0) {
-    release_slab(slab);
+    release_slab(heap, slab);
   } else {
     adopt(heap, slab);
   }
@@ -331,7 +333,7 @@ bool release_empty_slabs(Heap* heap) {
       if (!counts_as_empty(&bin, slab)) continue;
       bin.available.remove(slab);
       heap->empty_units -= slab->units;
-      release_slab(slab);
+      release_slab(heap, slab);
       found = true;
     }
   }

@@ -14,6 +14,7 @@ constinit SpanHeap span_heap;
 
 namespace {
 
+// In a smaller heap it matters what one slab of each class takes.
 constexpr std::size_t kSparseBelow = std::size_t(8) << 20;
 
 }  // namespace
@@ -128,9 +129,9 @@ Span* SpanHeap::find_fit(const SpanRequest& request) const {
   }
 }
 
-// A span that ends with enough units that are clean: one of the largest, where what was never
-// touched is left over.
-Span* SpanHeap::find_clean(const SpanRequest& request) const {
+// Units that are clean, at the beginning or the end of one of the largest spans, where what was
+// never touched is left over. nullptr if there are none.
+Span* SpanHeap::take_clean(SpanRequest& request) {
   int tries = 8;
   for (std::size_t word = std::size(non_empty_); word-- > 0;) {
     for (std::uint64_t left = non_empty_[word]; left != 0;) {
@@ -138,18 +139,17 @@ Span* SpanHeap::find_clean(const SpanRequest& request) const {
       left &= ~(std::uint64_t(1) << bit);
       Span* const span = buckets_[word * 64 + bit];
       if (span->units < request.units || tries-- == 0) return nullptr;
-      if (dirty_in(span, span->units - request.units, request.units).pages == 0) return span;
+      for (const std::size_t lead : {std::size_t(0), span->units - request.units}) {
+        if (dirty_in(span, lead, request.units).pages == 0) return take_from(span, lead, request);
+      }
     }
   }
   return nullptr;
 }
 
 Span* SpanHeap::take(SpanRequest& request) {
-  // Where the heap is small, what one slab of each class takes matters.
-  if (request.sparse && footprint.bytes() < kSparseBelow) {
-    if (Span* clean = find_clean(request)) {
-      return take_from(clean, clean->units - request.units, request);
-    }
+  if (request.sparse && footprint.bytes() < kSparseBelow && !may_have_huge_pages()) {
+    if (Span* clean = take_clean(request)) return clean;
   }
   Span* const fit = find_fit(request);
   if (footprint.has_room(request.units * kUnit)) {

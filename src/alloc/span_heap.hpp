@@ -134,9 +134,9 @@ class SpanHeap {
   static std::size_t bucket_of(std::size_t units);
 
   Span* find_fit(const SpanRequest& request) const;
-  Span* find_clean(const SpanRequest& request) const;
   Span* search_bucket(std::size_t bucket, const SpanRequest& request) const;
   Span* take(SpanRequest& request);
+  Span* take_clean(SpanRequest& request);
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
   Span* take_from(Span* span, std::size_t lead, SpanRequest& request);
   Span* take_counted(Span* span, SpanRequest& request);

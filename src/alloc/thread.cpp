@@ -126,6 +126,7 @@ void after_fork_in_child() {
 void set_up_process() {
   // relaxed: only the first caller does it; nobody waits for it to be done
   if (process_is_set_up.exchange(true, std::memory_order_relaxed)) return;
+  set_up_page_map();
   read_options();
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

@@ -31,8 +31,8 @@ bool unmap(void* address, std::size_t size);
 // refuses; then the content is unchanged.
 bool purge(void* address, std::size_t size);
 
-// Makes every page of the range resident, as writing to each would, with one call. Does nothing where
-// the system has no such call or no memory: then the pages come when they are written to.
+// Makes every page of the range resident, as writing to each would, with one call. Does nothing
+// where the system has no such call or no memory: then the pages come when they are written to.
 void populate(void* address, std::size_t size);
 
 // Moves the content of one mapped range to another of the same size without copying; the old range

@@ -5,7 +5,8 @@
 // instruction and a register more; malloc and free are a few dozen instructions. An aligned word is
 // read indivisibly on every processor Corbel runs on, so the plain form behaves as a relaxed load
 // there; what the value leads to is ordered behind it by the dependency alone, which no supported
-// processor breaks. Under the thread sanitizer, which judges the source, it is an atomic load.
+// processor breaks. Under the thread sanitizer, which judges the source, it is an atomic load. A
+// value that is used twice may be read twice.
 #pragma once
 
 #include <atomic>

@@ -16,7 +16,8 @@ using Inbox = sync::BasicInbox<Atomic>;
 constexpr int kChains = 0;
 constexpr int kState = 1;
 
-constexpr std::uintptr_t kKept = 5;  // what the sender has in the low bits of its links
+// What the sender has in its links besides the address.
+constexpr std::uintptr_t kKept = 5 | std::uintptr_t(5) << 48;
 
 struct alignas(8) Element {
   std::uintptr_t link = kKept;
@@ -55,7 +56,8 @@ struct InboxTest : Test {
       Element& e = *reinterpret_cast<Element*>(link & Inbox::kAddressMask);
       const int number = e.content.get();
       check(number == int(&e - elements.data()) + 1, "an element is received twice");
-      check((e.link & ~Inbox::kAddressMask) == kKept, "the low bits of a link are lost");
+      check((e.link & ~Inbox::kAddressMask) == kKept,
+            "what a link has besides the address is lost");
       e.content.set(0);
       heap.set(heap.get() + 1);
       ++received[std::size_t(number) - 1];

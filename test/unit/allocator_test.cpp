@@ -420,6 +420,7 @@ TEST(AllocatorDeathTest, ARunThatWasFreedTwiceIsFound) {
 TEST_F(AllocatorTest, AGrowingClassEntersPagesAheadButFew) {
   std::vector<void*> blocks;
   blocks.reserve(1 << 16);
+  deallocate(allocate(64));
   const std::size_t before = stats().footprint;
   for (std::size_t bytes = 64; bytes < std::size_t(2) << 20; bytes += 64) {
     blocks.push_back(allocate(64));

@@ -83,7 +83,8 @@ void populate(void* address, std::size_t size) {
   // relaxed both: a thread that does not know yet asks once more
   if (!is_known.load(std::memory_order_relaxed)) return;
   ErrnoGuard guard;
-  if (madvise(address, size, MADV_POPULATE_WRITE) != 0 && errno == EINVAL) {
+  if (madvise(address, size, MADV_POPULATE_WRITE) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS || errno == EPERM) {
     is_known.store(false, std::memory_order_relaxed);
   }
 }

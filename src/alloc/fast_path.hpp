@@ -14,7 +14,7 @@
 //   ├ slab_emptied        slab.cpp      keep the slab or give it to the span heap
 //   └ deallocate_slow     deallocate.cpp
 //     ├ free_owned        slab.cpp      the slab was full, or the block lies in its later units
-//     ├ send_later        remote.cpp    the block belongs to another thread
+//     ├ put_into_outbox     remote.hpp    the block belongs to another thread
 //     ├ free_large        large.cpp
 //     └ the foreign handler
 #pragma once

@@ -4,7 +4,7 @@
 //
 // What is counted is never less than what is resident, and reclaiming makes the two equal: a large
 // block and a slab of used memory count as a whole, a slab of fresh memory with the pages that were
-// carved, free memory with the pages that may be resident (dirty_pages.hpp), the tables with the
+// entered, free memory with the pages that may be resident (dirty_pages.hpp), the tables with the
 // pages in use. Not counted are a few pages of the library's own variables, and, while the content
 // of a large block moves, the first page of where it goes.
 //

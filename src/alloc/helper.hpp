@@ -47,7 +47,8 @@ inline void call_helper(MayStart may_start) {
     call_helper_slow(may_start);
 }
 
-// What makes a helper thread worth its while: two threads with heaps at the same time, and memory.
+// What makes a helper thread worth its while: two threads with heaps at the same time, and memory or
+// many heaps.
 void note_heaps(std::size_t live);
 void note_mapped_bytes(std::size_t mapped);
 

@@ -14,9 +14,11 @@
 //   ├ slab_emptied        slab.cpp      keep the slab or give it to the span heap
 //   └ deallocate_slow     deallocate.cpp
 //     ├ free_owned        slab.cpp      the slab was full, or the block lies in its later units
-//     ├ put_into_outbox     remote.hpp    the block belongs to another thread
+//     ├ put_into_outbox   remote.hpp    the block belongs to another thread
 //     ├ free_large        large.cpp
 //     └ the foreign handler
+//
+//   put_back_sized   push onto the bin's list, if the size leads there
 #pragma once
 
 #include <cstddef>
@@ -71,6 +73,7 @@ inline bool put_back_sized(void* p, std::size_t size) {
   Block* block = static_cast<Block*>(p);
   block->next = bin->list;
   bin->list = block;
+  ++bin->put_backs;
   note_use(heap);
   return true;
 }

@@ -48,8 +48,11 @@ struct Bin {
   SlabList available;
   // Slabs with nothing to give, tag kFull.
   SlabList full;
-  // The bytes of pages that were entered for the bin's slabs, but for adopted ones.
-  std::size_t entered;
+  // The KiB of pages that were entered for the bin's slabs, roughly: those of adopted slabs are
+  // missing.
+  std::uint32_t entered_kib;
+  // Of blocks by put_back_sized(), which may leave everything else as it was before their mallocs.
+  std::uint32_t put_backs;
 
   void set_current(Span* slab) {
     current = slab;

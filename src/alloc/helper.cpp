@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t kLeastMapped = std::size_t(8) << 20;
 constexpr std::uint32_t kRetryAfter = 60000;  // milliseconds
 constexpr std::uint32_t kShortestDelay = 20;  // milliseconds
+constexpr std::uint32_t kLeastIdle = 5;       // milliseconds
 constexpr int kMostFutile = 4;
 
 // So many heaps are not many, whatever their threads do; and so many more are worth a look at once.
@@ -31,6 +32,7 @@ constexpr std::size_t kHeapsAWake = 8;
 
 constexpr std::uint32_t kSecondHeap = 1;
 constexpr std::uint32_t kMemory = 2;
+constexpr std::uint32_t kManyHeaps = 4;
 
 // relaxed all: each is a hint, and helper_word decides who acts on it
 constinit std::atomic<std::uint32_t> reasons{0};
@@ -50,7 +52,7 @@ void note(std::uint32_t reason) {
   if (helper_state() != Helper::kNone) return;
   if (!main_thread_is_hooked.load(std::memory_order_relaxed)) return;
   const HelperThread when = options.helper_thread.load(std::memory_order_relaxed);
-  if (when == HelperThread::kNever || (all & kMemory) == 0) return;
+  if (when == HelperThread::kNever || (all & (kMemory | kManyHeaps)) == 0) return;
   if (when == HelperThread::kAuto && (all & kSecondHeap) == 0) return;
   const std::uint32_t refused = refused_at.load(std::memory_order_relaxed);
   if (refused != 0 && std::uint32_t(os::now_ms()) - refused < kRetryAfter) return;
@@ -88,16 +90,25 @@ bool pass() {
 }
 
 // Where heaps are many, most belong to threads that sleep, and are not kept for as long as purging
-// waits: then the time between two looks, and after a look that found nobody twice of it.
+// waits.
 class Crowd {
  public:
   bool is_there() const { return live_heaps() > kFewHeaps; }
+
+  // How long until the next look, if nobody wakes the helper; after a look that found nobody twice
+  // as long.
   std::uint32_t pause() const { return is_there() ? pause_ : ~std::uint32_t(0); }
-  void look() {
+
+  // Looks, unless that was done, or a pass, a moment ago: a thread that was busy then is not idle.
+  void look(std::uint64_t now) {
+    if (now - seen_ < kLeastIdle) return;
+    seen_ = now;
     pause_ = take_over_sleepers(true) != 0 ? kShortestDelay : std::min(pause_ * 2, 1U << 20);
   }
+  void note_pass(std::uint64_t now) { seen_ = now; }
 
  private:
+  std::uint64_t seen_ = 0;
   std::uint32_t pause_ = kShortestDelay;
 };
 
@@ -109,15 +120,20 @@ bool work() {
   Crowd crowd;
   std::uint64_t next = os::now_ms() + delay();
   while (quiet < 2 && helper_state() == Helper::kAwake) {
-    const std::uint64_t now = os::now_ms();
+    std::uint64_t now = os::now_ms();
     if (now < next) {
       const auto left = std::uint32_t(next - now);
       os::wait_for(helper_word, std::uint32_t(Helper::kAwake), std::min(left, crowd.pause()));
-      if (helper_state() == Helper::kAwake && crowd.is_there()) crowd.look();
+      now = os::now_ms();
+      // The pass is a look, too.
+      const bool is_near = now + kLeastIdle >= next;
+      if (helper_state() == Helper::kAwake && !is_near && crowd.is_there()) crowd.look(now);
       continue;
     }
-    next = now + delay();
     const bool found = pass();
+    now = os::now_ms();
+    crowd.note_pass(now);
+    next = now + delay();
     // What the system refuses to take would be due for ever.
     futile = found ? 0 : futile + 1;
     const bool waits = span_heap.has_due_later() && futile < kMostFutile;
@@ -164,10 +180,9 @@ Helper helper_state() {
 
 void note_heaps(std::size_t live) {
   if (live < 2) return;
-  note(live > kFewHeaps ? kSecondHeap | kMemory : kSecondHeap);
-  if (live > kFewHeaps && live % kHeapsAWake == 0 && helper_state() == Helper::kAwake) {
-    os::wake_one(helper_word);
-  }
+  note(live > kFewHeaps ? kSecondHeap | kManyHeaps : kSecondHeap);
+  if (live <= kFewHeaps || (live - kFewHeaps - 1) % kHeapsAWake != 0) return;
+  if (helper_state() == Helper::kAwake) os::wake_one(helper_word);
 }
 
 void note_mapped_bytes(std::size_t mapped) {
@@ -217,7 +232,7 @@ void end_helper() {
 void forget_helper_after_fork() {
   // relaxed all: no other thread exists
   helper_word.store(std::uint32_t(Helper::kNone), std::memory_order_relaxed);
-  reasons.fetch_and(~kSecondHeap, std::memory_order_relaxed);
+  reasons.fetch_and(~(kSecondHeap | kManyHeaps), std::memory_order_relaxed);
   refused_at.store(0, std::memory_order_relaxed);
 }
 

@@ -3,12 +3,13 @@
 //
 // All else in the allocator is done by the threads that call it. That is not enough where they stop
 // calling: all of them sleep, or have ended, and what they have freed stays. So a process that has
-// had several threads with heaps at once and takes more than a few MiB gets a thread, "corbel",
-// which every purge delay
+// had several threads with heaps at once and takes more than a few MiB, or has many such threads,
+// gets a thread, "corbel", which every purge delay
 //   - takes the heaps of sleepers over, purges the pages of their slabs, and what is due elsewhere,
 //   - reads what the container grants,
-// as long as there is something to do or threads allocate. Then it is parked: it sleeps until a
-// slow path calls it. In a process that is idle it never runs.
+// and the first of it sooner where heaps are many, as long as there is something to do or threads
+// allocate. Then it is parked: it sleeps until a slow path calls it. In a process that is idle it
+// never runs.
 //
 // It is started in malloc, never in free: the C library frees memory with locks held that it needs
 // for starting a thread (that of the list of unused stacks).
@@ -47,8 +48,8 @@ inline void call_helper(MayStart may_start) {
     call_helper_slow(may_start);
 }
 
-// What makes a helper thread worth its while: two threads with heaps at the same time, and memory or
-// many heaps.
+// What makes a helper thread worth its while: two threads with heaps at the same time, and memory
+// or many heaps.
 void note_heaps(std::size_t live);
 void note_mapped_bytes(std::size_t mapped);
 

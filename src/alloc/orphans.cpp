@@ -107,7 +107,7 @@ Span* OrphanVisit::next() {
 void abandon_slabs(Heap* heap) {
   for (Bin& bin : heap->bins) return_current(heap, &bin);
   release_empty_slabs(heap);
-  for (Bin& bin : heap->bins) bin.entered = 0;
+  for (Bin& bin : heap->bins) bin.entered_kib = 0;
   sync::LockGuard guard(orphans_lock);
   for (Bin& bin : heap->bins) {
     for (SlabList* list : {&bin.available, &bin.full}) {

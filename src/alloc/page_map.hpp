@@ -36,7 +36,7 @@ struct PageMap {
     return d == 0 ? nullptr : at(d);
   }
   Span* at(std::ptrdiff_t d) {
-    return static_cast<Span*>(pointer_to(address_of(absent) + std::uintptr_t(d)));
+    return reinterpret_cast<Span*>(reinterpret_cast<char*>(absent) + d);
   }
 };
 

@@ -38,7 +38,7 @@ Block* block_with(const Span* slab, std::uint32_t number) {
 
 // The letter leads to no other yet.
 Letter* seal(const Run& run) {
-  // A block that is in the run twice has made the end lead on.
+  // The first block that was put in, put in again, has made the end lead on.
   if (run.last->next != nullptr) die("free", "the block was freed twice", run.last);
   const Block* const second = run.first->next;
   auto* letter = reinterpret_cast<Letter*>(run.first);

@@ -89,7 +89,8 @@ std::size_t least_to_enter(const Span* slab) {
 // call of the system instead of a fault for each.
 std::size_t best_to_enter(const Bin* bin, const Span* slab) {
   const std::size_t least = least_to_enter(slab);
-  const std::size_t batch = align_down(bin->entered / kEnterShare, os::page_size());
+  const std::size_t batch =
+      align_down(std::size_t(bin->entered_kib) * 1024 / kEnterShare, os::page_size());
   if (least == slab->entered || slab->layout().block_size > kLargestEnteredEarly) return least;
   const std::size_t end = end_of_blocks(slab, slab->layout().capacity);
   return std::clamp(slab->entered + batch, least, end);
@@ -105,7 +106,7 @@ std::size_t bytes_to_carve(Span* slab, std::size_t end) {
 void enter_pages(Bin* bin, Span* slab, std::size_t end) {
   const std::size_t bytes = end - slab->entered;
   if (bytes > os::page_size()) os::populate(slab->start() + slab->entered, bytes);
-  bin->entered += bytes;
+  bin->entered_kib += std::uint32_t(bytes / 1024);
   slab->entered = std::uint32_t(end);
 }
 
@@ -113,7 +114,7 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   const SizeClass& layout = kSizeClasses[size_class];
   Bin& bin = heap->bins[size_class];
   SpanRequest request{.units = layout.units, .for_slab = true};
-  request.sparse = bin.entered < layout.units * kUnit;
+  request.sparse = bin.entered_kib < layout.units * kUnit / 1024;
   Span* slab = span_heap.allocate(request);
   *shortage = request.shortage;
   if (slab == nullptr) return nullptr;
@@ -122,7 +123,7 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   slab->purged = {};
   slab->visit = {.used = SlabVisit::kNever, .number = 0};
   slab->entered = slab->zeroed ? 0 : std::uint32_t(slab->bytes());
-  bin.entered += slab->entered;
+  bin.entered_kib += slab->entered / 1024;
   for (std::uint32_t i = 1; i < layout.units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
     unit->head_distance = i;
@@ -136,7 +137,7 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
 // True if purge_due() should be called when no lock is held.
 bool release_slab(Heap* heap, Span* slab) {
   Bin* const bin = bin_of(heap, slab);
-  bin->entered -= std::min<std::size_t>(bin->entered, slab->entered);
+  bin->entered_kib -= std::min(bin->entered_kib, slab->entered / 1024);
   bool purged = false;
   for (std::uint32_t i = 0; i < slab->units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);

@@ -20,7 +20,7 @@ constinit std::atomic<std::size_t> taken_over{0};
 // cannot know.
 __attribute__((no_sanitize("thread"))) std::uint64_t look_of(const Heap* heap) {
   std::uint64_t look = heap->refills;
-  for (const Bin& bin : heap->bins) look = look * 31 + address_of(bin.list);
+  for (const Bin& bin : heap->bins) look = (look * 31 + address_of(bin.list)) * 31 + bin.put_backs;
   return look;
 }
 

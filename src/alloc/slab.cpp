@@ -93,7 +93,7 @@ std::size_t best_to_enter(const Bin* bin, const Span* slab) {
       align_down(std::size_t(bin->entered_kib) * 1024 / kEnterShare, os::page_size());
   if (least == slab->entered || slab->layout().block_size > kLargestEnteredEarly) return least;
   const std::size_t end = end_of_blocks(slab, slab->layout().capacity);
-  return std::clamp(slab->entered + batch, least, end);
+  return std::max(least, std::min(slab->entered + batch, end));
 }
 
 // What the next carve() brings into the footprint if it enters the pages up to `end`.

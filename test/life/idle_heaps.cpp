@@ -61,8 +61,10 @@ int main() {
   CHECK(pthread_attr_init(&attributes) == 0);
   CHECK(pthread_attr_setstacksize(&attributes, 64 << 10) == 0);
   std::vector<pthread_t> threads(kThreads);
-  for (pthread_t& thread : threads) {
-    CHECK(pthread_create(&thread, &attributes, work_and_sleep, nullptr) == 0);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    CHECK(pthread_create(&threads[i], &attributes, work_and_sleep, nullptr) == 0);
+    // Some thousand a second: the helper thread shall get its turn on a busy machine, too.
+    if (i % 20 == 19) life::pause_ms(10);
   }
   {
     std::unique_lock<std::mutex> lock(mutex);

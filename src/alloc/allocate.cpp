@@ -8,6 +8,7 @@
 #include "alloc/heap_limit.hpp"
 #include "alloc/helper.hpp"
 #include "alloc/large.hpp"
+#include "alloc/reclaim.hpp"
 #include "alloc/slab.hpp"
 #include "alloc/thread.hpp"
 #include "base/bits.hpp"
@@ -82,9 +83,29 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
                                : allocate_span(size, alignment, calls, &content);
 }
 
+// What most lists that have run out need: the blocks freed meanwhile of the slab that the bin takes
+// from. Calls nobody, so that it is no slow path in the sense of sleepers.hpp. nullptr if something
+// else is to be done first.
+void* take_over_list(std::size_t size) {
+  Heap* const heap = heap_of_thread();
+  Bin* const bin = small_bin(heap, size);
+  if (bin->unit == Bin::kNoUnit || bin->current->blocks.freed == nullptr) return nullptr;
+  const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
+  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
+    return nullptr;
+  }
+  ++heap->refills;
+  Block* const block = take_freed(bin, bin->current);
+  note_use(heap);
+  return block;
+}
+
 }  // namespace
 
 void* allocate_slow(std::size_t size) noexcept {
+  if (size <= kSmallMax) {
+    if (void* block = take_over_list(size)) return block;
+  }
   Content content;
   return allocate_any(size, &content);
 }

@@ -40,11 +40,14 @@ extern std::atomic<std::uint32_t> helper_word;
 enum class MayStart : bool { kNo, kYes };
 void call_helper_slow(MayStart may_start);
 
+// Whether the next slow path has something to do. relaxed: nothing is read because of the value; a
+// call that is missed now is made by the next slow path, and see park() in helper.cpp
+inline bool helper_is_waiting() { return (helper_word.load(std::memory_order_relaxed) & 1) != 0; }
+
 // What a slow path calls when it holds no lock, and with kYes if it has not begun to work on the
-// thread's heap. relaxed: nothing is read because of the value; a call that is missed now is made
-// by the next slow path, and see park() in helper.cpp
+// thread's heap.
 inline void call_helper(MayStart may_start) {
-  if ((helper_word.load(std::memory_order_relaxed) & 1) != 0) [[unlikely]]
+  if (helper_is_waiting()) [[unlikely]]
     call_helper_slow(may_start);
 }
 

@@ -11,9 +11,17 @@
 
 namespace corbel::alloc {
 
+namespace {
+
+// relaxed: a thread that sees the request late honours it late
+constinit std::atomic<std::uint32_t> flush_request{0};
+
+}  // namespace
+
 bool flush_thread(Heap* heap) {
   if (heap == nullptr) return false;
   SlowPath slow_path(heap);
+  heap->flush_seen = flush_request.load(std::memory_order_relaxed);  // relaxed: above
   bool found = send_all(heap);
   if (heap->inbox.has_any()) {
     found = true;
@@ -42,18 +50,8 @@ bool make_room(Heap* heap, std::size_t target, const Span* kept) {
   return false;
 }
 
-namespace {
-
-// relaxed: a thread that sees the request late honours it late
-constinit std::atomic<std::uint32_t> flush_request{0};
-
-}  // namespace
-
-bool flush_is_wanted(Heap* heap) {
-  const std::uint32_t request = flush_request.load(std::memory_order_relaxed);  // relaxed: above
-  if (heap->flush_seen == request) return false;
-  heap->flush_seen = request;
-  return true;
+bool flush_is_wanted(const Heap* heap) {
+  return heap->flush_seen != flush_request.load(std::memory_order_relaxed);  // relaxed: above
 }
 
 void request_flush() { flush_request.fetch_add(1, std::memory_order_relaxed); }  // relaxed: above

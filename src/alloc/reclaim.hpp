@@ -16,8 +16,8 @@ bool flush_thread(Heap* heap);
 // is the calling thread's or nullptr, `kept` as in SpanRequest. The caller holds no lock.
 bool make_room(Heap* heap, std::size_t target, const Span* kept);
 
-// True, once after each request_flush(), when the thread should give back what it keeps.
-bool flush_is_wanted(Heap* heap);
+// True from request_flush() on until the thread gives back what it keeps: flush_thread().
+bool flush_is_wanted(const Heap* heap);
 
 // Asks every thread to do so when it needs memory next.
 void request_flush();

@@ -22,8 +22,6 @@ namespace {
 // time: 1 MiB, of which only what was touched is resident.
 constexpr std::uint32_t kKeptUnits = 16;
 
-constexpr std::uint32_t kRefillsPerPurge = 256;
-
 // Fresh pages are entered several at a time, up to a slab's, as long as they are so small a part of
 // what the bin has entered before; not those of blocks that the program may never write to.
 constexpr std::size_t kEnterShare = 16;
@@ -37,15 +35,6 @@ bool counts_as_empty(const Bin* bin, const Span* slab) {
 }
 
 Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]; }
-
-// Hands all blocks on the slab's list to the bin.
-Block* take_freed(Bin* bin, Span* slab) {
-  Block* block = slab->blocks.freed;
-  slab->blocks.freed = nullptr;
-  slab->blocks.used.set(slab->blocks.carved.get() - slab->purged.blocks);
-  bin->list = block->next;
-  return block;
-}
 
 // Where the pages end, from the slab's beginning, that its first `blocks` blocks lie in.
 std::size_t end_of_blocks(const Span* slab, std::uint32_t blocks) {

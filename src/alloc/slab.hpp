@@ -15,6 +15,18 @@
 
 namespace corbel::alloc {
 
+// So many refills of a thread's bins, and it looks whether anything is due for purging.
+inline constexpr std::uint32_t kRefillsPerPurge = 256;
+
+// Hands all blocks on the slab's list to the bin and returns the first.
+inline Block* take_freed(Bin* bin, Span* slab) {
+  Block* block = slab->blocks.freed;
+  slab->blocks.freed = nullptr;
+  slab->blocks.used.set(slab->blocks.carved.get() - slab->purged.blocks);
+  bin->list = block->next;
+  return block;
+}
+
 // A block for `bin`, whose list is empty, and more on its list. nullptr when there was no room to
 // commit `shortage` bytes, or, if that is 0, when memory is exhausted. `zeroed` is set when the
 // block reads as zeros but for its first word.

@@ -38,8 +38,7 @@ inline void* allocate_fast(std::size_t size) {
     Bin* bin = small_bin(heap, size);
     Block* block = bin->list;
     if (block != nullptr) [[likely]] {
-      Block* next = block->next;
-      bin->list = next;
+      bin->list = block->next;
       note_use(heap);
       return block;
     }

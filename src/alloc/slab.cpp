@@ -71,7 +71,7 @@ Block* carve(Bin* bin, Span* slab) {
 // How far the pages must be entered for the next carve().
 std::size_t least_to_enter(const Span* slab) {
   const std::size_t end = end_of_blocks(slab, slab->blocks.carved.get() + blocks_to_carve(slab));
-  return end > slab->entered ? end : slab->entered;
+  return std::max<std::size_t>(end, slab->entered);
 }
 
 // How far they are entered if there is room: where the bin has much already, several pages for one

@@ -227,9 +227,8 @@ std::uint32_t first_purged_block(Span* slab, const Geometry& geometry) {
 
 std::size_t purge_slab(Span* slab) {
   const SlabBlocks& blocks = slab->blocks;
-  const bool has_tail =
-      std::size_t(blocks.carved.get()) * slab->layout().block_size + os::page_size() <=
-      slab->entered;
+  const std::size_t carved = std::size_t(blocks.carved.get()) * slab->layout().block_size;
+  const bool has_tail = carved + os::page_size() <= slab->entered;
   if (blocks.freed == nullptr && !has_tail) return 0;
   return Purge(slab).run();
 }

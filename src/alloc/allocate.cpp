@@ -83,13 +83,20 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
                                : allocate_span(size, alignment, calls, &content);
 }
 
-// What most lists that have run out need: the blocks freed meanwhile of the slab that the bin takes
-// from. Calls nobody, so that it is no slow path in the sense of sleepers.hpp. nullptr if something
-// else is to be done first.
-void* take_over_list(std::size_t size) {
+// Medium blocks from the bin's list, and what most lists that have run out need: the blocks freed
+// meanwhile of the slab that the bin takes from. Calls nobody, so that it is no slow path in the
+// sense of sleepers.hpp. nullptr if something else is to be done first.
+void* take_listed(std::size_t size) {
   Heap* const heap = heap_of_thread();
-  Bin* const bin = small_bin(heap, size);
-  if (bin->unit == Bin::kNoUnit || bin->current->blocks.freed == nullptr) return nullptr;
+  Bin* const bin = &heap->bins[class_of(size)];
+  if (Block* const block = bin->list) {
+    bin->list = block->next;
+    note_use(heap);
+    return block;
+  }
+  const Span* const slab = bin->current;
+  if (slab == nullptr || slab->blocks.freed == nullptr || counts_as_empty(bin, slab))
+    return nullptr;
   const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
   if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
     return nullptr;
@@ -103,8 +110,8 @@ void* take_over_list(std::size_t size) {
 }  // namespace
 
 void* allocate_slow(std::size_t size) noexcept {
-  if (size <= kSmallMax) {
-    if (void* block = take_over_list(size)) return block;
+  if (size <= kMediumMax) {
+    if (void* block = take_listed(size)) return block;
   }
   Content content;
   return allocate_any(size, &content);

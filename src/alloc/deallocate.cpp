@@ -15,7 +15,6 @@ namespace {
 void free_any(Span* span, void* block) {
   if (block == nullptr) return;
   call_helper(MayStart::kNo);
-  span = slab_head(span);
   const std::uintptr_t t = span->tag();
   if (t == span_tag::kLarge) return free_large(span, block);
   if (t == span_tag::kForeign) return free_foreign(block);
@@ -32,15 +31,18 @@ void free_any(Span* span, void* block) {
 }  // namespace
 
 void deallocate_slow(Span* span, void* block) noexcept {
-  const std::uintptr_t t = span->tag();
+  Span* const slab = slab_head(span);
+  const std::uintptr_t t = slab->tag();
   Heap* const heap = heap_of_thread();
-  // Another thread's block, in the first unit of its slab: what a consumer frees all the time. The
-  // first of many goes the long way, where the helper is called.
-  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.run_count == 0) {
-    return free_any(span, block);
+  const bool is_own = owner_of(t) == heap;
+  // The first of many blocks of other threads goes the long way, where the helper is called.
+  if (t < span_tag::kFirstHeap || (!is_own && heap->outbox.run_count == 0)) {
+    return free_any(slab, block);
   }
-  check_block("free", span, block);
-  if (put_into_outbox(heap, span, block)) {
+  check_block("free", slab, block);
+  if (is_own) {
+    free_owned(heap, Run::of_one(slab, block));
+  } else if (put_into_outbox(heap, slab, block)) {
     SlowPath slow_path(heap);
     send_all(heap);
   }

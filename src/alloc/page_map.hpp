@@ -51,6 +51,12 @@ inline Span* find_span(const void* address) {
   return page_map.at(d) + (std::uint32_t(a) >> kUnitBits);
 }
 
+// The first unit of the slab that `span` is any unit of.
+inline Span* slab_head(Span* span) {
+  if (span->tag() != span_tag::kFollower) return span;
+  return find_span(span->start() - std::size_t(span->head_distance) * kUnit);
+}
+
 // Keeps the map's own memory, most of which is never touched, free of huge pages.
 void set_up_page_map();
 

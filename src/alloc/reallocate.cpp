@@ -139,8 +139,12 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
 }
 
 std::size_t usable_size(const void* block) noexcept {
+  const Span* span = find_span(block);
+  // Some programs ask at every malloc and free. Most blocks lie in the first unit of their slab.
+  if (span->tag() >= span_tag::kFirstHeap && begins_block(span, block))
+    return span->layout().block_size;
   if (block == nullptr) return 0;
-  const Span* span = find_block("malloc_usable_size", block);
+  span = find_block("malloc_usable_size", block);
   return span != nullptr ? size_of(span) : foreign_size(block);
 }
 

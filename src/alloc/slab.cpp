@@ -27,13 +27,6 @@ constexpr std::uint32_t kKeptUnits = 16;
 constexpr std::size_t kEnterShare = 16;
 constexpr std::size_t kLargestEnteredEarly = 2048;
 
-// A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
-// kept: what lies idle there would add up to megabytes.
-bool counts_as_empty(const Bin* bin, const Span* slab) {
-  return slab->blocks.used.get() == 0 && slab->blocks.carved.get() != 0 &&
-         (slab != bin->current || slab->units > 1);
-}
-
 Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]; }
 
 // Where the pages end, from the slab's beginning, that its first `blocks` blocks lie in.
@@ -338,18 +331,7 @@ void adopt(Heap* heap, Span* slab) {
   (gives ? bin->available : bin->full).push_back(slab);
 }
 
-Span* slab_head(Span* span) {
-  if (span->tag() != span_tag::kFollower) return span;
-  return find_span(span->start() - std::size_t(span->head_distance) * kUnit);
-}
-
-bool begins_block(const Span* slab, const void* block) {
-  const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
-  return slab->layout().block_at(offset) < slab->blocks.carved.peek();
-}
-
-void check_block(const char* function, const Span* slab, const void* block) {
-  if (begins_block(slab, block)) return;
+void die_of_block(const char* function, const Span* slab, const void* block) {
   const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
   die(function,
       slab->layout().block_at(offset) < slab->layout().capacity

@@ -18,6 +18,13 @@ namespace corbel::alloc {
 // So many refills of a thread's bins, and it looks whether anything is due for purging.
 inline constexpr std::uint32_t kRefillsPerPurge = 256;
 
+// A bin keeps its current slab, even an empty one, if that has one unit. The larger ones count as
+// kept: what lies idle there would add up to megabytes.
+inline bool counts_as_empty(const Bin* bin, const Span* slab) {
+  return slab->blocks.used.get() == 0 && slab->blocks.carved.get() != 0 &&
+         (slab != bin->current || slab->units > 1);
+}
+
 // Hands all blocks on the slab's list to the bin and returns the first.
 inline Block* take_freed(Bin* bin, Span* slab) {
   Block* block = slab->blocks.freed;
@@ -44,13 +51,19 @@ bool release_empty_slabs(Heap* heap);
 // Makes `slab`, which is in no list, part of `heap` and puts it in the list that suits it.
 void adopt(Heap* heap, Span* slab);
 
-// The first unit of the slab that `span` is any unit of.
-Span* slab_head(Span* span);
+// Whether `block`, which lies in `slab`, is the beginning of a carved block of it.
+inline bool begins_block(const Span* slab, const void* block) {
+  const auto offset = std::uint32_t(static_cast<const char*>(block) - slab->start());
+  return slab->layout().block_at(offset) < slab->blocks.carved.peek();
+}
 
-// Whether `block` is the beginning of a carved block of `slab`.
-bool begins_block(const Span* slab, const void* block);
+// Ends the process because begins_block() says no.
+[[noreturn]] void die_of_block(const char* function, const Span* slab, const void* block);
 
 // Ends the process if `block` is not the beginning of a carved block of `slab`.
-void check_block(const char* function, const Span* slab, const void* block);
+inline void check_block(const char* function, const Span* slab, const void* block) {
+  if (!begins_block(slab, block)) [[unlikely]]
+    die_of_block(function, slab, block);
+}
 
 }  // namespace corbel::alloc

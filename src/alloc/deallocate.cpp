@@ -12,40 +12,39 @@ namespace corbel::alloc {
 
 namespace {
 
-void free_any(Span* span, void* block) {
+__attribute__((noinline)) void free_any(Span* span, void* block) {
   if (block == nullptr) return;
+  Span* const slab = slab_head(span);
+  const std::uintptr_t t = slab->tag();
+  if (Heap* const heap = heap_of_thread(); owner_of(t) == heap) {
+    check_block("free", slab, block);
+    free_owned(heap, Run::of_one(slab, block));
+    return note_use(heap);
+  }
   call_helper(MayStart::kNo);
-  const std::uintptr_t t = span->tag();
-  if (t == span_tag::kLarge) return free_large(span, block);
+  if (t == span_tag::kLarge) return free_large(slab, block);
   if (t == span_tag::kForeign) return free_foreign(block);
   if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
-  Heap* heap = heap_for_free();
-  if (heap == nullptr) return send_now(span, block);
+  Heap* const heap = heap_for_free();
+  if (heap == nullptr) return send_now(slab, block);
   SlowPath slow_path(heap);
-  // Read again: the heap may have been attached just now, and have been the owner's until then.
-  if (owner_of(span->tag()) != heap) return send_later(heap, span, block);
-  check_block("free", span, block);
-  free_owned(heap, Run::of_one(span, block));
+  // Asked again: the heap may have been attached just now, and have been the owner's until then.
+  if (owner_of(slab->tag()) != heap) return send_later(heap, slab, block);
+  check_block("free", slab, block);
+  free_owned(heap, Run::of_one(slab, block));
 }
 
 }  // namespace
 
 void deallocate_slow(Span* span, void* block) noexcept {
-  Span* const slab = slab_head(span);
-  const std::uintptr_t t = slab->tag();
+  const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
-  const bool is_own = owner_of(t) == heap;
-  // The first of many blocks of other threads goes the long way, where the helper is called.
-  if (t < span_tag::kFirstHeap || (!is_own && heap->outbox.run_count == 0)) {
-    return free_any(slab, block);
+  // Another thread's block, in the first unit of its slab: what a consumer frees all the time. The
+  // first of many goes the long way, where the helper is called.
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.run_count == 0) {
+    return free_any(span, block);
   }
-  check_block("free", slab, block);
-  if (is_own) {
-    free_owned(heap, Run::of_one(slab, block));
-  } else if (put_into_outbox(heap, slab, block)) {
-    SlowPath slow_path(heap);
-    send_all(heap);
-  }
+  send_later(heap, span, block);
   note_use(heap);
 }
 

@@ -75,13 +75,13 @@ struct Run {
 // Blocks that this thread has freed and others own, until they are sent (remote.hpp).
 struct Outbox {
   static constexpr std::uint32_t kRuns = 64;
-  static constexpr std::uint32_t kMaxBlocks = 512;
   // A thread that falls asleep must not sit on much.
   static constexpr std::uint32_t kMaxBytes = 64 * 1024;
+  static constexpr std::uint32_t kMaxBlocks = 512;
   static constexpr std::uint32_t kPlaces = 64;
 
   std::uint32_t run_count;
-  std::uint32_t block_count;
+  // Of the blocks, smaller ones counted as kMaxBytes / kMaxBlocks.
   std::uint32_t bytes;
   Run runs[kRuns];
   // Where the run of a slab may be, by the slab's unit.

@@ -178,11 +178,6 @@ void receive_into(Heap* from, Heap* to) {
 
 }  // namespace
 
-void send_later(Heap* heap, Span* slab, void* block) {
-  check_block("free", slab, block);
-  if (put_into_outbox(heap, slab, block)) send_all(heap);
-}
-
 void send_now(Span* slab, void* p) {
   check_block("free", slab, p);
   Chain chain{.owner = owner_of(slab->tag())};
@@ -194,10 +189,10 @@ void send_now(Span* slab, void* p) {
 bool send_all(Heap* heap) {
   Outbox& outbox = heap->outbox;
   if (outbox.run_count == 0) return false;
+  SlowPath slow_path(heap);
   Sorter sorter(heap);
   for (std::uint32_t i = 0; i < outbox.run_count; ++i) sorter.add(outbox.runs[i]);
   outbox.run_count = 0;
-  outbox.block_count = 0;
   outbox.bytes = 0;
   sorter.send_rest();
   return true;

@@ -15,9 +15,15 @@
 // lost its slab to another one in between: whoever receives it sends it on.
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/heap.hpp"
+#include "alloc/slab.hpp"
 
 namespace corbel::alloc {
+
+// Sends all that is in the outbox. True if there was anything.
+bool send_all(Heap* heap);
 
 // Puts a block of another thread's slab into this thread's outbox. True if that is full now.
 inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
@@ -32,20 +38,20 @@ inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
   block->next = run.first;
   run.first = block;
   ++run.count;
-  ++outbox.block_count;
-  outbox.bytes += slab->layout().block_size;
-  return outbox.run_count == Outbox::kRuns || outbox.block_count == Outbox::kMaxBlocks ||
-         outbox.bytes >= Outbox::kMaxBytes;
+  constexpr std::uint32_t kLeast = Outbox::kMaxBytes / Outbox::kMaxBlocks;
+  outbox.bytes += std::max(slab->layout().block_size, kLeast);
+  return outbox.bytes >= Outbox::kMaxBytes || outbox.run_count == Outbox::kRuns;
 }
 
 // The same, checks the block before and sends what there is if it is full.
-void send_later(Heap* heap, Span* slab, void* block);
+inline void send_later(Heap* heap, Span* slab, void* block) {
+  check_block("free", slab, block);
+  if (put_into_outbox(heap, slab, block)) [[unlikely]]
+    send_all(heap);
+}
 
 // Sends a single block, for a thread that has no heap.
 void send_now(Span* slab, void* block);
-
-// Sends all that is in the outbox. True if there was anything.
-bool send_all(Heap* heap);
 
 // Frees what others have sent to `heap`; called by its owner.
 void receive(Heap* heap);

@@ -289,11 +289,16 @@ void return_current(Heap* heap, Bin* bin) {
   Span* slab = bin->current;
   if (slab == nullptr) return;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
-  while (Block* block = bin->list) {
-    bin->list = block->next;
-    block->next = slab->blocks.freed;
-    slab->blocks.freed = block;
-    slab->blocks.used.decrement();
+  if (Block* const first = bin->list) {
+    std::uint32_t count = 1;
+    Block* last = first;
+    for (; last->next != nullptr; last = last->next) {
+      if (++count > slab->layout().capacity) die("free", "the block was freed twice", last);
+    }
+    last->next = slab->blocks.freed;
+    slab->blocks.freed = first;
+    slab->blocks.used.set(slab->blocks.used.get() - count);
+    bin->list = nullptr;
   }
   bin->set_current(nullptr);
   if (slab->blocks.used.get() == 0) {

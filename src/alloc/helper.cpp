@@ -23,12 +23,13 @@ namespace {
 constexpr std::size_t kLeastMapped = std::size_t(8) << 20;
 constexpr std::uint32_t kRetryAfter = 60000;  // milliseconds
 constexpr std::uint32_t kShortestDelay = 20;  // milliseconds
-constexpr std::uint32_t kLeastIdle = 5;       // milliseconds
+constexpr std::uint32_t kLeastIdle = 2;       // milliseconds
 constexpr int kMostFutile = 4;
 
-// So many heaps are not many, whatever their threads do; and so many more are worth a look at once.
+// So many heaps are not many, whatever their threads do; and so many new threads are worth a look
+// at once.
 constexpr std::size_t kFewHeaps = 8;
-constexpr std::size_t kHeapsAWake = 8;
+constexpr std::uint32_t kThreadsAWake = 8;
 
 constexpr std::uint32_t kSecondHeap = 1;
 constexpr std::uint32_t kMemory = 2;
@@ -38,6 +39,7 @@ constexpr std::uint32_t kManyHeaps = 4;
 constinit std::atomic<std::uint32_t> reasons{0};
 constinit std::atomic<std::uint32_t> refused_at{0};  // os::now_ms(), cut; 0: never
 constinit std::atomic<bool> main_thread_is_hooked{false};
+constinit std::atomic<std::uint32_t> new_threads{0};  // that came where heaps were many
 
 bool change(Helper from, Helper to) {
   auto expected = std::uint32_t(from);
@@ -89,26 +91,31 @@ bool pass() {
   return taken != 0 || active != 0 || given != 0 || span_heap.figures().dirty_pages != before;
 }
 
-// Where heaps are many, most belong to threads that sleep, and are not kept for as long as purging
-// waits.
+// Where heaps are many and threads go on coming, most heaps belong to threads that sleep, and are
+// not kept for as long as purging waits. Threads that were there before and take their heaps again
+// are no reason: where they sleep and wake in turn, a heap taken is one more to attach.
 class Crowd {
  public:
   bool is_there() const { return live_heaps() > kFewHeaps; }
 
-  // How long until the next look, if nobody wakes the helper; after a look that found nobody twice
-  // as long.
+  // How long until the next look, if nobody wakes the helper; where no threads came, twice as long.
   std::uint32_t pause() const { return is_there() ? pause_ : ~std::uint32_t(0); }
 
   // Looks, unless that was done, or a pass, a moment ago: a thread that was busy then is not idle.
   void look(std::uint64_t now) {
     if (now - seen_ < kLeastIdle) return;
     seen_ = now;
-    pause_ = take_over_sleepers(true) != 0 ? kShortestDelay : std::min(pause_ * 2, 1U << 20);
+    take_over_sleepers(true);
+    // relaxed: a hint
+    const std::uint32_t came = new_threads.load(std::memory_order_relaxed);
+    pause_ = came != came_ ? kShortestDelay : std::min(pause_ * 2, 1U << 20);
+    came_ = came;
   }
   void note_pass(std::uint64_t now) { seen_ = now; }
 
  private:
   std::uint64_t seen_ = 0;
+  std::uint32_t came_ = 0;
   std::uint32_t pause_ = kShortestDelay;
 };
 
@@ -178,10 +185,12 @@ Helper helper_state() {
   return Helper(helper_word.load(std::memory_order_relaxed));  // relaxed: see call_helper()
 }
 
-void note_heaps(std::size_t live) {
+void note_heaps(std::size_t live, bool thread_is_new) {
   if (live < 2) return;
   note(live > kFewHeaps ? kSecondHeap | kManyHeaps : kSecondHeap);
-  if (live <= kFewHeaps || (live - kFewHeaps - 1) % kHeapsAWake != 0) return;
+  if (live <= kFewHeaps || !thread_is_new) return;
+  // relaxed: a hint
+  if (new_threads.fetch_add(1, std::memory_order_relaxed) % kThreadsAWake != 0) return;
   if (helper_state() == Helper::kAwake) os::wake_one(helper_word);
 }
 

@@ -7,9 +7,9 @@
 // gets a thread, "corbel", which every purge delay
 //   - takes the heaps of sleepers over, purges the pages of their slabs, and what is due elsewhere,
 //   - reads what the container grants,
-// and the first of it sooner where heaps are many, as long as there is something to do or threads
-// allocate. Then it is parked: it sleeps until a slow path calls it. In a process that is idle it
-// never runs.
+// and the first of it sooner where heaps are many and threads go on coming, as long as there is
+// something to do or threads allocate. Then it is parked: it sleeps until a slow path calls it. In
+// a process that is idle it never runs.
 //
 // It is started in malloc, never in free: the C library frees memory with locks held that it needs
 // for starting a thread (that of the list of unused stacks).
@@ -53,7 +53,7 @@ inline void call_helper(MayStart may_start) {
 
 // What makes a helper thread worth its while: two threads with heaps at the same time, and memory
 // or many heaps.
-void note_heaps(std::size_t live);
+void note_heaps(std::size_t live, bool thread_is_new);
 void note_mapped_bytes(std::size_t mapped);
 
 // Whether the main thread's exit hook will call end_helper().

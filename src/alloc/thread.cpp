@@ -23,6 +23,8 @@ namespace {
 // Set once this thread's exit hook has run.
 thread_local constinit bool thread_is_ending = false;
 
+thread_local constinit bool thread_had_heap = false;
+
 constinit sync::Lock registry_lock{lock_rank::kRegistry};
 constinit Heap* all_heaps = nullptr;  // these three under registry_lock
 constinit Heap* idle_heaps = nullptr;
@@ -175,7 +177,8 @@ Heap* attach_heap() {
     sync::LockGuard guard(registry_lock);
     live = ++live_count;
   }
-  note_heaps(live);
+  note_heaps(live, !thread_had_heap);
+  thread_had_heap = true;
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
   set_up_process();

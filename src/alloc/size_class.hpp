@@ -60,10 +60,11 @@ constexpr std::size_t block_size_of(unsigned index) {
   return std::size_t((index - 65) % 4 + 5) << ((index - 65) / 4 + 12);
 }
 
-// At least eight blocks a slab, so that at most 1/16 of it is left over at its end.
+// At least two blocks a slab, of which at most 1/16 is left over at its end. Not many, because a
+// thread that uses a few large blocks of many sizes has a slab of each.
 constexpr std::size_t units_of(std::size_t block_size) {
   std::size_t units = 1;
-  while (units * kUnit < block_size * 8) units *= 2;
+  while (units * kUnit < block_size * 2 || units * kUnit % block_size > units * kUnit / 16) ++units;
   return units;
 }
 

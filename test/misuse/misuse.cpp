@@ -65,8 +65,11 @@ void free_inside_a_block_of_a_full_slab() {
 }
 
 void free_inside_a_block_far_into_a_slab() {
+  // The third of 40 KiB each: it lies in the slab's second unit.
   char* block = block_of(40000);
-  while (reinterpret_cast<std::uintptr_t>(block) % (8 * kUnit) < kUnit) block = block_of(40000);
+  while (reinterpret_cast<std::uintptr_t>(block) % kUnit != 2 * 40960 % kUnit) {
+    block = block_of(40000);
+  }
   release(announce(block + 4096));
 }
 

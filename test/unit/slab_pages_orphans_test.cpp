@@ -19,7 +19,7 @@ TEST_F(SlabPagesTest, OfOrphansToo) {
   std::thread([&] {
     std::mt19937 random(3);
     for (const std::size_t size : {8, 64, 200, 1280, 5120, 40960}) {
-      const std::size_t n = kSizeClasses[class_of(size)].capacity * 3;
+      const std::size_t n = kSizeClasses[class_of(size)].capacity * 4;
       for (std::size_t i = 0; i < n; ++i) {
         const Piece piece = make(size, i);
         // Of every slab one block, and a few more.

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(PageSize, OfAllClasses, testing::Values(4096, 16384, 65
 // A slab in memory that was used before: what is not carved of it may be resident and goes back
 // too.
 TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
-  for (const std::size_t size : {64, 3072, 20480}) {
+  for (const std::size_t size : {64, 3072, 28672}) {
     flush_thread(this_heap);
     deallocate(std::memset(allocate(4 << 20), 0xee, 4 << 20));
     std::vector<Piece> few;
@@ -119,7 +119,7 @@ TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
 }
 
 TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
-  for (const std::size_t size : {20480, 114688, 131072}) {
+  for (const std::size_t size : {40960, 114688, 131072}) {
     flush_thread(this_heap);
     ASSERT_EQ(this_heap->empty_units, 0U);
     Bin* bin = &this_heap->bins[class_of(size)];
@@ -142,7 +142,7 @@ TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
 
 // One that holds nothing but purged blocks is as empty as any other, until it gives one of them.
 TEST_F(SlabPagesTest, ASlabOfPurgedBlocksAloneCountsAsEmpty) {
-  for (const std::size_t size : {64, 20480}) {
+  for (const std::size_t size : {64, 40960}) {
     flush_thread(this_heap);
     const Bin& bin = this_heap->bins[class_of(size)];
     free_all(thin_out(size, [](std::size_t) { return true; }));

@@ -94,15 +94,13 @@ void* take_listed(std::size_t size) {
     note_use(heap);
     return block;
   }
-  const Span* const slab = bin->current;
-  if (slab == nullptr || slab->blocks.freed == nullptr || counts_as_empty(bin, slab))
-    return nullptr;
+  if (bin->current == nullptr || bin->current->blocks.freed == nullptr) return nullptr;
   const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
   if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
     return nullptr;
   }
   ++heap->refills;
-  Block* const block = take_freed(bin, bin->current);
+  Block* const block = take_freed(heap, bin);
   note_use(heap);
   return block;
 }

@@ -213,10 +213,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   for (;;) {
     Span* slab = bin->current;
     if (slab != nullptr) {
-      if (slab->blocks.freed != nullptr) {
-        if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
-        return take_freed(bin, slab);
-      }
+      if (slab->blocks.freed != nullptr) return take_freed(heap, bin);
       if (slab->purged.blocks != 0 || slab->blocks.carved.get() < slab->layout().capacity) {
         Block* block = enter(heap, bin, zeroed, shortage);
         if (block != nullptr || !pass_over(heap, bin)) return block;
@@ -250,16 +247,16 @@ void release_other_currents(Heap* heap, const Bin* kept) {
 }  // namespace
 
 void slab_emptied(Heap* heap, Span* slab) noexcept {
-  SlowPath slow_path(heap);
   Bin* bin = bin_of(heap, slab);
   if (!counts_as_empty(bin, slab)) return;
-  if (slab == bin->current) {
-    // The bin that is being used keeps its slab at the expense of those that are not.
-    if (heap->empty_units + slab->units > kKeptUnits) release_other_currents(heap, bin);
+  if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
     heap->empty_units += slab->units;
     return;
   }
-  if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
+  SlowPath slow_path(heap);
+  if (slab == bin->current) {
+    // The bin that is being used keeps its slab at the expense of those that are not.
+    release_other_currents(heap, bin);
     heap->empty_units += slab->units;
     return;
   }

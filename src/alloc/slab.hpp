@@ -25,9 +25,11 @@ inline bool counts_as_empty(const Bin* bin, const Span* slab) {
          (slab != bin->current || slab->units > 1);
 }
 
-// Hands all blocks on the slab's list to the bin and returns the first.
-inline Block* take_freed(Bin* bin, Span* slab) {
-  Block* block = slab->blocks.freed;
+// Hands all blocks on the current slab's list to the bin and returns the first.
+inline Block* take_freed(Heap* heap, Bin* bin) {
+  Span* const slab = bin->current;
+  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
+  Block* const block = slab->blocks.freed;
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->purged.blocks);
   bin->list = block->next;

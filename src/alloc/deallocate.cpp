@@ -41,7 +41,7 @@ void deallocate_slow(Span* span, void* block) noexcept {
   Heap* const heap = heap_of_thread();
   // Another thread's block, in the first unit of its slab: what a consumer frees all the time. The
   // first of many goes the long way, where the helper is called.
-  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.run_count == 0) {
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.latest == nullptr) {
     return free_any(span, block);
   }
   send_later(heap, span, block);

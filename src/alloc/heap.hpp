@@ -80,6 +80,7 @@ struct Outbox {
   static constexpr std::uint32_t kMaxBlocks = 512;
   static constexpr std::uint32_t kPlaces = 64;
 
+  Run* latest;  // the run of the last block; nullptr: there is none
   std::uint32_t run_count;
   // Of the blocks, smaller ones counted as kMaxBytes / kMaxBlocks.
   std::uint32_t bytes;

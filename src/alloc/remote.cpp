@@ -192,6 +192,7 @@ bool send_all(Heap* heap) {
   SlowPath slow_path(heap);
   Sorter sorter(heap);
   for (std::uint32_t i = 0; i < outbox.run_count; ++i) sorter.add(outbox.runs[i]);
+  outbox.latest = nullptr;
   outbox.run_count = 0;
   outbox.bytes = 0;
   sorter.send_rest();

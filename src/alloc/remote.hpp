@@ -25,22 +25,31 @@ namespace corbel::alloc {
 // Sends all that is in the outbox. True if there was anything.
 bool send_all(Heap* heap);
 
-// Puts a block of another thread's slab into this thread's outbox. True if that is full now.
-inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
-  Block* const block = static_cast<Block*>(p);
-  Outbox& outbox = heap->outbox;
+// The run of `slab`; a new one will end with `block`.
+inline Run* find_run(Outbox& outbox, Span* slab, Block* block) {
   std::uint8_t& place = outbox.place[slab->unit % Outbox::kPlaces];
   if (place >= outbox.run_count || outbox.runs[place].slab != slab) {
     place = std::uint8_t(outbox.run_count++);
     outbox.runs[place] = {.slab = slab, .first = nullptr, .last = block, .count = 0};
+    // The last one: full.
+    if (outbox.run_count == Outbox::kRuns) outbox.bytes = Outbox::kMaxBytes;
   }
-  Run& run = outbox.runs[place];
-  block->next = run.first;
-  run.first = block;
-  ++run.count;
+  outbox.latest = &outbox.runs[place];
+  return outbox.latest;
+}
+
+// Puts a block of another thread's slab into this thread's outbox. True if that is full now.
+inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
+  Block* const block = static_cast<Block*>(p);
+  Outbox& outbox = heap->outbox;
+  Run* run = outbox.latest;
+  if (run == nullptr || run->slab != slab) run = find_run(outbox, slab, block);
+  block->next = run->first;
+  run->first = block;
+  ++run->count;
   constexpr std::uint32_t kLeast = Outbox::kMaxBytes / Outbox::kMaxBlocks;
   outbox.bytes += std::max(slab->layout().block_size, kLeast);
-  return outbox.bytes >= Outbox::kMaxBytes || outbox.run_count == Outbox::kRuns;
+  return outbox.bytes >= Outbox::kMaxBytes;
 }
 
 // The same, checks the block before and sends what there is if it is full.

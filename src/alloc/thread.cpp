@@ -25,6 +25,9 @@ thread_local constinit bool thread_is_ending = false;
 
 thread_local constinit bool thread_had_heap = false;
 
+// Known once the thread has had a heap: asking the system takes two calls.
+thread_local constinit bool thread_is_main = false;
+
 constinit sync::Lock registry_lock{lock_rank::kRegistry};
 constinit Heap* all_heaps = nullptr;  // these three under registry_lock
 constinit Heap* idle_heaps = nullptr;
@@ -63,7 +66,7 @@ Heap* release_heap() {
 void leave_thread(void*) {
   thread_is_ending = true;
   detach_heap();
-  if (os::is_main_thread()) {
+  if (thread_is_main) {
     end_helper();
   } else {
     call_helper(MayStart::kNo);
@@ -74,7 +77,8 @@ constinit os::ThreadExit thread_exit{leave_thread};
 
 // The main thread gets its exit hook early: it may never have a heap.
 __attribute__((constructor)) void hook_main_thread_at_start() {
-  if (os::is_main_thread()) hook_main_thread(thread_exit.hook(&unset_heap));
+  thread_is_main = os::is_main_thread();
+  if (thread_is_main) hook_main_thread(thread_exit.hook(&unset_heap));
 }
 
 // ---- fork -------------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ void after_fork_in_child() {
   for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
   let_go(forking_heap);
   forget_helper_after_fork();
-  // This is the main thread now.
+  thread_is_main = true;
   hook_main_thread(thread_exit.hook(this_heap));
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
@@ -178,6 +182,7 @@ Heap* attach_heap() {
     live = ++live_count;
   }
   note_heaps(live, !thread_had_heap);
+  if (!thread_had_heap) thread_is_main = os::is_main_thread();
   thread_had_heap = true;
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
@@ -186,7 +191,7 @@ Heap* attach_heap() {
   // again, so that a heap of that late a time stays with its thread.
   const bool hooked = thread_exit.hook(heap);
   // Where the library was opened by another thread, this is the first that is seen of it.
-  if (hooked && os::is_main_thread()) hook_main_thread(true);
+  if (hooked && thread_is_main) hook_main_thread(true);
   if (hooked && !thread_is_ending) {
     sync::LockGuard guard(sleepers_lock);
     heap->thread = os::thread_id();

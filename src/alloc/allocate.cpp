@@ -83,9 +83,10 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
                                : allocate_span(size, alignment, calls, &content);
 }
 
-// Medium blocks from the bin's list, and what most lists that have run out need: the blocks freed
-// meanwhile of the slab that the bin takes from. Calls nobody, so that it is no slow path in the
-// sense of sleepers.hpp. nullptr if something else is to be done first.
+// A block of the bin's list, for sizes that the inline path leaves out, or of what most lists that
+// have run out need: the blocks freed meanwhile of the slab that the bin takes from. Calls nobody,
+// so that it is no slow path in the sense of sleepers.hpp. nullptr if something else is to be done
+// first.
 void* take_listed(std::size_t size) {
   Heap* const heap = heap_of_thread();
   Bin* const bin = &heap->bins[class_of(size)];

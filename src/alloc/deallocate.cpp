@@ -12,11 +12,12 @@ namespace corbel::alloc {
 
 namespace {
 
+// Apart from its caller, which keeps no registers for it.
 __attribute__((noinline)) void free_any(Span* span, void* block) {
   if (block == nullptr) return;
   Span* const slab = slab_head(span);
   const std::uintptr_t t = slab->tag();
-  if (Heap* const heap = heap_of_thread(); owner_of(t) == heap) {
+  if (Heap* const heap = heap_of_thread(); owner_of(t) == heap && !helper_is_waiting()) {
     check_block("free", slab, block);
     free_owned(heap, Run::of_one(slab, block));
     return note_use(heap);

@@ -4,6 +4,7 @@
 //
 //   allocate_fast    pop from the bin's list
 //   └ allocate_slow       allocate.cpp  no heap yet: make one (thread.cpp)
+//     ├ take_listed       allocate.cpp  pop a medium block, or take over what was freed meanwhile
 //     ├ refill            slab.cpp      take over a slab's freed blocks, or carve new ones
 //     │ ├ receive         remote.cpp    blocks that other threads have freed
 //     │ ├ adopt_slab      orphans.cpp   a slab of a thread that has ended
@@ -14,7 +15,7 @@
 //   ├ slab_emptied        slab.cpp      keep the slab or give it to the span heap
 //   └ deallocate_slow     deallocate.cpp
 //     ├ free_owned        slab.cpp      the slab was full, or the block lies in its later units
-//     ├ put_into_outbox   remote.hpp    the block belongs to another thread
+//     ├ send_later        remote.hpp    the block belongs to another thread
 //     ├ free_large        large.cpp
 //     └ the foreign handler
 //

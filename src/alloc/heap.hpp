@@ -82,7 +82,8 @@ struct Outbox {
 
   Run* latest;  // the run of the last block; nullptr: there is none
   std::uint32_t run_count;
-  // Of the blocks, smaller ones counted as kMaxBytes / kMaxBlocks.
+  // Of the blocks, smaller ones counted as kMaxBytes / kMaxBlocks; kMaxBytes at least once there
+  // are kRuns.
   std::uint32_t bytes;
   Run runs[kRuns];
   // Where the run of a slab may be, by the slab's unit.

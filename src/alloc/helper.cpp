@@ -115,7 +115,7 @@ class Crowd {
 
  private:
   std::uint64_t seen_ = 0;
-  std::uint32_t came_ = 0;
+  std::uint32_t came_ = new_threads.load(std::memory_order_relaxed);  // relaxed: a hint
   std::uint32_t pause_ = kShortestDelay;
 };
 

@@ -31,7 +31,7 @@ inline Run* find_run(Outbox& outbox, Span* slab, Block* block) {
   if (place >= outbox.run_count || outbox.runs[place].slab != slab) {
     place = std::uint8_t(outbox.run_count++);
     outbox.runs[place] = {.slab = slab, .first = nullptr, .last = block, .count = 0};
-    // The last one: full.
+    // There is no room for another: what follows must find the outbox full.
     if (outbox.run_count == Outbox::kRuns) outbox.bytes = Outbox::kMaxBytes;
   }
   outbox.latest = &outbox.runs[place];

@@ -60,12 +60,14 @@ constexpr std::size_t block_size_of(unsigned index) {
   return std::size_t((index - 65) % 4 + 5) << ((index - 65) / 4 + 12);
 }
 
-// At least two blocks a slab, of which at most 1/16 is left over at its end. Not many, because a
-// thread that uses a few large blocks of many sizes has a slab of each.
+// Few blocks a slab, because a thread that uses some large blocks of many sizes has a slab of each:
+// eight, or at least two if no more than 1/16 of the slab is left over at its end.
 constexpr std::size_t units_of(std::size_t block_size) {
-  std::size_t units = 1;
-  while (units * kUnit < block_size * 2 || units * kUnit % block_size > units * kUnit / 16) ++units;
-  return units;
+  for (std::size_t units = 1;; ++units) {
+    const std::size_t slab = units * kUnit;
+    const bool leaves_little = slab >= block_size * 2 && slab % block_size <= slab / 16;
+    if (leaves_little || slab >= block_size * 8) return units;
+  }
 }
 
 struct SizeClasses {

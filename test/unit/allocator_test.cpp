@@ -16,6 +16,7 @@
 
 #include "alloc/fast_path.hpp"
 #include "alloc/page_map.hpp"
+#include "alloc/reclaim.hpp"
 #include "alloc/size_class.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
@@ -151,7 +152,11 @@ TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
     const Stats s = stats();
     return s.mapped - s.free_resident - s.free_purged;
   };
-  for (std::size_t size : {20000, 50000, 120000}) {
+  std::size_t units = 0;
+  for (std::size_t size : {40000, 50000, 70000, 90000, 100000, 120000}) {
+    const SizeClass& layout = kSizeClasses[class_of(size)];
+    ASSERT_GT(layout.units, 1U) << "one that counts";
+    units += layout.units;
     // The first time, the slabs of the other sizes may have to make room.
     deallocate(allocate(size));
     void* first = allocate(size);
@@ -166,6 +171,8 @@ TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
     }
     EXPECT_EQ(stats().map_calls, map_calls);
   }
+  EXPECT_GT(units, 16U) << "too few for one to make room for another";
+  EXPECT_LE(this_heap->empty_units, 16U);
 }
 
 TEST_F(AllocatorTest, ReallocStaysWhereThereIsRoom) {
@@ -326,6 +333,15 @@ TEST_F(AllocatorTest, PutBackIntoTheBinsSlabIsTheNextBlock) {
   deallocate(block);
 }
 
+TEST_F(AllocatorTest, AWholeSlabPutBackGoesBackInOnePiece) {
+  flush_thread(this_heap);
+  std::vector<void*> blocks(kSizeClasses[class_of(40)].capacity);
+  for (void*& block : blocks) block = allocate(40);
+  for (void* block : blocks) ASSERT_TRUE(put_back_sized(block, 40));
+  flush_thread(this_heap);
+  EXPECT_EQ(stats().live, 0U);
+}
+
 TEST_F(AllocatorTest, NothingIsPutBackThatIsNotInTheBinsSlab) {
   EXPECT_FALSE(put_back_sized(nullptr, 1));
   void* block = allocate(40);
@@ -413,6 +429,39 @@ TEST(AllocatorDeathTest, ARunThatWasFreedTwiceIsFound) {
         for (int i = 0; i < 2000; ++i) allocate(8);
       },
       "corbel: free: the block was freed twice");
+}
+
+TEST(AllocatorDeathTest, AListThatLeadsInACircleIsFound) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        void* block = allocate(40);
+        put_back_sized(block, 40);
+        put_back_sized(block, 40);
+        flush_thread(this_heap);
+      },
+      "corbel: free: the list of free blocks leads in a circle");
+}
+
+// Blocks of as many slabs as there may be runs are sent with the last of them.
+TEST_F(AllocatorTest, AnOutboxWithoutRoomForAnotherRunIsSent) {
+  constexpr std::size_t kSize = 256;
+  const std::size_t capacity = kSizeClasses[class_of(kSize)].capacity;
+  flush_thread(this_heap);
+  std::vector<void*> blocks;
+  for (std::size_t i = 0; i < Outbox::kRuns * capacity; ++i) blocks.push_back(allocate(kSize));
+  std::thread([&] {
+    for (std::uint32_t i = 0; i < Outbox::kRuns; ++i) {
+      deallocate(allocate(1));
+      EXPECT_EQ(this_heap->outbox.run_count, i);
+      deallocate(blocks[i * capacity]);
+    }
+    EXPECT_EQ(this_heap->outbox.run_count, 0U);
+    EXPECT_EQ(this_heap->outbox.bytes, 0U);
+  }).join();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (i % capacity != 0) deallocate(blocks[i]);
+  }
 }
 
 // ---- pages that come in batches ----------------------------------------------------------------

@@ -134,10 +134,10 @@ TEST_F(FootprintTest, OnASystemThatRefusesAtRandom) {
 TEST_F(FootprintTest, FreshSlabsCountWhatWasCarved) {
   const std::size_t before = footprint.bytes();
   void* blocks[4];
-  for (void*& block : blocks) block = filled(allocate(30000));
-  // A slab of this class has half a megabyte.
-  EXPECT_LE(footprint.bytes(), before + 5 * (32 << 10) + (8 << 10));
-  EXPECT_GE(footprint.bytes(), before + 4 * 30000);
+  for (void*& block : blocks) block = filled(allocate(28000));
+  // A slab of this class has 256 KiB.
+  EXPECT_LE(footprint.bytes(), before + 5 * (28 << 10) + (8 << 10));
+  EXPECT_GE(footprint.bytes(), before + 4 * 28000);
   for (void* block : blocks) deallocate(block);
 }
 

@@ -113,8 +113,9 @@ TEST_F(HeapLimitTest, FreeNeedsNoMemory) {
 
 // Made of dirty memory a slab wants all of it, of clean memory its first page.
 TEST_F(HeapLimitTest, WhatIsLeftOfASlabIsGivenBackWhereTheWholeHasNoRoom) {
-  constexpr std::size_t kBlock = 20000;
-  const std::size_t hole = kSizeClasses[class_of(kBlock)].units * kUnit;
+  constexpr std::size_t kBlock = 28000;
+  constexpr std::size_t hole = kSizeClasses[class_of(kBlock)].units * kUnit;
+  static_assert(hole - 4096 > kMediumMax);
   List list;
   for (int i = 0; i < 100; ++i) list.add(hole - 4096);
   deallocate(list.blocks[50]);

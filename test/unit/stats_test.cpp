@@ -248,13 +248,14 @@ TEST_F(StatsTest, NobodyEmptiesTheInboxThatIsLookedAt) {
 
 // Blocks of several units' slabs in an outbox are found by their slab's first unit.
 TEST_F(StatsTest, LargerBlocksOnTheirWay) {
-  constexpr std::size_t kSize = 20000;
+  constexpr std::size_t kSize = 28000;
+  static_assert(kSizeClasses[class_of(kSize)].units > 1);
   std::vector<void*> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back(allocate(kSize));
   const std::size_t on_list = of_class(stats(), kSize).cached_blocks;
   std::barrier step(2);
   std::thread other([&] {
-    for (int i = 8; i < 10; ++i) deallocate(blocks[std::size_t(i)]);
+    for (int i = 7; i < 9; ++i) deallocate(blocks[std::size_t(i)]);
     step.arrive_and_wait();
     step.arrive_and_wait();
   });
@@ -264,7 +265,8 @@ TEST_F(StatsTest, LargerBlocksOnTheirWay) {
   EXPECT_EQ(of_class(s, kSize).cached_blocks, on_list + 2);
   step.arrive_and_wait();
   other.join();
-  for (std::size_t i = 0; i < 8; ++i) deallocate(blocks[i]);
+  for (std::size_t i = 0; i < 7; ++i) deallocate(blocks[i]);
+  deallocate(blocks[9]);
 }
 
 TEST_F(StatsTest, SlabsOfThreadsThatHaveEnded) {

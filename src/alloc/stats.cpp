@@ -121,7 +121,11 @@ class Census {
     SlowPath slow_path(own);
     for (const Bin& bin : own->bins) {
       const unsigned size_class = own->class_of_bin(bin);
-      for (const Block* b = bin.list; b != nullptr; b = b->next) cached(size_class, 1);
+      // No list is longer than its slab, unless a block was freed twice.
+      std::uint32_t left = kSizeClasses[size_class].capacity;
+      for (const Block* b = bin.list; b != nullptr && left-- != 0; b = b->next) {
+        cached(size_class, 1);
+      }
     }
     // A sender that has found the heap idle, before this thread attached it, empties the inbox in
     // the owner's place, with this lock held.

@@ -12,14 +12,18 @@ namespace corbel::alloc {
 
 namespace {
 
+void free_own(Heap* heap, Span* slab, void* block) {
+  check_block("free", slab, block);
+  free_owned(heap, Run::of_one(slab, block));
+}
+
 // Apart from its caller, which keeps no registers for it.
 __attribute__((noinline)) void free_any(Span* span, void* block) {
   if (block == nullptr) return;
   Span* const slab = slab_head(span);
   const std::uintptr_t t = slab->tag();
   if (Heap* const heap = heap_of_thread(); owner_of(t) == heap && !helper_is_waiting()) {
-    check_block("free", slab, block);
-    free_owned(heap, Run::of_one(slab, block));
+    free_own(heap, slab, block);
     return note_use(heap);
   }
   call_helper(MayStart::kNo);
@@ -31,8 +35,7 @@ __attribute__((noinline)) void free_any(Span* span, void* block) {
   SlowPath slow_path(heap);
   // Asked again: the heap may have been attached just now, and have been the owner's until then.
   if (owner_of(slab->tag()) != heap) return send_later(heap, slab, block);
-  check_block("free", slab, block);
-  free_owned(heap, Run::of_one(slab, block));
+  free_own(heap, slab, block);
 }
 
 }  // namespace

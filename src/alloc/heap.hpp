@@ -75,9 +75,9 @@ struct Run {
 // Blocks that this thread has freed and others own, until they are sent (remote.hpp).
 struct Outbox {
   static constexpr std::uint32_t kRuns = 64;
+  static constexpr std::uint32_t kMaxBlocks = 512;
   // A thread that falls asleep must not sit on much.
   static constexpr std::uint32_t kMaxBytes = 64 * 1024;
-  static constexpr std::uint32_t kMaxBlocks = 512;
   static constexpr std::uint32_t kPlaces = 64;
 
   Run* latest;  // the run of the last block; nullptr: there is none

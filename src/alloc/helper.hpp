@@ -52,8 +52,8 @@ inline void call_helper(MayStart may_start) {
 }
 
 // What makes a helper thread worth its while: two threads with heaps at the same time, and memory
-// or many heaps.
-// Called with every heap that is attached; a thread is new that had none before.
+// or many heaps. The first is called whenever a heap is attached; a thread is new that had none
+// before.
 void note_heaps(std::size_t live, bool thread_is_new);
 void note_mapped_bytes(std::size_t mapped);
 

@@ -290,8 +290,9 @@ void return_current(Heap* heap, Bin* bin) {
     std::uint32_t count = 1;
     Block* last = first;
     for (; last->next != nullptr; last = last->next) {
-      if (++count > slab->layout().capacity)
+      if (++count > slab->layout().capacity) {
         die("free", "the list of free blocks leads in a circle", last);
+      }
     }
     last->next = slab->blocks.freed;
     slab->blocks.freed = first;

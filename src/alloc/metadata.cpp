@@ -43,27 +43,35 @@ Taken take(std::size_t size, void** result) {
   return Taken::kYes;
 }
 
+// Of the threads that come here at the same time one brings a piece for all. What is left of the
+// last one is less than any of them needs, and is given up. False where the system has no more.
+bool add_piece(std::size_t size) {
+  const std::size_t fresh_size = align_up(size, 4 * kUnit);
+  void* fresh = os::map(fresh_size, kUnit, nullptr);
+  if (fresh == nullptr) return false;
+  os::advise(fresh, fresh_size, os::HugePages::kSparse);
+  {
+    sync::LockGuard guard(metadata_lock);
+    if (size > unused_size) {
+      unused = static_cast<char*>(fresh);
+      unused_size = fresh_size;
+      mapped.fetch_add(fresh_size, std::memory_order_relaxed);  // relaxed: a statistic
+      return true;
+    }
+  }
+  os::unmap(fresh, fresh_size);
+  return true;
+}
+
 }  // namespace
 
 void* allocate_metadata(std::size_t size) {
   size = align_up(size, kCacheLine);
   void* result = nullptr;
-  if (take(size, &result) != Taken::kEmpty) return result;
-  const std::size_t fresh_size = align_up(size, 4 * kUnit);
-  void* fresh = os::map(fresh_size, kUnit, nullptr);
-  if (fresh == nullptr) return nullptr;
-  if (!commit(pages_entered(static_cast<char*>(fresh), size))) {
-    os::unmap(fresh, fresh_size);
-    return nullptr;
+  while (take(size, &result) == Taken::kEmpty) {
+    if (!add_piece(size)) return nullptr;
   }
-  os::advise(fresh, fresh_size, os::HugePages::kSparse);
-  mapped.fetch_add(fresh_size, std::memory_order_relaxed);  // relaxed: a statistic
-  sync::LockGuard guard(metadata_lock);
-  // What is left of the last piece is given up: less than one object, or the piece of a thread that
-  // came here at the same time.
-  unused = static_cast<char*>(fresh) + size;
-  unused_size = fresh_size - size;
-  return fresh;
+  return result;
 }
 
 // relaxed both: statistics

@@ -117,6 +117,9 @@ class SpanHeap {
   // it is. Of a large span only as much as is needed, and nothing of `kept` (SpanRequest).
   bool purge_down_to(std::size_t target, const Span* kept);
 
+  // In the child of a fork, which does not have the threads that were about to add something.
+  void forget_other_threads() { large_chunk_comes_ = false; }
+
   // Gives all free spans back, addresses too, to make room for another mapping.
   void unmap_all();
 
@@ -154,11 +157,13 @@ class SpanHeap {
     std::size_t mapped = 0;  // units so far
     std::size_t least = 0;
     std::size_t roomy = 0;
+    bool is_large = false;  // more than the request needs
   };
   bool plan_chunk(SpanRequest& request, ChunkPlan* plan);
   static void* place_for(const ChunkPlan& plan, std::size_t size, std::size_t alignment);
   static void* map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units);
   bool use_chunk(void* memory, std::size_t units, const ChunkPlan& plan, SpanRequest& request);
+  bool map_and_use(ChunkPlan& plan, SpanRequest& request);
   bool add_chunk(SpanRequest& request);
   void note_mapped(std::uintptr_t begin, std::uintptr_t end);
   void note_unmapped(std::uintptr_t begin, std::uintptr_t end);
@@ -204,6 +209,10 @@ class SpanHeap {
   SpanFigures figures_{};
   std::uintptr_t edge_ = 0;  // where the heap begins that chunks are added to from below
   Hole hole_{};              // the largest, or nearly, of what was unmapped above that
+
+  // A thread is about to add a large chunk. Others that need memory meanwhile map little, or a
+  // crowd of threads would multiply what is mapped.
+  bool large_chunk_comes_ = false;
 };
 
 extern SpanHeap span_heap;

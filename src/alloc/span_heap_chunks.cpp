@@ -68,15 +68,19 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   // Chunks grow with the heap, so that their number stays small and so does what is unused.
   const std::size_t usual = std::clamp(align_down(figures_.mapped_units / 16, kUnmapUnits),
                                        kFirstChunkUnits, kLargestChunkUnits);
-  plan->roomy = std::max(usual, align_up(plan->least, kUnmapUnits));
+  plan->roomy = align_up(plan->least, kUnmapUnits);
+  plan->is_large = !large_chunk_comes_ && plan->roomy < usual;
+  if (plan->is_large) plan->roomy = usual;
   const std::size_t limit = footprint.ceiling();
-  if (limit == SIZE_MAX) return true;
-  unmap_for(plan->least, limit, at_edge);
-  const std::size_t mapped = figures_.mapped_units;
-  const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
-  // Above the limit by little at a time.
-  const std::size_t little = plan->least + std::min(mapped / 64, kFirstChunkUnits);
-  plan->roomy = std::min(plan->roomy, std::max(left, little));
+  if (limit != SIZE_MAX) {
+    unmap_for(plan->least, limit, at_edge);
+    const std::size_t mapped = figures_.mapped_units;
+    const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
+    // Above the limit by little at a time.
+    const std::size_t little = plan->least + std::min(mapped / 64, kFirstChunkUnits);
+    plan->roomy = std::min(plan->roomy, std::max(left, little));
+  }
+  large_chunk_comes_ |= plan->is_large;
   return true;
 }
 
@@ -107,9 +111,7 @@ void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::s
   return nullptr;
 }
 
-bool SpanHeap::add_chunk(SpanRequest& request) {
-  ChunkPlan plan;
-  if (!plan_chunk(request, &plan)) return false;
+bool SpanHeap::map_and_use(ChunkPlan& plan, SpanRequest& request) {
   std::size_t chunk = plan.roomy;
   void* memory = map_chunk(plan, request.align_units, chunk);
   if (memory == nullptr && plan.joins) {
@@ -128,6 +130,17 @@ bool SpanHeap::add_chunk(SpanRequest& request) {
     memory = map_chunk(plan, request.align_units, chunk);
   }
   return memory != nullptr && use_chunk(memory, chunk, plan, request);
+}
+
+bool SpanHeap::add_chunk(SpanRequest& request) {
+  ChunkPlan plan;
+  if (!plan_chunk(request, &plan)) return false;
+  const bool is_added = map_and_use(plan, request);
+  if (plan.is_large) {
+    sync::LockGuard guard(lock_);
+    large_chunk_comes_ = false;
+  }
+  return is_added;
 }
 
 void SpanHeap::note_mapped(std::uintptr_t begin, std::uintptr_t end) {

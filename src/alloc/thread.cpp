@@ -115,6 +115,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
   let_go(forking_heap);
+  span_heap.forget_other_threads();
   forget_helper_after_fork();
   thread_is_main = true;
   hook_main_thread(thread_exit.hook(this_heap));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -223,6 +224,33 @@ TEST_F(SpanHeapTest, FreeSpansAreGivenUpForALargerMapping) {
   Span* large = take(800);
   if (large != nullptr) give(large);
   give(wall);
+}
+
+// While one thread waits for the system, others that need memory map only what they need: a crowd
+// of threads must not multiply what is mapped.
+TEST_F(SpanHeapTest, OfThreadsThatNeedMemoryAtOnceOneMapsALargeChunk) {
+  constexpr int kThreads = 8;
+  static std::atomic<int> in_map;
+  in_map = 0;
+  // The next chunk is a sixteenth of it.
+  std::vector<Span*> spans(1 + kThreads);
+  spans[0] = take(std::size_t{1} << 13);
+  os::fake::at_map([](std::size_t) {
+    ++in_map;
+    while (in_map < kThreads) std::this_thread::yield();
+  });
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i <= kThreads; ++i) {
+      threads.emplace_back([span = &spans[i]] { *span = span_heap.allocate(1, 1); });
+    }
+  }
+  os::fake::at_map(nullptr);
+  for (Span* span : spans) {
+    ASSERT_NE(span, nullptr);
+    give(span);
+  }
+  EXPECT_LT(span_heap.figures().mapped_units, std::size_t{1} << 13 | std::size_t{1} << 10);
 }
 
 // The footprint changes without the span heap's lock, also between two looks at it.

@@ -48,7 +48,9 @@ void note_breach(const char* what);
 // asked in the thread that calls. nullptr: none.
 void forbid_calls_if(bool (*forbidden)());
 
-// Called at the beginning of every purge(), with none of this layer's locks held. nullptr: nothing.
+// Called at the beginning of every map() or purge(), with none of this layer's locks held. nullptr:
+// nothing.
+void at_map(void (*hook)(std::size_t size));
 void at_purge(void (*hook)(void* address, std::size_t size));
 
 // What page_size() says from now on, and purge() and unmap() hold the caller to: a multiple of the

@@ -113,6 +113,7 @@ constinit Ranges ranges{};
 constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
+constinit std::atomic<void (*)(std::size_t)> map_hook{nullptr};
 constinit std::atomic<void (*)(void*, std::size_t)> purge_hook{nullptr};
 constinit std::atomic<bool (*)()> must_not_call{nullptr};
 constinit std::atomic<const char*> breach{nullptr};
@@ -189,6 +190,8 @@ std::size_t page_size() {
 }
 
 void* map(std::size_t size, std::size_t alignment, void* hint) {
+  // relaxed: as in page_size()
+  if (auto* hook = map_hook.load(std::memory_order_relaxed)) hook(size);
   const Call call("map while a lock is held");
   ++state.figures.map_calls;
   keeps_contract(size != 0 && size % kUnit == 0, "map of a size that is no multiple of 64 KiB");
@@ -294,6 +297,10 @@ void refuse(const Refusals& refusals) {
   state.refusals = refusals;
   state.maps_since_set = 0;
   state.random = refusals.seed;
+}
+
+void at_map(void (*hook)(std::size_t size)) {
+  map_hook.store(hook, std::memory_order_relaxed);  // relaxed: as in page_size()
 }
 
 void at_purge(void (*hook)(void* address, std::size_t size)) {

@@ -23,9 +23,10 @@ namespace {
 // Set once this thread's exit hook has run.
 thread_local constinit bool thread_is_ending = false;
 
-thread_local constinit bool thread_had_heap = false;
+// os::thread_id(), 0 until the thread has its first heap.
+thread_local constinit std::uint32_t own_thread_id = 0;
 
-// Known once the thread has had a heap: asking the system takes two calls.
+// Known from then on, too.
 thread_local constinit bool thread_is_main = false;
 
 constinit sync::Lock registry_lock{lock_rank::kRegistry};
@@ -77,7 +78,7 @@ constinit os::ThreadExit thread_exit{leave_thread};
 
 // The main thread gets its exit hook early: it may never have a heap.
 __attribute__((constructor)) void hook_main_thread_at_start() {
-  thread_is_main = os::is_main_thread();
+  thread_is_main = os::is_main_thread(os::thread_id());
   if (thread_is_main) hook_main_thread(thread_exit.hook(&unset_heap));
 }
 
@@ -117,12 +118,13 @@ void after_fork_in_child() {
   let_go(forking_heap);
   span_heap.forget_other_threads();
   forget_helper_after_fork();
+  own_thread_id = os::thread_id();
   thread_is_main = true;
   hook_main_thread(thread_exit.hook(this_heap));
   live_count = this_heap != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
     if (heap == this_heap) {
-      heap->thread = os::thread_id();
+      heap->thread = own_thread_id;
       continue;
     }
     heap->place = nullptr;
@@ -165,6 +167,8 @@ void detach_heap() {
 Heap* find_heap() {
   // Read once: it may be unset the next moment.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
+  // Nobody knows of a thread that has never had one.
+  if (own_thread_id == 0) return nullptr;
   // Somebody may be about to find out that this thread is awake.
   sync::LockGuard guard(sleepers_lock);
   Heap* heap = heap_of_thread();
@@ -182,9 +186,11 @@ Heap* attach_heap() {
     sync::LockGuard guard(registry_lock);
     live = ++live_count;
   }
-  note_heaps(live, !thread_had_heap);
-  if (!thread_had_heap) thread_is_main = os::is_main_thread();
-  thread_had_heap = true;
+  note_heaps(live, own_thread_id == 0);
+  if (own_thread_id == 0) {
+    own_thread_id = os::thread_id();
+    thread_is_main = os::is_main_thread(own_thread_id);
+  }
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
   set_up_process();
@@ -195,7 +201,7 @@ Heap* attach_heap() {
   if (hooked && thread_is_main) hook_main_thread(true);
   if (hooked && !thread_is_ending) {
     sync::LockGuard guard(sleepers_lock);
-    heap->thread = os::thread_id();
+    heap->thread = own_thread_id;
     heap->place = &this_heap;
   }
   return heap;

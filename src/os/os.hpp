@@ -122,8 +122,8 @@ void keep_processors(ProcessorSet* set, int node, int core_type, int threads_per
 // A number by which a ThreadWatch knows the calling thread.
 std::uint32_t thread_id();
 
-// Whether this is the thread that the process began with.
-bool is_main_thread();
+// Whether that is the thread that the process began with.
+bool is_main_thread(std::uint32_t thread);
 
 // Whether threads can be watched at all: the system may not show them, or under other numbers.
 bool can_watch_threads();

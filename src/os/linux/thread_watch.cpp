@@ -149,7 +149,7 @@ bool parse_wait(const char* line, std::uintptr_t* stack_pointer) {
 
 std::uint32_t thread_id() { return std::uint32_t(syscall(SYS_gettid)); }
 
-bool is_main_thread() { return syscall(SYS_gettid) == syscall(SYS_getpid); }
+bool is_main_thread(std::uint32_t thread) { return thread == std::uint32_t(syscall(SYS_getpid)); }
 
 bool can_watch_threads() {
   ErrnoGuard guard;

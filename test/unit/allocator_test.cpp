@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "alloc/fast_path.hpp"
+#include "alloc/helper.hpp"
 #include "alloc/page_map.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/size_class.hpp"
@@ -61,6 +62,39 @@ TEST_F(AllocatorTest, SizeZeroGivesBlocksOfTheirOwn) {
   void* c = allocate_zeroed(0, 10);
   EXPECT_NE(c, nullptr);
   deallocate(c);
+}
+
+// Who frees and never takes, on any way but the shortest, brings what the helper thread gives back.
+TEST_F(AllocatorTest, EveryLongWayOfFreeCallsTheParkedHelper) {
+  const auto wakes = [](void* block) {
+    helper_word.store(std::uint32_t(Helper::kParked));
+    deallocate(block);
+    return helper_word.exchange(std::uint32_t(Helper::kNone)) == std::uint32_t(Helper::kAwake);
+  };
+  ASSERT_EQ(helper_state(), Helper::kNone);
+  const unsigned small = class_of(100);
+  // Two slabs, so that the first is full; its second block goes the shortest way.
+  std::vector<void*> blocks;
+  for (std::uint32_t i = 0; i <= kSizeClasses[small].capacity; ++i) blocks.push_back(allocate(100));
+  EXPECT_TRUE(wakes(blocks[0]));
+  EXPECT_FALSE(wakes(blocks[1]));
+  for (std::size_t i = 2; i < blocks.size(); ++i) deallocate(blocks[i]);
+
+  const std::size_t medium = kMediumMax;
+  ASSERT_GT(kSizeClasses[class_of(medium)].units, 1U);
+  void* in_later_unit = allocate(medium);
+  void* other = allocate(medium);
+  if (find_span(in_later_unit)->tag() != span_tag::kFollower) std::swap(in_later_unit, other);
+  ASSERT_EQ(find_span(in_later_unit)->tag(), span_tag::kFollower);
+  EXPECT_TRUE(wakes(in_later_unit));
+  deallocate(other);
+
+  EXPECT_TRUE(wakes(allocate(1 << 20)));
+
+  void* first_of_others = nullptr;
+  std::thread maker([&] { first_of_others = allocate(100); });
+  maker.join();
+  EXPECT_TRUE(wakes(first_of_others));
 }
 
 TEST_F(AllocatorTest, UsableSizeIsTheClassOrWholeUnits) {

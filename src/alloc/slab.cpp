@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint32_t kKeptUnits = 16;
 
 // Fresh pages are entered several at a time, up to a slab's, as long as they are so small a part of
-// what the bin has entered before; not those of blocks that the program may never write to.
+// what the bin has entered before; not those of larger blocks, which may never be asked for.
 constexpr std::size_t kEnterShare = 16;
 constexpr std::size_t kLargestEnteredEarly = 2048;
 
@@ -84,10 +84,22 @@ std::size_t bytes_to_carve(Span* slab, std::size_t end) {
   return purged + end - slab->entered;
 }
 
+// Whether the program is likely to write to all of what is carved next. A larger block may be a
+// buffer of which little is ever used: what has become of the slab's first one tells, whose pages
+// came only as they were written to.
+bool will_be_written(const Span* slab) {
+  if (slab->layout().block_size <= kLargestEnteredEarly) return true;
+  if (slab->blocks.carved.get() == 0) return false;
+  // The last byte that any request of the class has.
+  const std::size_t last = kSizeClasses[slab->size_class - 1U].block_size;
+  return os::is_resident(slab->start() + align_down(last, os::page_size()));
+}
+
 // Enters the pages up to `end`, which are counted.
 void enter_pages(Bin* bin, Span* slab, std::size_t end) {
   const std::size_t bytes = end - slab->entered;
-  if (bytes > os::page_size()) os::populate(slab->start() + slab->entered, bytes);
+  if (bytes > os::page_size() && will_be_written(slab))
+    os::populate(slab->start() + slab->entered, bytes);
   bin->entered_kib += std::uint32_t(bytes / 1024);
   slab->entered = std::uint32_t(end);
 }

@@ -35,6 +35,10 @@ bool purge(void* address, std::size_t size);
 // where the system has no such call or no memory: then the pages come when they are written to.
 void populate(void* address, std::size_t size);
 
+// Whether the page that begins at `address`, which is mapped, is resident: touched and not given
+// back. False where the system does not tell.
+bool is_resident(void* address);
+
 // Moves the content of one mapped range to another of the same size without copying; the old range
 // stays mapped and reads as zeros. kUnchanged when the system cannot: the source is as it was, the
 // content of the target unspecified. kTargetLost when the target range was lost over the attempt.

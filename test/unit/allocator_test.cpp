@@ -512,6 +512,36 @@ TEST_F(AllocatorTest, AGrowingClassEntersPagesAheadButFew) {
   for (void* block : blocks) deallocate(block);
 }
 
+// How many of the blocks of some slabs come with the pages at their end.
+std::size_t count_entered(std::size_t size, bool writes) {
+  std::size_t entered = 0;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 64; ++i) {
+    blocks.push_back(allocate(size));
+    const std::uintptr_t end = address(blocks.back()) + size;
+    if (os::is_resident(pointer_to(align_down(end - 1, os::page_size())))) ++entered;
+    if (writes) std::memset(blocks.back(), 1, size);
+  }
+  for (void* block : blocks) deallocate(block);
+  trim(0);
+  return entered;
+}
+
+TEST_F(AllocatorTest, LargerBlocksAreEnteredAsAWholeWhereTheProgramWritesToThem) {
+  void* probe = os::map(kUnit, kUnit, nullptr);
+  ASSERT_NE(probe, nullptr);
+  EXPECT_FALSE(os::is_resident(probe));
+  os::populate(probe, kUnit);
+  const bool can_populate = os::is_resident(probe);  // not before Linux 5.14
+  os::unmap(probe, kUnit);
+  for (const std::size_t size : {8192, 16384, 40960}) {
+    EXPECT_EQ(count_entered(size, false), 0U) << size;
+    if (can_populate) {
+      EXPECT_GE(count_entered(size, true), 32U) << size;
+    }
+  }
+}
+
 // ---- realloc of large blocks -------------------------------------------------------------------
 
 TEST_F(AllocatorTest, ALargeBlockIsCopiedToPagesThatAreThere) {

@@ -56,6 +56,7 @@ TEST_F(NothingUnderLocksDeathTest, CallsOfTheSystemAreSeen) {
   expect_breach([this] { os::unmap(memory_, kUnit); }, "unmap while a lock is held");
   expect_breach([this] { os::purge(memory_, kUnit); }, "purge while a lock is held");
   expect_breach([this] { os::populate(memory_, kUnit); }, "populate while a lock is held");
+  expect_breach([this] { os::is_resident(memory_); }, "is_resident while a lock is held");
   expect_breach([this] { os::move_pages(memory_, memory_ + kUnit, kUnit); },
                 "move while a lock is held");
   expect_breach([this] { os::advise(memory_, kUnit, os::HugePages::kSparse); },

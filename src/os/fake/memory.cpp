@@ -16,6 +16,9 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace corbel::os {
 namespace {
@@ -249,7 +252,21 @@ void populate(void* address, std::size_t size) {
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
                  "populate of a part of a page");
-  keeps_contract(ranges.covers(begin, begin + size), "populate of memory that is not mapped");
+  if (!keeps_contract(ranges.covers(begin, begin + size),
+                      "populate of memory that is not mapped")) {
+    return;
+  }
+  madvise(address, size, MADV_POPULATE_WRITE);
+}
+
+bool is_resident(void* address) {
+  const Call call("is_resident while a lock is held");
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(begin % page_size() == 0, "is_resident inside a page");
+  keeps_contract(ranges.covers(begin, begin + page_size()),
+                 "is_resident of memory that is not mapped");
+  unsigned char in_core[16] = {};
+  return mincore(address, 1, in_core) == 0 && (in_core[0] & 1) != 0;
 }
 
 Moved move_pages(void* from, void* to, std::size_t size) {

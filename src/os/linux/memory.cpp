@@ -2,6 +2,7 @@
 // Memory from the Linux kernel: anonymous private mappings.
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -87,6 +88,13 @@ void populate(void* address, std::size_t size) {
   if (errno == EINVAL || errno == ENOSYS || errno == EPERM) {
     is_known.store(false, std::memory_order_relaxed);
   }
+}
+
+bool is_resident(void* address) {
+  ErrnoGuard guard;
+  unsigned char in_core = 0;
+  // No wrapper: programs' tools put themselves in its place.
+  return syscall(SYS_mincore, address, page_size(), &in_core) == 0 && (in_core & 1) != 0;
 }
 
 Moved move_pages(void* from, void* to, std::size_t size) {

@@ -2,11 +2,12 @@
 // The footprint: the bytes that Corbel has committed, its own tables included, counted before they
 // are touched.
 //
-// What is counted is never less than what is resident, and reclaiming makes the two equal: a large
-// block and a slab of used memory count as a whole, a slab of fresh memory with the pages that were
-// entered, free memory with the pages that may be resident (dirty_pages.hpp), the tables with the
-// pages in use. Not counted are a few pages of the library's own variables, and, while the content
-// of a large block moves, the first page of where it goes.
+// What is counted is never less than what is resident, and reclaiming makes the two equal but for
+// what a program never touches of its blocks: a large block and a slab of used memory count as a
+// whole, a slab of fresh memory with the pages that were entered, free memory with the pages that
+// may be resident (dirty_pages.hpp), the tables with the pages in use. Not counted are a few pages
+// of the library's own variables, and, while the content of a large block moves, the first page of
+// where it goes.
 //
 // Two bounds stand beside the count, so that one comparison decides whether a page may be entered:
 // the ceiling, above which the soft limit wants to be asked first, and the hard limit

@@ -84,22 +84,32 @@ std::size_t bytes_to_carve(Span* slab, std::size_t end) {
   return purged + end - slab->entered;
 }
 
-// Whether the program is likely to write to all of what is carved next. A larger block may be a
-// buffer of which little is ever used: what has become of the slab's first one tells, whose pages
-// came only as they were written to.
-bool will_be_written(const Span* slab) {
-  if (slab->layout().block_size <= kLargestEnteredEarly) return true;
-  if (slab->blocks.carved.get() == 0) return false;
-  // The last byte that any request of the class has.
+// How far the program is likely to write to what is carved next, which ends at `end`. A larger
+// block may be a buffer of which little is ever used: what has become of the slab's first one
+// tells, whose pages came only as they were written to.
+std::size_t likely_written(const Span* slab, std::size_t end) {
+  const std::size_t page = os::page_size();
+  const std::size_t size = slab->layout().block_size;
+  if (size <= kLargestEnteredEarly) return end;
+  const std::uint32_t carved = slab->blocks.carved.get();
+  if (carved == 0 || size < 2 * page) return slab->entered;
+  // The shortest request of the class that asks for no alignment has this byte.
   const std::size_t last = kSizeClasses[slab->size_class - 1U].block_size;
-  return os::is_resident(slab->start() + align_down(last, os::page_size()));
+  // With it, or in front of it where the next block begins in the same page.
+  char* const sample = slab->start() + align_down(std::min(last, size - page), page);
+  if (!os::is_resident(sample)) return slab->entered;
+  return std::min(end, align_up(carved * size + last + 1, page));
 }
 
-// Enters the pages up to `end`, which are counted.
+// Enters the pages up to `end`, which are counted, and makes those resident that are needed at
+// once; the others come as they are written to.
 void enter_pages(Bin* bin, Span* slab, std::size_t end) {
   const std::size_t bytes = end - slab->entered;
-  if (bytes > os::page_size() && will_be_written(slab))
-    os::populate(slab->start() + slab->entered, bytes);
+  if (bytes > os::page_size()) {
+    const std::size_t written = likely_written(slab, end);
+    if (written > slab->entered)
+      os::populate(slab->start() + slab->entered, written - slab->entered);
+  }
   bin->entered_kib += std::uint32_t(bytes / 1024);
   slab->entered = std::uint32_t(end);
 }

@@ -70,17 +70,18 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
                                        kFirstChunkUnits, kLargestChunkUnits);
   plan->roomy = align_up(plan->least, kUnmapUnits);
   plan->is_large = !large_chunk_comes_ && plan->roomy < usual;
-  if (plan->is_large) plan->roomy = usual;
-  const std::size_t limit = footprint.ceiling();
-  if (limit != SIZE_MAX) {
-    unmap_for(plan->least, limit, at_edge);
-    const std::size_t mapped = figures_.mapped_units;
-    const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
-    // Above the limit by little at a time.
-    const std::size_t little = plan->least + std::min(mapped / 64, kFirstChunkUnits);
-    plan->roomy = std::min(plan->roomy, std::max(left, little));
+  if (plan->is_large) {
+    plan->roomy = usual;
+    large_chunk_comes_ = true;
   }
-  large_chunk_comes_ |= plan->is_large;
+  const std::size_t limit = footprint.ceiling();
+  if (limit == SIZE_MAX) return true;
+  unmap_for(plan->least, limit, at_edge);
+  const std::size_t mapped = figures_.mapped_units;
+  const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
+  // Above the limit by little at a time.
+  const std::size_t little = plan->least + std::min(mapped / 64, kFirstChunkUnits);
+  plan->roomy = std::min(plan->roomy, std::max(left, little));
   return true;
 }
 

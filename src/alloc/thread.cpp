@@ -23,10 +23,10 @@ namespace {
 // Set once this thread's exit hook has run.
 thread_local constinit bool thread_is_ending = false;
 
-// os::thread_id(), 0 until the thread has its first heap.
+// os::thread_id() when the thread got its heap; 0: it has never had one, and nobody knows of it.
 thread_local constinit std::uint32_t own_thread_id = 0;
 
-// Known from then on, too.
+// Known from then on.
 thread_local constinit bool thread_is_main = false;
 
 constinit sync::Lock registry_lock{lock_rank::kRegistry};
@@ -167,7 +167,6 @@ void detach_heap() {
 Heap* find_heap() {
   // Read once: it may be unset the next moment.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
-  // Nobody knows of a thread that has never had one.
   if (own_thread_id == 0) return nullptr;
   // Somebody may be about to find out that this thread is awake.
   sync::LockGuard guard(sleepers_lock);
@@ -186,11 +185,11 @@ Heap* attach_heap() {
     sync::LockGuard guard(registry_lock);
     live = ++live_count;
   }
-  note_heaps(live, own_thread_id == 0);
-  if (own_thread_id == 0) {
-    own_thread_id = os::thread_id();
-    thread_is_main = os::is_main_thread(own_thread_id);
-  }
+  const bool thread_is_new = own_thread_id == 0;
+  note_heaps(live, thread_is_new);
+  // Each time: the child of a vfork may have been here in the thread's place.
+  own_thread_id = os::thread_id();
+  if (thread_is_new) thread_is_main = os::is_main_thread(own_thread_id);
   // From here on malloc works, which the hooks below may call.
   set_place(&this_heap, heap);
   set_up_process();

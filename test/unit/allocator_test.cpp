@@ -512,15 +512,17 @@ TEST_F(AllocatorTest, AGrowingClassEntersPagesAheadButFew) {
   for (void* block : blocks) deallocate(block);
 }
 
-// How many of the blocks of some slabs come with the pages at their end.
-std::size_t count_entered(std::size_t size, bool writes) {
+// Of 64 blocks that are taken and written to as far as `written`, how many come with a page of
+// their own at the end of the request.
+std::size_t count_entered(std::size_t size, std::size_t written) {
+  const std::size_t last = kSizeClasses[class_of(size) - 1].block_size;
   std::size_t entered = 0;
   std::vector<void*> blocks;
   for (int i = 0; i < 64; ++i) {
     blocks.push_back(allocate(size));
-    const std::uintptr_t end = address(blocks.back()) + size;
-    if (os::is_resident(pointer_to(align_down(end - 1, os::page_size())))) ++entered;
-    if (writes) std::memset(blocks.back(), 1, size);
+    const std::uintptr_t end = address(blocks.back()) + last;
+    if (os::is_resident(pointer_to(align_down(end, os::page_size())))) ++entered;
+    std::memset(blocks.back(), 1, written);
   }
   for (void* block : blocks) deallocate(block);
   trim(0);
@@ -528,16 +530,18 @@ std::size_t count_entered(std::size_t size, bool writes) {
 }
 
 TEST_F(AllocatorTest, LargerBlocksAreEnteredAsAWholeWhereTheProgramWritesToThem) {
+  const std::size_t page = os::page_size();
   void* probe = os::map(kUnit, kUnit, nullptr);
   ASSERT_NE(probe, nullptr);
   EXPECT_FALSE(os::is_resident(probe));
   os::populate(probe, kUnit);
   const bool can_populate = os::is_resident(probe);  // not before Linux 5.14
   os::unmap(probe, kUnit);
-  for (const std::size_t size : {8192, 16384, 40960}) {
-    EXPECT_EQ(count_entered(size, false), 0U) << size;
+  for (std::size_t size = 3 * page; size < kMediumMax; size += 1000) {
+    EXPECT_EQ(count_entered(size, 0), 0U) << size;
+    EXPECT_EQ(count_entered(size, 100), 0U) << size;
     if (can_populate) {
-      EXPECT_GE(count_entered(size, true), 32U) << size;
+      EXPECT_GE(count_entered(size, size), 24U) << size;
     }
   }
 }

@@ -37,6 +37,16 @@ bool reads_as(const void* address, std::uint64_t value) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof word && word == value;
 }
 
+// Whether pages can be made resident ahead; false once the system has refused.
+constinit std::atomic<bool> can_populate{true};
+
+void note_refusal() {
+  // relaxed: a thread that does not know yet asks once more
+  if (errno == EINVAL || errno == ENOSYS || errno == EPERM) {
+    can_populate.store(false, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
 
 std::size_t page_size() {
@@ -80,21 +90,21 @@ bool purge(void* address, std::size_t size) {
 }
 
 void populate(void* address, std::size_t size) {
-  static std::atomic<bool> is_known{true};
-  // relaxed both: a thread that does not know yet asks once more
-  if (!is_known.load(std::memory_order_relaxed)) return;
+  // relaxed: see note_refusal()
+  if (!can_populate.load(std::memory_order_relaxed)) return;
   ErrnoGuard guard;
-  if (madvise(address, size, MADV_POPULATE_WRITE) == 0) return;
-  if (errno == EINVAL || errno == ENOSYS || errno == EPERM) {
-    is_known.store(false, std::memory_order_relaxed);
-  }
+  if (madvise(address, size, MADV_POPULATE_WRITE) != 0) note_refusal();
 }
 
 bool is_resident(void* address) {
+  // relaxed: see note_refusal()
+  if (!can_populate.load(std::memory_order_relaxed)) return false;
   ErrnoGuard guard;
   unsigned char in_core = 0;
   // No wrapper: programs' tools put themselves in its place.
-  return syscall(SYS_mincore, address, page_size(), &in_core) == 0 && (in_core & 1) != 0;
+  if (syscall(SYS_mincore, address, page_size(), &in_core) == 0) return (in_core & 1) != 0;
+  note_refusal();
+  return false;
 }
 
 Moved move_pages(void* from, void* to, std::size_t size) {

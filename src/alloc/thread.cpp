@@ -23,7 +23,7 @@ namespace {
 // Set once this thread's exit hook has run.
 thread_local constinit bool thread_is_ending = false;
 
-// os::thread_id() when the thread got its heap; 0: it has never had one, and nobody knows of it.
+// os::thread_id() when the thread got its heap; 0: it has never had one.
 thread_local constinit std::uint32_t own_thread_id = 0;
 
 // Known from then on.
@@ -167,7 +167,7 @@ void detach_heap() {
 Heap* find_heap() {
   // Read once: it may be unset the next moment.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
-  if (own_thread_id == 0) return nullptr;
+  if (own_thread_id == 0) return nullptr;  // nobody knows of this thread
   // Somebody may be about to find out that this thread is awake.
   sync::LockGuard guard(sleepers_lock);
   Heap* heap = heap_of_thread();

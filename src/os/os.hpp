@@ -35,8 +35,8 @@ bool purge(void* address, std::size_t size);
 // where the system has no such call or no memory: then the pages come when they are written to.
 void populate(void* address, std::size_t size);
 
-// Whether the page that begins at `address`, which is mapped, is resident: touched, and neither given
-// back nor swapped out since. False where the system does not tell, or cannot populate.
+// Whether the page that begins at `address`, which is mapped, is resident: touched, and neither
+// given back nor swapped out since. False where the system does not tell, or cannot populate.
 bool is_resident(void* address);
 
 // Moves the content of one mapped range to another of the same size without copying; the old range

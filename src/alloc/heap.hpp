@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
+#include "alloc/empty_slabs.hpp"
 #include "alloc/span.hpp"
 #include "base/bits.hpp"
 #include "sync/inbox.hpp"
@@ -94,7 +95,7 @@ struct alignas(kCacheLine) Heap {
   Bin bins[kClasses]{};
 
   // Of the slabs with used == 0 among `available`, and of `current` slabs of several units.
-  std::uint32_t empty_units = 0;
+  EmptySlabs empties{};
   std::uint32_t refills = 0;
   std::uint32_t flush_seen = 0;  // of the requests in reclaim.cpp
   // How many slow paths the thread is in. While it is in one, it keeps its heap (sleepers.hpp).

@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "alloc/empty_slabs.hpp"
 #include "alloc/span.hpp"
 #include "base/bits.hpp"
 #include "sync/inbox.hpp"
@@ -95,7 +94,7 @@ struct alignas(kCacheLine) Heap {
   Bin bins[kClasses]{};
 
   // Of the slabs with used == 0 among `available`, and of `current` slabs of several units.
-  EmptySlabs empties{};
+  std::uint32_t empty_units = 0;
   std::uint32_t refills = 0;
   std::uint32_t flush_seen = 0;  // of the requests in reclaim.cpp
   // How many slow paths the thread is in. While it is in one, it keeps its heap (sleepers.hpp).

@@ -8,7 +8,6 @@
 #include "alloc/allocator.hpp"
 #include "alloc/dirty_pages.hpp"
 #include "alloc/footprint.hpp"
-#include "alloc/slab.hpp"
 #include "alloc/span_heap.hpp"
 #include "alloc/thread.hpp"
 
@@ -35,9 +34,7 @@ SpanRequest large_request(std::size_t size, std::size_t alignment) {
 }
 
 Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
-  Heap* const heap = attach_heap();
-  Relief relief(heap, calls);
-  if (heap != nullptr) keep_few_empty(heap);
+  Relief relief(attach_heap(), calls);
   Span* span;
   do {
     span = span_heap.allocate(request);

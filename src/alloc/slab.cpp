@@ -7,7 +7,6 @@
 #include "alloc/fast_path.hpp"
 #include "alloc/footprint.hpp"
 #include "alloc/helper.hpp"
-#include "alloc/options.hpp"
 #include "alloc/orphans.hpp"
 #include "alloc/reclaim.hpp"
 #include "alloc/remote.hpp"
@@ -18,6 +17,10 @@
 namespace corbel::alloc {
 
 namespace {
+
+// Empty slabs a heap keeps, so that a loop over one block does not fetch and return a slab each
+// time: 1 MiB, of which only what was touched is resident.
+constexpr std::uint32_t kKeptUnits = 16;
 
 // Fresh pages are entered several at a time, up to a slab's, as long as they are so small a part of
 // what the bin has entered before; not those of larger blocks, which may never be asked for.
@@ -114,8 +117,6 @@ void enter_pages(Bin* bin, Span* slab, std::size_t end) {
 Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
   const SizeClass& layout = kSizeClasses[size_class];
   Bin& bin = heap->bins[size_class];
-  // None of them is of this class.
-  keep_few_empty(heap);
   SpanRequest request{.units = layout.units, .for_slab = true};
   request.sparse = bin.entered_kib < layout.units * kUnit / 1024;
   Span* slab = span_heap.allocate(request);
@@ -134,7 +135,6 @@ Span* new_slab(Heap* heap, unsigned size_class, std::size_t* shortage) {
     unit->set_tag(span_tag::kFollower);
   }
   slab->set_tag(heap->tag());
-  heap->empties.note_fetched(layout.units, footprint.has_room(footprint.bytes()));
   return slab;
 }
 
@@ -157,34 +157,6 @@ bool release_slab(Heap* heap, Span* slab) {
   return span_heap.free_pages(slab);
 }
 
-// Gives available empty slabs back until so many units are left; those of several units that are
-// current stay. True if there was one.
-bool release_available(Heap* heap, std::uint32_t units) {
-  bool found = false;
-  for (Bin& bin : heap->bins) {
-    Span* next;
-    for (Span* slab = bin.available.first; slab != nullptr; slab = next) {
-      if (heap->empties.units() <= units) return found;
-      next = slab->next;
-      if (!counts_as_empty(&bin, slab)) continue;
-      bin.available.remove(slab);
-      heap->empties.remove(slab->units);
-      release_slab(heap, slab);
-      found = true;
-    }
-  }
-  return found;
-}
-
-// What was kept in vain for as long as free memory is kept anywhere.
-void release_unneeded(Heap* heap) {
-  EmptySlabs& empties = heap->empties;
-  // relaxed: see options.hpp
-  const std::uint32_t delay = options.purge_delay.load(std::memory_order_relaxed);
-  const std::uint32_t unneeded = empties.expire(std::uint32_t(os::now_ms()), delay);
-  if (unneeded != 0) release_available(heap, empties.units() - unneeded);
-}
-
 }  // namespace
 
 void SlabList::push_back(Span* slab) {
@@ -201,24 +173,12 @@ void SlabList::remove(Span* slab) {
 
 namespace {
 
-// An empty slab begins anew: its list may lead anywhere, and would have to be read.
-void begin_anew(Span* slab) {
-  SlabBlocks& blocks = slab->blocks;
-  const bool is_whole =
-      slab->units == 1 && slab->purged.pages == 0 && slab->entered == slab->bytes();
-  if (blocks.used.get() != 0 || !is_whole) return;
-  blocks.freed = nullptr;
-  blocks.carved.set(0);
-  slab->zeroed = false;
-}
-
 // Takes an available slab.
 void make_current(Heap* heap, Bin* bin, Span* slab) {
   bin->available.remove(slab);
   const bool counted = counts_as_empty(bin, slab);
-  begin_anew(slab);
   bin->set_current(slab);
-  if (counted && !counts_as_empty(bin, slab)) heap->empties.remove(slab->units);
+  if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
 }
 
 // Where a limit leaves no room for the next page of the current slab, a slab behind it may have
@@ -232,7 +192,7 @@ bool pass_over(Heap* heap, Bin* bin) {
   const bool counted = counts_as_empty(bin, slab);
   bin->available.push_back(slab);
   make_current(heap, bin, freed);
-  if (!counted && counts_as_empty(bin, slab)) heap->empties.add(slab->units);
+  if (!counted && counts_as_empty(bin, slab)) heap->empty_units += slab->units;
   return true;
 }
 
@@ -258,7 +218,7 @@ Block* enter(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
     block = carve(bin, slab);
   }
   *shortage = 0;
-  if (counted) heap->empties.remove(slab->units);
+  if (counted) heap->empty_units -= slab->units;
   return block;
 }
 
@@ -269,10 +229,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   if (heap->inbox.has_any()) receive(heap);
   if (flush_is_wanted(heap)) flush_thread(heap);
   // A program that only reuses its blocks would otherwise never give back what it freed before.
-  if (++heap->refills % kRefillsPerPurge == 0) {
-    span_heap.purge_if_due();
-    release_unneeded(heap);
-  }
+  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
   const unsigned size_class = heap->class_of_bin(*bin);
   *zeroed = false;
   for (;;) {
@@ -314,23 +271,21 @@ void release_other_currents(Heap* heap, const Bin* kept) {
 void slab_emptied(Heap* heap, Span* slab) noexcept {
   Bin* bin = bin_of(heap, slab);
   if (!counts_as_empty(bin, slab)) return;
-  if (heap != &orphan_heap && heap->empties.has_room(slab->units)) {
-    heap->empties.add(slab->units);
+  if (heap != &orphan_heap && heap->empty_units + slab->units <= kKeptUnits) {
+    heap->empty_units += slab->units;
     return;
   }
   SlowPath slow_path(heap);
   if (slab == bin->current) {
     // The bin that is being used keeps its slab at the expense of those that are not.
     release_other_currents(heap, bin);
-    heap->empties.add(slab->units);
+    heap->empty_units += slab->units;
     return;
   }
   bin->available.remove(slab);
   // The orphan heap is worked on under its lock, and the system is called under none.
-  const std::uint32_t units = slab->units;
   const bool is_due = release_slab(heap, slab);
   if (heap == &orphan_heap) return;
-  heap->empties.note_returned(units);
   if (is_due) span_heap.purge_due();
   call_helper(MayStart::kNo);
 }
@@ -352,7 +307,7 @@ void free_owned(Heap* heap, const Run& run) {
 void return_current(Heap* heap, Bin* bin) {
   Span* slab = bin->current;
   if (slab == nullptr) return;
-  if (counts_as_empty(bin, slab)) heap->empties.remove(slab->units);
+  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   if (Block* const first = bin->list) {
     std::uint32_t count = 1;
     Block* last = first;
@@ -377,18 +332,21 @@ void return_current(Heap* heap, Bin* bin) {
 bool release_empty_slabs(Heap* heap) {
   bool found = false;
   for (Bin& bin : heap->bins) {
-    if (bin.current == nullptr || bin.current->blocks.used.get() != 0) continue;
-    return_current(heap, &bin);
-    found = true;
+    if (bin.current != nullptr && bin.current->blocks.used.get() == 0) {
+      return_current(heap, &bin);
+      found = true;
+    }
+    Span* next;
+    for (Span* slab = bin.available.first; slab != nullptr; slab = next) {
+      next = slab->next;
+      if (!counts_as_empty(&bin, slab)) continue;
+      bin.available.remove(slab);
+      heap->empty_units -= slab->units;
+      release_slab(heap, slab);
+      found = true;
+    }
   }
-  heap->empties.forget();
-  return release_available(heap, 0) || found;
-}
-
-void keep_few_empty(Heap* heap) {
-  if (!heap->empties.has_more_than_few()) return;
-  heap->empties.forget();
-  release_available(heap, EmptySlabs::kFew);
+  return found;
 }
 
 void adopt(Heap* heap, Span* slab) {

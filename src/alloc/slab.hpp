@@ -28,7 +28,7 @@ inline bool counts_as_empty(const Bin* bin, const Span* slab) {
 // Hands all blocks on the current slab's list to the bin and returns the first.
 inline Block* take_freed(Heap* heap, Bin* bin) {
   Span* const slab = bin->current;
-  if (counts_as_empty(bin, slab)) heap->empties.remove(slab->units);
+  if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->purged.blocks);
@@ -49,9 +49,6 @@ void return_current(Heap* heap, Bin* bin);
 
 // Gives every empty slab of `heap` back to the span heap. True if there was one.
 bool release_empty_slabs(Heap* heap);
-
-// The same but for the few that a heap always keeps: something else is wanted of the span heap.
-void keep_few_empty(Heap* heap);
 
 // Makes `slab`, which is in no list, part of `heap` and puts it in the list that suits it.
 void adopt(Heap* heap, Span* slab);

@@ -206,7 +206,7 @@ TEST_F(AllocatorTest, AMediumBlockKeepsItsSlabBesideAnEmptySmallOne) {
     EXPECT_EQ(stats().map_calls, map_calls);
   }
   EXPECT_GT(units, 16U) << "too few for one to make room for another";
-  EXPECT_LE(this_heap->empties.units(), 16U);
+  EXPECT_LE(this_heap->empty_units, 16U);
 }
 
 TEST_F(AllocatorTest, ReallocStaysWhereThereIsRoom) {

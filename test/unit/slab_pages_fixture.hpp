@@ -166,7 +166,7 @@ class SlabPagesTest : public testing::Test {
     os::fake::pretend_page_size(0);
     expect_counted();
     EXPECT_EQ(stats().live, live_before_) << "the test kept a block, or the allocator lost one";
-    EXPECT_EQ(this_heap->empties.units(), 0U);
+    EXPECT_EQ(this_heap->empty_units, 0U);
     EXPECT_STREQ(os::fake::first_breach(), nullptr);
   }
 

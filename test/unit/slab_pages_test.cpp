@@ -24,7 +24,6 @@ TEST_P(OfAllClasses, OnlyThePagesOfSurvivorsStayAndEveryBlockComesBack) {
         thin_out(layout.block_size, [&](std::size_t) { return random() % one_in == 0; });
     purge_pages(this_heap);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
-    release_empty_slabs(this_heap);  // which would give blocks before their turn comes
     ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
     ASSERT_NO_FATAL_FAILURE(expect_counted());
     EXPECT_EQ(purge_pages(this_heap), 0U) << "there was more to purge";
@@ -122,7 +121,7 @@ TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
 TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
   for (const std::size_t size : {40960, 114688, 131072}) {
     flush_thread(this_heap);
-    ASSERT_EQ(this_heap->empties.units(), 0U);
+    ASSERT_EQ(this_heap->empty_units, 0U);
     Bin* bin = &this_heap->bins[class_of(size)];
     void* a = allocate(size);
     void* b = allocate(size);
@@ -134,9 +133,9 @@ TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
     deallocate(c);  // empty, current, of several units: kept and counted
     Span* slab = bin->current;
     ASSERT_NE(slab, nullptr);
-    EXPECT_EQ(this_heap->empties.units(), slab->units);
+    EXPECT_EQ(this_heap->empty_units, slab->units);
     c = allocate(size);
-    EXPECT_EQ(this_heap->empties.units(), 0U);
+    EXPECT_EQ(this_heap->empty_units, 0U);
     deallocate(c);
   }
 }
@@ -152,10 +151,10 @@ TEST_F(SlabPagesTest, ASlabOfPurgedBlocksAloneCountsAsEmpty) {
     ASSERT_NE(slab, nullptr) << "the heap kept no empty slab";
     ASSERT_NO_FATAL_FAILURE(expect_sound(slab));
     EXPECT_EQ(slab->purged.blocks, slab->blocks.carved.get());
-    const std::uint32_t counted = this_heap->empties.units();
+    const std::uint32_t counted = this_heap->empty_units;
     const Piece piece = make(size, 1);
     EXPECT_EQ(slab_of(piece.block), slab);
-    EXPECT_EQ(this_heap->empties.units(), counted - slab->units);
+    EXPECT_EQ(this_heap->empty_units, counted - slab->units);
     deallocate(piece.block);
   }
 }
@@ -171,12 +170,12 @@ TEST_F(SlabPagesTest, AtALimitPurgedPagesStayWhereTheyAre) {
   const Span* empty = slab_of(first[0].block);
   free_all(first);
   purge_pages(this_heap);
-  ASSERT_EQ(this_heap->empties.units(), empty->units);
+  ASSERT_EQ(this_heap->empty_units, empty->units);
   deallocate(second.back().block);
   footprint.set_bounds(0, SIZE_MAX, SIZE_MAX);
   void* block = allocate(64);
   EXPECT_EQ(block, second.back().block);
-  EXPECT_EQ(this_heap->empties.units(), empty->units);
+  EXPECT_EQ(this_heap->empty_units, empty->units);
   footprint.set_bounds(SIZE_MAX, SIZE_MAX, SIZE_MAX);
   ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
   free_all(second);

@@ -112,7 +112,7 @@ class Command(FolderTest):
         """What comes out is this machine's affair; that everything is there is not."""
         folder = self.folder / "run"
         done = bench("--quick", "--rounds", "1", "--only", "^fast16/-/t1$", "--peers", "glibc",
-                     "--output", folder, timeout=600)
+                     "--output", folder, timeout=1500)
         # On a busy machine such a short run rightly says that it cannot be trusted.
         self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
         self.assertIn("Control: ", done.stdout)

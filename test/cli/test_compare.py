@@ -196,14 +196,15 @@ class Compare(CliTest):
                   "signal.signal(signal.SIGALRM, lambda *_: caught.append(1))\n" \
                   "signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)\n" \
                   "me = os.getpid()\n" \
-                  "if os.fork() == 0:\n" \
+                  "child = os.fork()\n" \
+                  "if child == 0:\n" \
                   "    signal.setitimer(signal.ITIMER_REAL, 0)\n" \
-                  "    time.sleep(0.1); os.kill(me, signal.SIGCONT); os._exit(0)\n" \
+                  "    while True: time.sleep(0.1); os.kill(me, signal.SIGCONT)\n" \
                   "os.kill(me, signal.SIGSTOP)\n" \
-                  "end = time.time() + 0.2\n" \
-                  "while time.time() < end: pass\n" \
+                  "end = time.time() + 30\n" \
+                  "while len(caught) <= 5 and time.time() < end: pass\n" \
                   "signal.setitimer(signal.ITIMER_REAL, 0)\n" \
-                  "os.wait()\n" \
+                  "os.kill(child, signal.SIGKILL); os.wait()\n" \
                   "sys.exit(6 if len(caught) > 5 else 1)\n"
         result, _ = self.compare("-n", "1", "--", sys.executable, "-c", program)
         self.assertEqual({run["exit_code"] for run in result["runs"]}, {6})

@@ -226,6 +226,12 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
       start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   auto next_phase = start + kPhase;
   Random random(seed);
+  // The first as soon as there is something to say: where this cannot live there may be no second.
+  // relaxed: a figure
+  while (day->requests.load(std::memory_order_relaxed) == 0 && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  report_progress(*day, start);
   while (Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     if (Clock::now() >= next_phase) {

@@ -38,8 +38,9 @@ inline std::size_t resident_kib() {
   return number_behind(read_file("/proc/self/status"), "VmRSS:");
 }
 
-// The id of the thread called "corbel", or 0.
-inline int helper_thread() {
+// Calls `visit` with the id of each thread of the process.
+template <typename Visit>
+void for_each_thread(const Visit& visit) {
   struct Entry {
     std::uint64_t inode;
     std::int64_t offset;
@@ -50,20 +51,25 @@ inline int helper_thread() {
   alignas(Entry) char entries[8192];
   const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   CHECK(folder >= 0);
-  int found = 0;
   for (;;) {
     const long n = syscall(SYS_getdents64, folder, entries, sizeof entries);
     if (n <= 0) break;
     for (long at = 0; at < n; at += reinterpret_cast<Entry*>(entries + at)->length) {
-      char path[64];
-      std::snprintf(path, sizeof path, "/proc/self/task/%s/comm",
-                    reinterpret_cast<Entry*>(entries + at)->name);
-      if (std::strcmp(read_file(path), "corbel\n") == 0) {
-        found = std::atoi(reinterpret_cast<Entry*>(entries + at)->name);
-      }
+      const char* const name = reinterpret_cast<Entry*>(entries + at)->name;
+      if (name[0] != '.') visit(std::atoi(name));
     }
   }
   close(folder);
+}
+
+// The id of the thread called "corbel", or 0.
+inline int helper_thread() {
+  int found = 0;
+  for_each_thread([&](int thread) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+    if (std::strcmp(read_file(path), "corbel\n") == 0) found = thread;
+  });
   return found;
 }
 
@@ -71,6 +77,19 @@ inline const char* thread_status(int thread) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
   return read_file(path);
+}
+
+// Returns once the kernel shows every other thread of the process asleep.
+inline void wait_until_others_sleep() {
+  for (int awake = 1; awake != 0;) {
+    awake = 0;
+    for_each_thread([&](int thread) {
+      if (thread == gettid()) return;
+      const char* const state = std::strstr(thread_status(thread), "\nState:\t");
+      if (state != nullptr && state[8] != 'S') ++awake;
+    });
+    if (awake != 0) pause_ms(5);
+  }
 }
 
 // How often the thread has been on a processor.

@@ -300,14 +300,16 @@ void main_leaves(const char* self) {
 void refused() {
   rlimit limit = {};
   CHECK(getrlimit(RLIMIT_NPROC, &limit) == 0);
-  std::thread sleeper([] {
+  std::atomic<bool> is_limited{false};
+  std::thread sleeper([&is_limited] {
     life::use_malloc(1);
-    life::pause_ms(300);
+    while (!is_limited) life::pause_ms(5);
     spike();
   });
   if (geteuid() == 0) CHECK(setuid(65534) == 0);
   limit.rlim_cur = 0;
   CHECK(setrlimit(RLIMIT_NPROC, &limit) == 0);
+  is_limited = true;
   spike();
   for (int i = 0; i < 8; ++i) spike();
   sleeper.join();

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "life.hpp"
+#include "helper.hpp"
 
 namespace {
 
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   CHECK(at_first > goal);
   if (argc > 2) {
     // A thread is seen to sleep only once it does.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (!crowd.ends) life::wait_until_others_sleep();
     malloc_trim(0);
   }
   const auto start = std::chrono::steady_clock::now();

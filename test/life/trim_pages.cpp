@@ -9,7 +9,7 @@
 #include <atomic>
 #include <thread>
 
-#include "life.hpp"
+#include "helper.hpp"
 
 namespace {
 
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
     for (unsigned n = 0; n < kThreads; n = made.load(std::memory_order_acquire)) {
       made.wait(n, std::memory_order_acquire);
     }
-    usleep(200000);  // until they sleep
+    life::wait_until_others_sleep();
   } else {
     for (std::thread& thread : threads) thread.join();
   }

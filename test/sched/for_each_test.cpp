@@ -304,8 +304,9 @@ TEST(ForEachErrors, NothingIsLostWhereverItThrows) {
 }
 
 TEST(ForEachErrors, WhatABodyThrowsArrives) {
-  std::vector<int> items(1000);
-  std::list<int> list(1000);
+  constexpr int kItems = 10000;
+  std::vector<int> items(kItems);
+  std::list<int> list(kItems);
   for (int at = 0; at < 800; at += 111) {
     std::atomic<int> begun{0};
     const auto body = [&](int&) {
@@ -319,7 +320,7 @@ TEST(ForEachErrors, WhatABodyThrowsArrives) {
     EXPECT_THROW(tbb::parallel_for_each(list, body, context), std::runtime_error);
     EXPECT_TRUE(context.is_group_execution_cancelled());
     EXPECT_GT(begun, at);
-    EXPECT_LT(begun, 1000);
+    EXPECT_LT(begun, kItems);
   }
 }
 

@@ -13,7 +13,7 @@ namespace test {
 // Waits until `condition` holds, but not for ever: where the machine has one processor nobody may
 // come. Says whether it does.
 template <typename Condition>
-bool wait_for(const Condition& condition, int milliseconds = 200) {
+bool wait_for(const Condition& condition, int milliseconds = 5000) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;

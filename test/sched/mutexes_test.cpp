@@ -414,14 +414,19 @@ template <typename Lock, typename Mutex>
 void expect_order(Mutex& mutex) {
   std::vector<int> order;
   std::vector<std::thread> threads;
+  std::atomic<int> arrived{0};
   {
     Lock lock(mutex);
     for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&order, &mutex, t] {
+      threads.emplace_back([&order, &mutex, &arrived, t] {
+        ++arrived;
         Lock mine(mutex);
         order.push_back(t);
       });
-      let_others_wait();
+      // Nothing says that a thread is in the queue, but it is on its way there, and not off to
+      // start.
+      while (arrived <= t) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
   for (std::thread& thread : threads) thread.join();

@@ -76,11 +76,11 @@ TEST(Once, WhoWaitsHelps) {
     arena.execute([&] {
       ++entered;
       tbb::collaborative_call_once(flag, [&] {
-        test::wait_for([&] { return entered == kThreads; }, 2000);
+        test::wait_for([&] { return entered == kThreads; }, 20000);
         const std::vector<int> items(kThreads);
         tbb::parallel_for_each(items, [&](int) {
           ++at_work;
-          EXPECT_TRUE(test::wait_for([&] { return at_work == kThreads; }, 5000));
+          EXPECT_TRUE(test::wait_for([&] { return at_work == kThreads; }, 20000));
           const std::lock_guard<std::mutex> guard(lock);
           helpers.insert(std::this_thread::get_id());
         });
@@ -101,7 +101,7 @@ TEST(Once, WhoComesFromAnotherArenaHelps) {
   tbb::task_arena* const arenas[] = {&first, &second};
   std::atomic<bool> first_has_it{false};
   in_threads(2, [&](int i) {
-    if (i == 1) test::wait_for([&] { return first_has_it.load(); }, 2000);
+    if (i == 1) test::wait_for([&] { return first_has_it.load(); }, 20000);
     arenas[i]->execute([&] {
       ++entered;
       tbb::collaborative_call_once(flag, [&] {
@@ -109,7 +109,7 @@ TEST(Once, WhoComesFromAnotherArenaHelps) {
         const std::vector<int> items(2);
         tbb::parallel_for_each(items, [&](int) {
           ++at_work;
-          EXPECT_TRUE(test::wait_for([&] { return at_work == 2; }, 5000));
+          EXPECT_TRUE(test::wait_for([&] { return at_work == 2; }, 20000));
         });
       });
       EXPECT_EQ(tbb::this_task_arena::max_concurrency(), i == 0 ? 2 : 1);
@@ -132,7 +132,7 @@ TEST(Once, WhoFindsNoPlaceWaits) {
     if (i == 0) {
       narrow.execute([&] { tbb::collaborative_call_once(flag, call); });
     } else {
-      test::wait_for([&] { return begun.load(); }, 2000);
+      test::wait_for([&] { return begun.load(); }, 20000);
       tbb::collaborative_call_once(flag, call);
     }
     EXPECT_EQ(calls, 1);

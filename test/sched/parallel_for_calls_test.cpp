@@ -139,7 +139,7 @@ TEST(ParallelForCalls, WhatIsLeftIsSharedAgain) {
     if (std::this_thread::get_id() != self) {
       ++others;
     } else if (i == 0 || i == 40) {
-      test::wait_for([&] { return others >= (i == 0 ? 100 : 650); }, 2000);
+      test::wait_for([&] { return others >= (i == 0 ? 100 : 650); }, 20000);
     }
   };
   tbb::parallel_for(0, 1000, body, tbb::simple_partitioner());

@@ -12,8 +12,6 @@ namespace corbel::stress {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// What may stay committed when nothing is alive, as in limits.cpp.
-constexpr std::size_t kStays = 8 * kMiB;
 
 // Where the blocks of all threads lie. A mark is a page to be entered, which takes longer than all
 // that the allocator does, so there are few, and this sees the overlaps that they miss. No lock:
@@ -206,10 +204,7 @@ void grow_under(Run& run, bool may_be_refused, Limit limit) {
   functions.trim();
   // relaxed: all threads are joined
   std::printf("stress: %zu requests refused\n", refusals.load(std::memory_order_relaxed));
-  Block figures;
-  figures.requested = kStays;
-  figures.usable = functions.footprint();
-  if (figures.usable > kStays) fail("footprint not back (asked: allowed, usable: now)", figures);
+  check_footprint_is_back(functions);
 }
 
 }  // namespace

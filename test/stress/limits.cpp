@@ -12,8 +12,6 @@ namespace corbel::stress {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// What may stay committed when nothing is alive: tables of the allocator and a page here and there.
-constexpr std::size_t kStays = 8 * kMiB;
 
 Diet under_limits() {
   Diet diet;
@@ -51,9 +49,7 @@ void check_goes_back(const AllocatorUnderTest& functions, Run& run, std::size_t 
   figures.usable = live_bytes_at_rest(functions, live_before);
   if (figures.usable != live_before)
     fail("live bytes not back (asked: before, usable: now)", figures);
-  figures.requested = kStays;
-  figures.usable = functions.footprint();
-  if (figures.usable > kStays) fail("footprint not back (asked: allowed, usable: now)", figures);
+  check_footprint_is_back(functions);
 }
 
 struct Totals {

@@ -57,6 +57,23 @@ inline std::size_t live_bytes_at_rest(const AllocatorUnderTest& functions, std::
   return live;
 }
 
+// What may stay committed when nothing is alive: tables of the allocator and a page here and there.
+constexpr std::size_t kStays = std::size_t{8} << 20;
+
+// Called when nothing is alive and free memory has been given back. The allocator's own thread may
+// still be at it for a moment.
+inline void check_footprint_is_back(const AllocatorUnderTest& functions) {
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  Block figures;
+  figures.requested = kStays;
+  figures.usable = functions.footprint();
+  while (figures.usable > kStays && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    figures.usable = functions.footprint();
+  }
+  if (figures.usable > kStays) fail("footprint not back (asked: allowed, usable: now)", figures);
+}
+
 // Limits that change under the threads (limits.cpp).
 void run_limits(Run& run);
 void run_soft_limits(Run& run);

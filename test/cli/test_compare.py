@@ -142,8 +142,9 @@ class Compare(CliTest):
             peaks = sorted(run["peak_rss_bytes"] // 1024 for run in result["runs"])
             self.assertEqual(len(shown), 6, done.stderr)
             for own, measured in zip(shown, peaks):
-                # What exit itself touches is all that may come on top.
-                self.assertLessEqual(abs(measured - own), 160, (shown, peaks))
+                # What exit itself touches comes on top, and the kernel adds up in batches what it
+                # counts for each processor. The command that measures has ten times as much.
+                self.assertLessEqual(abs(measured - own), 512, (shown, peaks))
             self.assertGreater(peaks[0], mebibytes * 1024)
 
     def test_a_child_of_the_command_counts(self):

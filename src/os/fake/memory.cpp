@@ -305,6 +305,7 @@ void advise(void* address, std::size_t size, HugePages wish) {
   const std::uintptr_t begin = address_of(address);
   keeps_contract(wish == HugePages::kSparse || ranges.covers(begin, begin + size),
                  "advice on memory that is not mapped");
+  madvise(address, size, wish == HugePages::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 namespace fake {

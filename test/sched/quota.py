@@ -23,6 +23,21 @@ def hierarchies():
             yield 2, where
 
 
+def has_quota():
+    """Whether this process runs under a quota already, as in a container that was given one."""
+    own = [line.split(":", 2)[2].strip("/")
+           for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    for version, where in hierarchies():
+        for group in {where / path for path in ["", *own]}:
+            for folder in (group, *group.parents):
+                if not folder.is_relative_to(where):
+                    break
+                file = folder / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
+                if file.is_file() and file.read_text().split()[0] not in ("max", "-1"):
+                    return True
+    return False
+
+
 def make_group(version, where, quota):
     """The folder of a new group with a quota of so many us in 100 ms; None where it cannot be."""
     folder = where / f"corbel-quota-{os.getpid()}"
@@ -64,7 +79,7 @@ def main():
     if processors == 1:
         return 77
     one = min(os.sched_getaffinity(0))
-    passed = run(program, processors, lambda: None)
+    passed = has_quota() or run(program, processors, lambda: None)
     passed &= run(program, 1, lambda: os.sched_setaffinity(0, {one}))
     for quota in 100000, 50000:
         for version, where in hierarchies():

@@ -3,6 +3,7 @@
 // alive. The variants must pass on it, and find the fault that CORBEL_BROKEN chooses.
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -20,7 +21,7 @@ bool broken(const char* fault) {
   return chosen != nullptr && std::strcmp(chosen, fault) == 0;
 }
 
-// relaxed, all of them and throughout: counts and settings, which order nothing here
+// relaxed but where it says otherwise: counts and settings, which order nothing here
 constexpr auto kRelaxed = std::memory_order_relaxed;
 std::atomic<std::size_t> committed{0}, hard_limit{0}, calls{0};
 std::atomic<Callback> callback{nullptr};
@@ -62,13 +63,26 @@ void* count(void* block) {
 }
 
 // A block that a refused reallocate has freed, until it is allocated again; nullptr otherwise. It
-// is not free for the C library, which would end the process before the test says what it has
-// found.
+// is not free for the C library, and from then on nothing is: a block that two threads have, freed
+// by one of them, would end the process before the test says what it has found.
 std::atomic<void*> freed_by_realloc{nullptr};
+std::atomic<bool> nothing_is_freed{false};
+
+void give_back(void* block) {
+  if (!nothing_is_freed.load(kRelaxed)) std::free(block);
+}
+
+void* resized(void* block, std::size_t size) {
+  if (!nothing_is_freed.load(kRelaxed)) return std::realloc(block, size);
+  void* const copy = std::malloc(size);
+  return copy != nullptr ? std::memcpy(copy, block, std::min(size, malloc_usable_size(block)))
+                         : nullptr;
+}
 
 void* allocate(std::size_t size) {
   if (size <= SIZE_MAX / 2 && !admit(size)) return nullptr;
-  void* again = freed_by_realloc.exchange(nullptr, kRelaxed);
+  // (1) acquire: sees that nothing is freed, with (2)
+  void* again = freed_by_realloc.exchange(nullptr, std::memory_order_acquire);
   return count(again != nullptr && malloc_usable_size(again) >= size ? again : std::malloc(size));
 }
 
@@ -76,7 +90,7 @@ void deallocate(void* block) {
   void* expected = block;
   if (freed_by_realloc.compare_exchange_strong(expected, nullptr, kRelaxed)) return;
   committed.fetch_sub(malloc_usable_size(block), kRelaxed);
-  std::free(block);
+  give_back(block);
 }
 
 void* reallocate(void* block, std::size_t size) {
@@ -84,12 +98,13 @@ void* reallocate(void* block, std::size_t size) {
     if (broken("refused-realloc-damages")) static_cast<char*>(block)[0] ^= 1;
     if (broken("refused-realloc-frees")) {
       committed.fetch_sub(malloc_usable_size(block), kRelaxed);
-      freed_by_realloc.store(block, kRelaxed);
+      nothing_is_freed.store(true, kRelaxed);
+      freed_by_realloc.store(block, std::memory_order_release);  // (2) with (1)
     }
     return nullptr;
   }
   committed.fetch_sub(malloc_usable_size(block), kRelaxed);
-  return count(std::realloc(block, size));
+  return count(resized(block, size));
 }
 
 std::size_t footprint() {

@@ -327,7 +327,7 @@ void Arena::mail(const Found& task, unsigned slot) {
 
 unsigned Arena::most_workers() const {
   const unsigned own = plan_.width > plan_.reserved ? plan_.width - plan_.reserved : 0;
-  return own == 0 && !queue_.seems_empty() ? 1 : own;
+  return own == 0 && needs_one() ? 1 : own;
 }
 
 void Arena::ring() {

@@ -168,8 +168,8 @@ class Arena {
   // Called by who goes to sleep or leaves.
   Bell& bell() { return bell_; }
 
-  // How many of the library's threads may be here; the last one for enqueued tasks, where the
-  // program's threads alone fill the arena.
+  // How many of the library's threads may be here; the last one for what nobody else may run, where
+  // the program's threads alone fill the arena.
   unsigned most_workers() const;
 
   // ---- for Pool, under its lock

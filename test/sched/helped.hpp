@@ -3,12 +3,19 @@
 // counted.
 #pragma once
 
+#include <corbel/detail/arena_place.hpp>
+#include <corbel/detail/task.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>
 
 namespace test {
+
+// How many threads there are at most; what is expected of stealing is expected of two or more.
+inline unsigned width() { return corbel::detail::arena_width(corbel::detail::current_worker()); }
+inline bool has_helper() { return width() > 1; }
 
 // Waits until `condition` holds, but not for ever: where the machine has one processor nobody may
 // come. Says whether it does.

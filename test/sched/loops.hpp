@@ -108,8 +108,4 @@ void for_each_tail(const F& f) {
   f(affinity, context);
 }
 
-// How many threads there are at most; what is expected of stealing is expected of two or more.
-inline unsigned width() { return corbel::detail::arena_width(corbel::detail::current_worker()); }
-inline bool has_helper() { return width() > 1; }
-
 }  // namespace test

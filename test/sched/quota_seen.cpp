@@ -33,5 +33,11 @@ int main(int, char** arguments) {
     group.wait();
     while (calls != 40) std::this_thread::yield();
   }
+  // A thread ends before anybody has run what it has left.
+  tbb::task_group group;
+  std::thread([&] {
+    for (int i = 0; i < 10; ++i) group.run([] {});
+  }).join();
+  group.wait();
   return 0;
 }

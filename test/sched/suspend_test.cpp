@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "helped.hpp"
+
 namespace {
 
 using corbel::detail::suspend_point;
@@ -314,6 +316,7 @@ TEST_F(SuspendTest, AThreadThatEndsWaitsForItsTasks) {
 
 // The stack that asks whether all that were left have come to their ends is left itself meanwhile.
 TEST_F(SuspendTest, LastWaitLeavesForAnother) {
+  if (!test::has_helper()) GTEST_SKIP() << "one processor";
   corbel::global_control two(corbel::global_control::max_allowed_parallelism, 2);
   std::atomic<suspend_point> point{nullptr};
   std::atomic<bool> has_begun{false}, may_end{false}, has_ended{false};

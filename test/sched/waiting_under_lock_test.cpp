@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "helped.hpp"
+
 namespace {
 
 // Each body runs until the other has begun, so that one of them is stolen and waited for.
@@ -32,6 +34,7 @@ std::string errors_of(const F& f) {
 
 // In one test, since the warning comes once a process.
 TEST(WaitingUnderLockTest, IsReportedOnce) {
+  if (!test::has_helper()) GTEST_SKIP() << "one processor";
   corbel::spin_mutex mutex;
   EXPECT_EQ(errors_of([] { meet(); }), "");
   const auto under_lock = [&] {

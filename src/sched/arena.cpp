@@ -116,7 +116,8 @@ Slot::~Slot() {
 Arena::Arena(const ArenaPlan& plan)
     : plan_(plan),
       floating_point_(arch::floating_point()),
-      // A place for the library's thread that runs enqueued tasks, however narrow the arena.
+      // A place for the library's thread that runs what nobody else may (needs_one), however narrow
+      // the arena.
       slot_count_(std::max(plan.width, plan.reserved + (plan.reserved >= plan.width ? 1 : 0))),
       slots_(new Slot[slot_count_]),
       processors_(processors_of(plan)) {

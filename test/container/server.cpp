@@ -228,7 +228,8 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
   Random random(seed);
   // The first as soon as there is something to say: where this cannot live there may be no second.
   // relaxed: a figure
-  while (day->requests.load(std::memory_order_relaxed) == 0 && Clock::now() < end) {
+  while ((day->requests.load(std::memory_order_relaxed) == 0 || Account::most() < kMiB) &&
+         Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   report_progress(*day, start);

@@ -53,7 +53,8 @@ void for_each_thread(const Visit& visit) {
   CHECK(folder >= 0);
   for (;;) {
     const long n = syscall(SYS_getdents64, folder, entries, sizeof entries);
-    if (n <= 0) break;
+    CHECK(n >= 0);
+    if (n == 0) break;
     for (long at = 0; at < n; at += reinterpret_cast<Entry*>(entries + at)->length) {
       const char* const name = reinterpret_cast<Entry*>(entries + at)->name;
       if (name[0] != '.') visit(std::atoi(name));
@@ -79,7 +80,8 @@ inline const char* thread_status(int thread) {
   return read_file(path);
 }
 
-// Returns once the kernel shows every other thread of the process asleep.
+// Returns once the kernel shows every other thread of the process asleep; who calls it has an
+// alarm.
 inline void wait_until_others_sleep() {
   for (int awake = 1; awake != 0;) {
     awake = 0;

@@ -20,8 +20,8 @@ OVERHEAD_MIB = 4  # tables, and what a thread has at hand
 RESIDENT_WITHOUT_LIMIT = 1.25  # times what is held, and 64 MiB
 # Times what is held or allowed, and 64 MiB: the program, its libraries and stacks are among it.
 VIRTUAL, VIRTUAL_WITHOUT_LIMIT = 1.1, {"1": 1.25, "2": 1.25, "3": 1.1}
-# The same for several threads: what one frees lies between what the others use and is too short for
-# their next size. With a limit it is unmapped, while others map.
+# The same for several threads in pattern 3: what one frees lies between what the others use and is too
+# short for their next size. With a limit it is unmapped, while others map.
 VIRTUAL_BETWEEN_THREADS, VIRTUAL_BETWEEN_THREADS_WITHOUT_LIMIT = 1.25, 1.5
 
 
@@ -69,7 +69,7 @@ def judge(pattern, limit, threads, live, program, beside, virtual, resident):
     else:
         most = max(limit, live * 1.02 + OVERHEAD_MIB)
     common.check(own <= most, "%s: %.1f MiB resident, %.1f MiB beyond" % (what, own, own - most))
-    if threads == 1:
+    if threads == 1 or pattern != "3":
         times = VIRTUAL if limit else VIRTUAL_WITHOUT_LIMIT[pattern]
     else:
         times = VIRTUAL_BETWEEN_THREADS if limit else VIRTUAL_BETWEEN_THREADS_WITHOUT_LIMIT

@@ -169,7 +169,7 @@ int best_of_runs(Partitioner&& partitioner, const Prepare& prepare, const Expect
         [&](const Range& r) {
           const int slot = corbel::detail::current_slot_index();
           here |= 1U << slot;
-          test::wait_for([&] { return here == 3; });
+          test::wait_for([&] { return here == 3; }, 200);
           test::work_a_little();
           for (int i = r.begin(); i != r.end(); ++i) kept += expected(i) == slot;
         },

@@ -228,14 +228,22 @@ TEST_F(PoolTest, TaskLeftInAPlaceIsRunThere) {
 
 // Where the limit is one thread, the program's, there is nobody else for what it leaves behind.
 TEST_F(PoolTest, TaskLeftInAnArenaIsRunWhateverTheLimit) {
-  pool.set_limit(1);
-  std::atomic<bool> run{false};
-  {
-    Lease lease(two_threads());
-    call_in(lease.arena, [&](Thread& t) { spawn(t, *new FunctionTask([&] { run = true; })); });
+  ArenaPlan narrow;
+  narrow.width = 1;
+  ArenaPlan reserved = two_threads();
+  reserved.reserved = 2;
+  for (const unsigned limit : {1U, 3U}) {
+    for (const ArenaPlan& plan : {two_threads(), narrow, reserved}) {
+      pool.set_limit(limit);
+      std::atomic<bool> run{false};
+      {
+        Lease lease(plan);
+        call_in(lease.arena, [&](Thread& t) { spawn(t, *new FunctionTask([&] { run = true; })); });
+      }
+      EXPECT_TRUE(test::wait_for([&] { return run.load(); }, kLong)) << plan.width << ' ' << limit;
+      pool.finalize();
+    }
   }
-  EXPECT_TRUE(test::wait_for([&] { return run.load(); }, kLong));
-  pool.finalize();
 }
 
 }  // namespace

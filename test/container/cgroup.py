@@ -26,38 +26,42 @@ def _unescaped(path):
     return re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), path)
 
 
-def mounts(mountinfo="/proc/self/mountinfo"):
-    """[(version, root of the hierarchy that is mounted, where)] of those that may limit memory."""
+def mounts(mountinfo="/proc/self/mountinfo", controller="memory"):
+    """[(version, root of the hierarchy that is mounted, where)] of those that may have the controller."""
     found = []
     for line in Path(mountinfo).read_text().splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
-        if kind[0] == "cgroup" and "memory" in kind[2].split(","):
+        if kind[0] == "cgroup" and controller in kind[2].split(","):
             found.append((1, _unescaped(fields[3]), Path(_unescaped(fields[4]))))
         elif kind[0] == "cgroup2":
             found.append((2, _unescaped(fields[3]), Path(_unescaped(fields[4]))))
     return sorted(found)
 
 
-def own_path(version, cgroup="/proc/self/cgroup"):
+def own_path(version, cgroup="/proc/self/cgroup", controller="memory"):
     for line in Path(cgroup).read_text().splitlines():
         number, controllers, path = line.split(":", 2)
-        if (version == 2 and number == "0") or (version == 1 and "memory" in controllers.split(",")):
+        if (version == 2 and number == "0") or (version == 1 and controller in controllers.split(",")):
             return path
     return "/"
+
+
+def down_to_own(version, root, where, controller="memory"):
+    """The folders from the top of what is mounted down to the own group."""
+    inside = os.path.relpath(own_path(version, controller=controller), root)
+    folders = [where]
+    if ".." not in Path(inside).parts:
+        for part in Path(inside).parts:
+            folders.append(folders[-1] / part)
+    return folders
 
 
 def parents(version, root, where):
     """Where a new cgroup may be made: as far up as it goes, so that whoever manages the own one is
     not disturbed. With version 2 a cgroup that holds processes can have no children with a memory
     limit, so those that have none are left out."""
-    path = own_path(version)
-    inside = os.path.relpath(path, root)
-    folders = [where]
-    if ".." not in Path(inside).parts:
-        for part in Path(inside).parts:
-            folders.append(folders[-1] / part)
-    return [folder for folder in folders
+    return [folder for folder in down_to_own(version, root, where)
             if version == 1 or "memory" in _text(folder / "cgroup.subtree_control").split()]
 
 

@@ -4,38 +4,21 @@
 affinity mask of one: quota.py PROGRAM. The program is told how many processors to expect; nothing
 may hang. Says that it is skipped (77) where there is one processor only."""
 import os
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-
-def hierarchies():
-    """(version, mount point) of those that may have a quota."""
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        kind = after.split()
-        where = Path(re.sub(r"\\(\d{3})", lambda m: chr(int(m.group(1), 8)), before.split()[4]))
-        if kind[0] == "cgroup" and "cpu" in kind[2].split(","):
-            yield 1, where
-        elif kind[0] == "cgroup2":
-            yield 2, where
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "container"))
+import cgroup
 
 
 def has_quota():
     """Whether this process runs under a quota already, as in a container that was given one."""
-    own = [line.split(":", 2)[2].strip("/")
-           for line in Path("/proc/self/cgroup").read_text().splitlines()]
-    for version, where in hierarchies():
-        for group in {where / path for path in ["", *own]}:
-            for folder in (group, *group.parents):
-                if not folder.is_relative_to(where):
-                    break
-                file = folder / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
-                if file.is_file() and file.read_text().split()[0] not in ("max", "-1"):
-                    return True
-    return False
+    files = [folder / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
+             for version, root, where in cgroup.mounts(controller="cpu")
+             for folder in cgroup.down_to_own(version, root, where, controller="cpu")]
+    return any(file.read_text().split()[0] not in ("max", "-1") for file in files if file.is_file())
 
 
 def make_group(version, where, quota):
@@ -82,7 +65,7 @@ def main():
     passed = has_quota() or run(program, processors, lambda: None)
     passed &= run(program, 1, lambda: os.sched_setaffinity(0, {one}))
     for quota in 100000, 50000:
-        for version, where in hierarchies():
+        for version, _, where in cgroup.mounts(controller="cpu"):
             group = make_group(version, where, quota)
             if group is None:
                 continue

@@ -4,6 +4,8 @@
 
 option(CORBEL_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(CORBEL_BUILD_SCHEDULER_TESTS "Build those of the scheduler, which take longest" ON)
+option(CORBEL_FULL_TESTS "Add the tests of ./dev test --full" OFF)
+option(CORBEL_TESTS_SINGLY "Make each GoogleTest a ctest and a process of its own" OFF)
 option(CORBEL_BUILD_TOOLS "Build the corbel command" ${PROJECT_IS_TOP_LEVEL})
 option(CORBEL_INSTALL "Add the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(CORBEL_WERROR "Turn warnings into errors" OFF)
@@ -13,6 +15,7 @@ option(CORBEL_COVERAGE "Instrument for coverage" OFF)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
 set(CORBEL_PROGRAM_OPTIONS "-g1" CACHE STRING
     "Compile options of tools and tests behind all others: lines, but no variables, for debuggers")
+set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests behind those")
 set(CORBEL_SANITIZE "" CACHE STRING "Sanitizers to compile with, e.g. address,undefined or thread")
 
 # A sanitizer brings a malloc of its own: there the tests call the scalable_* functions, and what

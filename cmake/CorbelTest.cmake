@@ -8,23 +8,34 @@ if(NOT CMAKE_CROSSCOMPILING)
   find_package(GTest REQUIRED)
 endif()
 
-# What nearly every test includes, compiled once for all programs of corbel_add_gtest.
-if(NOT CMAKE_CROSSCOMPILING)
-  set(source "${PROJECT_BINARY_DIR}/generated/test_headers.cpp")
+# What nearly every test includes, compiled once for all programs of corbel_add_gtest, and once more
+# for those without optimisation: a compiler takes no precompiled headers of the other kind.
+function(corbel_add_test_headers target)
+  set(source "${PROJECT_BINARY_DIR}/generated/${target}.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "// Its headers are what matters.\n")
-  add_library(corbel_test_headers OBJECT "${source}")
+  add_library(${target} OBJECT "${source}")
+  target_compile_options(${target} PRIVATE ${ARGN})
   # <tbb/...> too, because libstdc++ looks whether it is there.
-  target_include_directories(corbel_test_headers PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  target_link_libraries(corbel_test_headers PRIVATE GTest::gtest Threads::Threads)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${target} PRIVATE GTest::gtest Threads::Threads)
   target_precompile_headers(
-    corbel_test_headers
+    ${target}
     PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
             <functional> <map> <memory> <mutex> <random> <stdexcept> <string> <thread> <vector>)
+endfunction()
+if(NOT CMAKE_CROSSCOMPILING)
+  corbel_add_test_headers(corbel_test_headers)
+  if(CORBEL_BUILD_SCHEDULER_TESTS AND NOT CORBEL_SANITIZE MATCHES "thread")
+    corbel_add_test_headers(corbel_test_headers_unoptimised -O0)
+  endif()
 endif()
 
 set(CORBEL_TEST_ENVIRONMENT
     "CORBEL_LIB_DIR=${CMAKE_BINARY_DIR}/lib" "CORBEL_BIN_DIR=${CMAKE_BINARY_DIR}/bin"
     "CORBEL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "CORBEL_BUILD_DIR=${CMAKE_BINARY_DIR}")
+
+# Where the reports of sanitizers go: a file for each process that made one.
+set(CORBEL_REPORTS "${CMAKE_BINARY_DIR}/reports")
 
 # The folders whose tests need a process with its own malloc replaced, or an uninstrumented build.
 set(CORBEL_PROXY_TEST_FOLDERS container proxy life programs cli packaging golden smoke bench)
@@ -32,11 +43,29 @@ set(CORBEL_PROXY_TEST_FOLDERS container proxy life programs cli packaging golden
 # What a cross build runs, under the emulator: it has no GoogleTest.
 set(CORBEL_CROSS_TEST_FOLDERS smoke)
 
+# Every test is started by test/runner/run.py where it keeps something that ctest would lose: the
+# reports of a sanitizer, and the single tests of a GoogleTest program.
+set(CORBEL_TEST_RUNNER "${PROJECT_SOURCE_DIR}/test/runner/run.py")
+
+# Sets <result> to the words before a test's command: nothing without a sanitizer.
+function(corbel_keep_reports result name)
+  set(${result} "" PARENT_SCOPE)
+  if(CORBEL_SANITIZE)
+    set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --name "${name}" --reports
+                  "${CORBEL_REPORTS}" -- PARENT_SCOPE)
+  endif()
+endfunction()
+
 # corbel_add_gtest(<name> LABEL <label> SOURCES <files> [LIBS <libraries>] [DEFINES ...]
-#                  [TIMEOUT <seconds>] [ENVIRONMENT <A=b> ...])
-# One GoogleTest program; each of its tests becomes a ctest of its own.
+#                  [TIMEOUT <seconds>] [ENVIRONMENT <A=b> ...] [COST <seconds>] [EACH]
+#                  [ONE_THREAD <patterns>] [UNOPTIMISED])
+# One GoogleTest program. It is one ctest, <label>.<name>, that runs all tests in one process and
+# counts each. With CORBEL_TESTS_SINGLY each test is a ctest and a process of its own. With EACH each
+# is a process of its own, but they are one ctest. TIMEOUT is that of one test.
+# ONE_THREAD names long tests that start no thread: the thread sanitizer could find nothing in them.
 function(corbel_add_gtest name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBS;DEFINES;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "EACH;UNOPTIMISED" "LABEL;TIMEOUT;COST"
+                        "SOURCES;LIBS;DEFINES;ENVIRONMENT;ONE_THREAD" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -46,35 +75,81 @@ function(corbel_add_gtest name)
                     "${PROJECT_BINARY_DIR}/generated")
   target_compile_definitions(${name} PRIVATE ${arg_DEFINES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main Threads::Threads)
-  target_precompile_headers(${name} REUSE_FROM corbel_test_headers)
-  gtest_discover_tests(
-    ${name}
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    TEST_PREFIX "${arg_LABEL}."
-    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
-               ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+  if(arg_UNOPTIMISED)
+    # gcc warns of what it does not follow without optimisation.
+    target_compile_options(${name} PRIVATE -O0 -Wno-maybe-uninitialized)
+    target_precompile_headers(${name} REUSE_FROM corbel_test_headers_unoptimised)
+  else()
+    target_precompile_headers(${name} REUSE_FROM corbel_test_headers)
+  endif()
+  set(environment "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+  if(CORBEL_TESTS_SINGLY)
+    gtest_discover_tests(
+      ${name}
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      TEST_PREFIX "${arg_LABEL}."
+      PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
+    return()
+  endif()
+  set(keep "")
+  if(CORBEL_SANITIZE)
+    set(keep --reports "${CORBEL_REPORTS}")
+  endif()
+  if(arg_EACH)
+    list(APPEND keep --each)
+  endif()
+  if(CORBEL_SANITIZE MATCHES "thread" AND arg_ONE_THREAD)
+    list(JOIN arg_ONE_THREAD ":" patterns)
+    list(APPEND keep --without "${patterns}")
+  endif()
+  add_test(NAME "${arg_LABEL}.${name}"
+           COMMAND Python3::Interpreter -B "${CORBEL_TEST_RUNNER}" --gtest --name
+                   "${arg_LABEL}.${name}" --seconds ${arg_TIMEOUT} ${keep} -- $<TARGET_FILE:${name}>)
+  set_tests_properties(
+    "${arg_LABEL}.${name}" PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 1500 SKIP_RETURN_CODE 77
+                                      ENVIRONMENT "${environment}")
+  if(arg_COST)
+    set_tests_properties("${arg_LABEL}.${name}" PROPERTIES COST ${arg_COST})
+  endif()
 endfunction()
 
 # corbel_add_script_test(<name> LABEL <label> COMMAND <command> [args] [TIMEOUT <seconds>]
-#                        [ENVIRONMENT <A=b> ...]): a test that is a script or a plain program.
-# Exit code 77 means skipped.
+#                        [ENVIRONMENT <A=b> ...] [COST <seconds>]): a test that is a script or a
+# plain program. Exit code 77 means skipped. COST: about how long it takes, said of the longest, so
+# that ctest begins with them.
 function(corbel_add_script_test name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "COMMAND;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT;COST" "COMMAND;ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
+  endif()
+  corbel_keep_reports(keep "${name}")
+  if(keep)
+    list(POP_FRONT arg_COMMAND program)
+    if(TARGET ${program})
+      set(program $<TARGET_FILE:${program}>)
+    endif()
+    list(PREPEND arg_COMMAND ${keep} ${program})
   endif()
   add_test(NAME "${name}" COMMAND ${arg_COMMAND})
   set_tests_properties(
     "${name}"
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
                ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+  if(arg_COST)
+    set_tests_properties("${name}" PROPERTIES COST ${arg_COST})
+  endif()
 endfunction()
 
-# Each folder has a target tests_<folder>: the libraries, and the programs of its tests.
+# Each folder has a target tests_<folder>: the libraries, the scheduler's only if it is tested, and
+# the programs of its tests.
 function(corbel_add_test_folders)
   set(libraries "")
-  foreach(folder IN ITEMS src src/sched)
+  set(folders src)
+  if(CORBEL_BUILD_SCHEDULER_TESTS)
+    list(APPEND folders src/sched)
+  endif()
+  foreach(folder IN LISTS folders)
     get_property(targets DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" PROPERTY BUILDSYSTEM_TARGETS)
     list(APPEND libraries ${targets})
   endforeach()

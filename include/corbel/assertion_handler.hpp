@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when a check of these headers fails (CORBEL_USE_ASSERT). C++11 upwards. Follows the
-// oneTBB specification.
+// The handler for failed assertions of these headers (CORBEL_USE_ASSERT). C++11 and later. Follows
+// oneTBB's interface for custom assertion handlers.
 #ifndef CORBEL_ASSERTION_HANDLER_HPP
 #define CORBEL_ASSERTION_HANDLER_HPP
 
@@ -10,8 +10,8 @@
 
 namespace corbel {
 
-// Gets the place, the condition that does not hold, and what that means. Should not return: the
-// program ends when it does.
+// Gets the source position, the condition that is false, and what that means. If the handler
+// returns, the program ends with std::abort.
 using assertion_handler_type = void (*)(const char* file, int line, const char* condition,
                                         const char* what);
 
@@ -22,7 +22,7 @@ inline void default_assertion_handler(const char* file, int line, const char* co
   std::fprintf(stderr, "corbel: %s:%d: assertion %s failed: %s\n", file, line, condition, what);
 }
 
-// One for all of a program's shared objects.
+// One handler for all shared objects of the program.
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
@@ -34,23 +34,25 @@ assertion_handler() noexcept {
 
 [[noreturn]] inline void assertion_failed(const char* file, int line, const char* condition,
                                           const char* what) {
-  // acquire: what the handler needs, with set_assertion_handler
+  // (2) acquire: sees what the thread that set the handler wrote before (1)
   assertion_handler().load(std::memory_order_acquire)(file, line, condition, what);
   std::abort();
 }
 
 }  // namespace detail
 
-// Sets it, or with nullptr the default, which prints a line; returns the one before. Both functions
-// may be called from any thread.
+// Sets the handler of the process and returns the previous one. nullptr sets the default handler,
+// which prints a line to stderr. Any thread may call it.
 inline assertion_handler_type set_assertion_handler(assertion_handler_type wanted) noexcept {
   if (wanted == nullptr) wanted = &detail::default_assertion_handler;
-  // acq_rel: what the handlers need, the new and the old one
+  // (1) release: publishes what the new handler needs to (1), (2) and (3). acquire: the caller may
+  // call the old handler, so it sees what the (1) that set it published
   return detail::assertion_handler().exchange(wanted, std::memory_order_acq_rel);
 }
 
+// Returns the current handler. Any thread may call it.
 inline assertion_handler_type get_assertion_handler() noexcept {
-  // acquire: as in assertion_failed
+  // (3) acquire: the caller may call the handler, so it sees what (1) published
   return detail::assertion_handler().load(std::memory_order_acquire);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box of any number of dimensions that can be split along each of them. C++11 upwards;
-// blocked_nd_range of the oneTBB specification.
+// A range of any number of dimensions that can be split along each of them. C++11 and later.
+// Follows the oneTBB specification 1.4 ([algorithms.blocked_nd_range]).
 #ifndef CORBEL_BLOCKED_ND_RANGE_HPP
 #define CORBEL_BLOCKED_ND_RANGE_HPP
 
@@ -19,7 +19,7 @@ struct for_dimension {
   using type = T;
 };
 
-// Its constructors need the numbers of the dimensions as a pack.
+// The base of blocked_nd_range. The constructors need the numbers of the dimensions as a pack.
 template <typename Value, unsigned int N, typename Dimensions>
 class nd_range;
 template <typename Value, unsigned int N, std::size_t... Is>
@@ -29,7 +29,7 @@ class nd_range<Value, N, index_sequence<Is...>> {
   using dim_range_type = blocked_range<Value>;
   using size_type = typename dim_range_type::size_type;
 
-  // As for blocked_range.
+  // See blocked_range.
   static constexpr bool is_splittable_in_proportion = true;
 
   // The number of dimensions, N, under both names it has had.
@@ -43,12 +43,12 @@ class nd_range<Value, N, index_sequence<Is...>> {
   nd_range(const value_type (&sizes)[N], size_type grainsize = 1)
       : dims_{dim_range_type(value_type(0), sizes[Is], grainsize)...} {}
 
-  // Half of `whole`, which keeps the other half. It is split along the dimension that is longest
-  // when measured in its grainsize, the first of them if there are several. `whole` must be
+  // Takes half of `whole`, which keeps the other half. The range is split along the dimension that
+  // is longest in units of its grain size, the first of them if there are several. `whole` must be
   // divisible.
   nd_range(nd_range& whole, split how) : nd_range(whole) { take_part_of(whole, how); }
 
-  // As above, but by the given proportion.
+  // Splits along the same dimension by the given proportion.
   nd_range(nd_range& whole, const proportional_split& how) : nd_range(whole) {
     take_part_of(whole, how);
   }
@@ -56,20 +56,20 @@ class nd_range<Value, N, index_sequence<Is...>> {
   nd_range(const nd_range&) = default;
   nd_range& operator=(const nd_range&) = default;
 
-  // `dimension` is less than N.
+  // The range of a dimension, which must be less than N.
   const dim_range_type& dim(unsigned int dimension) const {
     CORBEL_ASSERT(dimension < N, "there is no such dimension");
     return dims_[dimension];
   }
 
-  // Whether a dimension is empty.
+  // Whether any dimension is empty.
   bool empty() const {
     for (const dim_range_type& range : dims_) {
       if (range.empty()) return true;
     }
     return false;
   }
-  // Whether a dimension is divisible.
+  // Whether any dimension is divisible.
   bool is_divisible() const {
     for (const dim_range_type& range : dims_) {
       if (range.is_divisible()) return true;
@@ -95,16 +95,16 @@ constexpr bool nd_range<Value, N, index_sequence<Is...>>::is_splittable_in_propo
 
 }  // namespace detail
 
-// All combinations of a value from each of N ranges. Its members are those of the base class above.
-// Not to be changed by two threads at a time.
+// All combinations of one value from each of N ranges. Its members are those of the base class
+// above. Exceptions and thread safety are those of blocked_range.
 template <typename Value, unsigned int N>
 class blocked_nd_range : public detail::nd_range<Value, N, detail::make_index_sequence<N>> {
-  static_assert(N > 0, "a range has a dimension at least");
+  static_assert(N > 0, "a range has at least one dimension");
   using Base = detail::nd_range<Value, N, detail::make_index_sequence<N>>;
 
  public:
   using Base::Base;
-  // Not inherited, as their first parameter would be the base class.
+  // Not inherited, because their first parameter would be the base class.
   blocked_nd_range(blocked_nd_range& whole, split how) : Base(whole, how) {}
   blocked_nd_range(blocked_nd_range& whole, const proportional_split& how) : Base(whole, how) {}
   blocked_nd_range(const blocked_nd_range&) = default;
@@ -112,7 +112,7 @@ class blocked_nd_range : public detail::nd_range<Value, N, detail::make_index_se
 };
 
 #if defined(__cpp_deduction_guides)
-// A range for each dimension.
+// One range for each dimension.
 template <typename Value, typename... Values,
           typename = typename std::enable_if<(std::is_same<Value, Values>::value && ...)>::type>
 blocked_nd_range(blocked_range<Value>, blocked_range<Values>...)
@@ -122,7 +122,7 @@ template <typename Value, unsigned int... Sizes,
           typename = typename std::enable_if<(sizeof...(Sizes) >= 2) &&
                                              ((Sizes == 2 || Sizes == 3) && ...)>::type>
 blocked_nd_range(const Value (&... dims)[Sizes]) -> blocked_nd_range<Value, sizeof...(Sizes)>;
-// A size for each dimension.
+// One size for each dimension.
 template <typename Value, unsigned int N>
 blocked_nd_range(const Value (&)[N], std::size_t = 1) -> blocked_nd_range<Value, N>;
 template <typename Value, unsigned int N>

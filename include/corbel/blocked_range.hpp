@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A half-open range of numbers or iterators that can be split until its parts are small enough.
-// C++11 upwards; blocked_range of the oneTBB specification.
+// C++11 and later. Follows the oneTBB specification 1.4 ([algorithms.blocked_range]).
 #ifndef CORBEL_BLOCKED_RANGE_HPP
 #define CORBEL_BLOCKED_RANGE_HPP
 
@@ -13,8 +13,8 @@
 namespace corbel {
 namespace detail {
 
-// The distance between two values. That of integers is taken in the unsigned type: the one from
-// the smallest int to the largest is no int.
+// The distance between two values. For integers it is taken in the unsigned type: the distance from
+// the smallest int to the largest does not fit into an int.
 template <typename Value, bool = std::is_integral<Value>::value>
 struct range_distance {
   static std::size_t between(const Value& begin, const Value& end) {
@@ -28,12 +28,12 @@ struct range_distance<Value, true> {
   }
 };
 
-// So many of `size` elements belong to the right part: `size * right / (left + right)`, rounded,
-// but never none nor all, since each part must have work. `size` is at least 2.
+// The number of elements in the right part: size * right / (left + right), rounded, but at least 1
+// and less than `size`, because each part must have work. `size` is at least 2.
 inline std::size_t right_share(std::size_t size, const proportional_split& proportion) {
   std::size_t left = proportion.left();
   std::size_t right = proportion.right();
-  // With a sum that fits into half a word no product below overflows.
+  // If the sum fits into half a word, no product below overflows.
   constexpr int kHalf = static_cast<int>(sizeof(std::size_t)) * 4;
   while ((left >> (kHalf - 1)) != 0 || (right >> (kHalf - 1)) != 0) {
     left /= 2;
@@ -48,9 +48,9 @@ inline std::size_t right_share(std::size_t size, const proportional_split& propo
 }  // namespace detail
 
 // The values from begin() up to, not including, end(). Value is an integer, a pointer, a random
-// access iterator, or anything that can be copied, compared by <, subtracted from its like to give
-// something that converts to size_type, and added a size_type to. Not to be changed by two threads
-// at a time.
+// access iterator, or a type that can be copied and compared by <, whose difference converts to
+// size_type and to which a size_type can be added. Functions throw only what the operations of
+// Value throw. Const functions may be called by several threads at the same time.
 template <typename Value>
 class blocked_range {
  public:
@@ -58,26 +58,27 @@ class blocked_range {
   using value_type = Value;
   using size_type = std::size_t;
 
-  // Classic TBB asked for this constant before it used the proportional constructor.
+  // Classic TBB checks this constant before it uses the proportional constructor.
   static constexpr bool is_splittable_in_proportion = true;
 
-  // An empty range; only to be assigned to.
+  // Makes an empty range; assign to it before use.
   blocked_range() : end_(), begin_(), grainsize_(1) {}
 
-  // The range [begin, end), not to be split where it has `grainsize` values or fewer. `end` must
-  // not be smaller than `begin`, `grainsize` must be positive.
+  // Makes the range [begin, end), which is not divisible if it has `grainsize` values or fewer.
+  // `end` must not be less than `begin`, `grainsize` must be positive (checked with
+  // CORBEL_USE_ASSERT).
   blocked_range(Value begin, Value end, size_type grainsize = 1)
       : end_(end), begin_(begin), grainsize_(grainsize) {
     CORBEL_ASSERT(grainsize_ > 0, "a grainsize must be positive");
   }
 
-  // The upper half of `whole`, which keeps the lower one. `whole` must be divisible.
+  // Takes the upper half of `whole`, which keeps the lower half. `whole` must be divisible.
   blocked_range(blocked_range& whole, split)
       : end_(whole.end_), begin_(whole.cut(whole.half())), grainsize_(whole.grainsize_) {
     CORBEL_ASSERT(!(begin_ < whole.end_) && !(end_ < begin_), "arithmetic of Value");
   }
 
-  // As above, but by the given proportion; each part gets at least one value.
+  // Splits by the given proportion; each part gets at least one value. `whole` must be divisible.
   blocked_range(blocked_range& whole, const proportional_split& proportion)
       : end_(whole.end_),
         begin_(whole.cut(whole.left_share(proportion))),
@@ -85,16 +86,19 @@ class blocked_range {
     CORBEL_ASSERT(!(begin_ < whole.end_) && !(end_ < begin_), "arithmetic of Value");
   }
 
+  // The first value, and the one after the last.
   const_iterator begin() const { return begin_; }
   const_iterator end() const { return end_; }
 
-  // The number of values. end() must not be smaller than begin().
+  // The number of values. end() must not be less than begin().
   size_type size() const {
     CORBEL_ASSERT(!(end_ < begin_), "a range ends before it begins");
     return detail::range_distance<Value>::between(begin_, end_);
   }
+  // The maximum size of a range that is not divisible.
   size_type grainsize() const { return grainsize_; }
 
+  // Whether there are no values.
   bool empty() const { return !(begin_ < end_); }
   // Whether the splitting constructors may be called: there are more values than the grainsize.
   bool is_divisible() const { return grainsize_ < size(); }
@@ -108,13 +112,14 @@ class blocked_range {
     CORBEL_ASSERT(is_divisible(), "a range that is not divisible is split");
     return size() - detail::right_share(size(), proportion);
   }
-  // Leaves `count` values here; where the others begin.
+  // Keeps the first `count` values and returns the beginning of the others.
   Value cut(size_type count) {
     end_ = static_cast<Value>(begin_ + count);
     return end_;
   }
 
-  // In this order because the constructors read the other's end before they cut it.
+  // Initialized in this order: the splitting constructors must read the end of `whole` before they
+  // cut it.
   Value end_;
   Value begin_;
   size_type grainsize_;
@@ -125,8 +130,8 @@ constexpr bool blocked_range<Value>::is_splittable_in_proportion;
 
 namespace detail {
 
-// How long a side of a range of several dimensions is, in units of its grainsize: the longest is
-// divisible if any is.
+// The length of one side of a multidimensional range in units of its grain size. The side with the
+// greatest length is divisible if any side is.
 template <typename Value>
 inline double length_in_grains(const blocked_range<Value>& side) {
   return static_cast<double>(side.size()) / static_cast<double>(side.grainsize());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rectangle that can be split along either side. C++11 upwards; blocked_range2d of the oneTBB
-// specification.
+// A two-dimensional range that can be split along either side. C++11 and later. Follows the oneTBB
+// specification 1.4 ([algorithms.blocked_range2d]).
 #ifndef CORBEL_BLOCKED_RANGE2D_HPP
 #define CORBEL_BLOCKED_RANGE2D_HPP
 
@@ -10,7 +10,8 @@
 
 namespace corbel {
 
-// All pairs of a value of rows() and one of cols(). Not to be changed by two threads at a time.
+// All pairs of a value of rows() and a value of cols(). Exceptions and thread safety are those of
+// blocked_range.
 template <typename RowValue, typename ColValue = RowValue>
 class blocked_range2d {
  public:
@@ -18,26 +19,27 @@ class blocked_range2d {
   using col_range_type = blocked_range<ColValue>;
   using size_type = std::size_t;
 
-  // As for blocked_range.
+  // See blocked_range.
   static constexpr bool is_splittable_in_proportion = true;
 
-  // For what the arguments must be see blocked_range.
+  // Makes the range of all pairs of the two sides. The requirements for the arguments are those of
+  // blocked_range.
   blocked_range2d(RowValue row_begin, RowValue row_end,
                   typename row_range_type::size_type row_grainsize, ColValue col_begin,
                   ColValue col_end, typename col_range_type::size_type col_grainsize)
       : rows_(row_begin, row_end, row_grainsize), cols_(col_begin, col_end, col_grainsize) {}
 
-  // With grainsizes of 1.
+  // Makes the range as above; both grain sizes are 1.
   blocked_range2d(RowValue row_begin, RowValue row_end, ColValue col_begin, ColValue col_end)
       : rows_(row_begin, row_end), cols_(col_begin, col_end) {}
 
-  // Half of `whole`, which keeps the other half. It is split along the side that is longer when
-  // measured in its grainsize. `whole` must be divisible.
+  // Takes half of `whole`, which keeps the other half. The range is split along the side that is
+  // longer in units of its grain size. `whole` must be divisible.
   blocked_range2d(blocked_range2d& whole, split how) : blocked_range2d(whole) {
     take_part_of(whole, how);
   }
 
-  // As above, but by the given proportion.
+  // Splits along the same side by the given proportion.
   blocked_range2d(blocked_range2d& whole, const proportional_split& how) : blocked_range2d(whole) {
     take_part_of(whole, how);
   }
@@ -45,10 +47,11 @@ class blocked_range2d {
   blocked_range2d(const blocked_range2d&) = default;
   blocked_range2d& operator=(const blocked_range2d&) = default;
 
+  // The two sides.
   const row_range_type& rows() const { return rows_; }
   const col_range_type& cols() const { return cols_; }
 
-  // Whether there is no pair at all.
+  // Whether there are no pairs.
   bool empty() const { return rows_.empty() || cols_.empty(); }
   // Whether one of the sides is divisible.
   bool is_divisible() const { return rows_.is_divisible() || cols_.is_divisible(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box that can be split along each of its sides. C++11 upwards; blocked_range3d of the oneTBB
-// specification.
+// A three-dimensional range that can be split along each side. C++11 and later. Follows the oneTBB
+// specification 1.4 ([algorithms.blocked_range3d]).
 #ifndef CORBEL_BLOCKED_RANGE3D_HPP
 #define CORBEL_BLOCKED_RANGE3D_HPP
 
@@ -10,8 +10,8 @@
 
 namespace corbel {
 
-// All triples of a value of pages(), one of rows() and one of cols(). Not to be changed by two
-// threads at a time.
+// All triples of a value of pages(), a value of rows() and a value of cols(). Exceptions and thread
+// safety are those of blocked_range.
 template <typename PageValue, typename RowValue = PageValue, typename ColValue = RowValue>
 class blocked_range3d {
  public:
@@ -20,14 +20,15 @@ class blocked_range3d {
   using col_range_type = blocked_range<ColValue>;
   using size_type = std::size_t;
 
-  // As for blocked_range.
+  // See blocked_range.
   static constexpr bool is_splittable_in_proportion = true;
 
-  // With grainsizes of 1. For what the arguments must be see blocked_range.
+  // All grain sizes are 1. The requirements for the arguments are those of blocked_range.
   blocked_range3d(PageValue page_begin, PageValue page_end, RowValue row_begin, RowValue row_end,
                   ColValue col_begin, ColValue col_end)
       : pages_(page_begin, page_end), rows_(row_begin, row_end), cols_(col_begin, col_end) {}
 
+  // Each side has its own grain size.
   blocked_range3d(PageValue page_begin, PageValue page_end,
                   typename page_range_type::size_type page_grainsize, RowValue row_begin,
                   RowValue row_end, typename row_range_type::size_type row_grainsize,
@@ -37,13 +38,13 @@ class blocked_range3d {
         rows_(row_begin, row_end, row_grainsize),
         cols_(col_begin, col_end, col_grainsize) {}
 
-  // Half of `whole`, which keeps the other half. It is split along the side that is longest when
-  // measured in its grainsize. `whole` must be divisible.
+  // Takes half of `whole`, which keeps the other half. The range is split along the side that is
+  // longest in units of its grain size. `whole` must be divisible.
   blocked_range3d(blocked_range3d& whole, split how) : blocked_range3d(whole) {
     take_part_of(whole, how);
   }
 
-  // As above, but by the given proportion.
+  // Splits along the same side by the given proportion.
   blocked_range3d(blocked_range3d& whole, const proportional_split& how) : blocked_range3d(whole) {
     take_part_of(whole, how);
   }
@@ -51,11 +52,12 @@ class blocked_range3d {
   blocked_range3d(const blocked_range3d&) = default;
   blocked_range3d& operator=(const blocked_range3d&) = default;
 
+  // The three sides.
   const page_range_type& pages() const { return pages_; }
   const row_range_type& rows() const { return rows_; }
   const col_range_type& cols() const { return cols_; }
 
-  // Whether there is no triple at all.
+  // Whether there are no triples.
   bool empty() const { return pages_.empty() || rows_.empty() || cols_.empty(); }
   // Whether one of the sides is divisible.
   bool is_divisible() const {

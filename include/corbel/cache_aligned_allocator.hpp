@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator for containers (C++11 upwards) whose blocks start on a cache line of their own, so
-// that what two threads write never shares a line by accident of allocation.
+// An allocator for containers whose blocks each start on a new cache line, which avoids false
+// sharing between blocks. C++11 and later. Follows the oneTBB specification 1.4
+// (cache_aligned_allocator).
 #ifndef CORBEL_CACHE_ALIGNED_ALLOCATOR_HPP
 #define CORBEL_CACHE_ALIGNED_ALLOCATOR_HPP
 
@@ -12,8 +13,8 @@
 namespace corbel {
 
 // Meets the Allocator requirements ([allocator.requirements]) and has the members of the TBB class
-// of this name. All of them are equal: what one allocates, any other frees. All functions may be
-// called from any thread.
+// of the same name. All objects are equal: any of them frees what another allocated. Any thread may
+// call any function.
 template <typename T>
 class cache_aligned_allocator : public detail::stateless_allocator<cache_aligned_allocator, T> {
  public:
@@ -21,19 +22,19 @@ class cache_aligned_allocator : public detail::stateless_allocator<cache_aligned
   template <typename U>
   cache_aligned_allocator(const cache_aligned_allocator<U>&) noexcept {}
 
-  // Memory for n objects, not constructed, aligned to the larger of the cache line and alignof(T).
-  // n == 0 gives a unique pointer. When memory is exhausted the new-handler is called as by
-  // operator new; then throws std::bad_alloc.
+  // Returns memory for n objects, not constructed, aligned to the larger of a cache line and
+  // alignof(T). n == 0 returns a unique pointer. If memory is exhausted, calls the new-handler as
+  // operator new does; then throws std::bad_alloc.
   T* allocate(std::size_t n) {
     return detail::allocate_objects<T>(corbel_allocate, n, detail::kCacheLine);
   }
 
-  // Frees what allocate of any cache_aligned_allocator gave; the count is not needed. nullptr is
-  // ignored.
+  // Frees memory that allocate of any cache_aligned_allocator returned. Ignores the count, and
+  // nullptr.
   void deallocate(T* p, std::size_t) noexcept { corbel_deallocate(p); }
 };
 
-// The allocator that no object type is bound to yet: only to be rebound.
+// The form for void: cannot allocate, only be rebound to an object type.
 template <>
 class cache_aligned_allocator<void>
     : public detail::stateless_allocator<cache_aligned_allocator, void> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A variable that each thread has its own of, to be combined at the end. C++11 upwards; combinable
-// of the oneTBB specification.
+// Thread-local storage whose elements are combined at the end. C++11 and later. Follows the oneTBB
+// specification 1.4 (combinable).
 #ifndef CORBEL_COMBINABLE_HPP
 #define CORBEL_COMBINABLE_HPP
 
@@ -11,37 +11,40 @@
 
 namespace corbel {
 
-// What enumerable_thread_specific says of thread safety and of the life of elements holds here too.
+// An enumerable_thread_specific<T> with a smaller interface; its rules on thread safety, on errors
+// and on the lifetime of elements apply.
 template <typename T>
 class combinable {
  public:
-  // Elements are made by T().
+  // Makes elements by T().
   combinable() = default;
-  // Elements are made from what `finit()` returns, which several threads may call at a time.
+  // Makes elements from what `finit()` returns. Several threads may call `finit` at the same time.
   template <typename Finit, typename = typename std::enable_if<
                                 detail::is_callable<typename std::decay<Finit>::type>::value>::type>
   explicit combinable(Finit finit) : elements_(std::move(finit)) {}
 
-  // Copy or move the elements, which belong to the same threads, and how new ones are made.
+  // Copy or move the elements, each for its thread, and how new elements are made.
   combinable(const combinable&) = default;
   combinable(combinable&&) = default;
   combinable& operator=(const combinable&) = default;
   combinable& operator=(combinable&&) = default;
 
-  // The calling thread's element, made if there is none; `exists` says whether there was.
+  // Returns the calling thread's element, which it makes if there is none. Sets `exists` to whether
+  // the element existed before.
   T& local() { return elements_.local(); }
   T& local(bool& exists) { return elements_.local(exists); }
 
   // Destroys all elements.
   void clear() noexcept { elements_.clear(); }
 
-  // f(...f(f(e0, e1), e2)...) of all elements; of one, that one; of none, what a new one would be.
+  // Returns f(...f(f(e0, e1), e2)...) over all elements; the element if there is only one; a new
+  // element, not stored, if there is none.
   template <typename Function>
   T combine(Function f) const {
     return elements_.combine(std::move(f));
   }
 
-  // Calls f(element) for each.
+  // Calls f(element) for each element.
   template <typename Function>
   void combine_each(Function f) {
     elements_.combine_each(std::move(f));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A variable that each thread has its own of, and that can be gone through thread by thread. C++11
-// upwards; enumerable_thread_specific of the oneTBB specification.
+// Thread-local storage that can be enumerated: one element per thread. C++11 and later. Follows the
+// oneTBB specification 1.4 (enumerable_thread_specific).
 #ifndef CORBEL_ENUMERABLE_THREAD_SPECIFIC_HPP
 #define CORBEL_ENUMERABLE_THREAD_SPECIFIC_HPP
 
@@ -14,15 +14,15 @@
 
 #include <corbel/blocked_range.hpp>
 #include <corbel/cache_aligned_allocator.hpp>
+#include <corbel/detail/element_table.hpp>
 #include <corbel/detail/ets_iterator.hpp>
 #include <corbel/detail/ets_maker.hpp>
-#include <corbel/detail/thread_slots.hpp>
 #include <corbel/flattened2d.hpp>
 
 namespace corbel {
 
-// How the specification lets a program choose between space and time. One way of finding the
-// element serves all here, without a limit to the number of objects; the types stay different.
+// The specification's choice between space and time. Here all three values behave alike, without a
+// limit on the number of objects, but give different types.
 enum ets_key_usage_type { ets_key_per_instance, ets_no_key, ets_suspend_aware };
 
 template <typename T, typename Allocator = cache_aligned_allocator<T>,
@@ -30,24 +30,25 @@ template <typename T, typename Allocator = cache_aligned_allocator<T>,
 class enumerable_thread_specific;
 
 namespace detail {
-// Whether the second is an enumerable_thread_specific of the first.
+// Whether the second type is an enumerable_thread_specific of the first.
 template <typename T, typename Other>
 struct is_ets_of : std::false_type {};
 template <typename T, typename Allocator, ets_key_usage_type KeyUsage>
 struct is_ets_of<T, enumerable_thread_specific<T, Allocator, KeyUsage>> : std::true_type {};
 }  // namespace detail
 
-// Holds a T for each thread that has called local(). An element is made at the thread's first call,
-// and stays when the thread ends, until the object is cleared or destroyed; a new thread that the
-// system gives the identity of one that has ended takes over its element.
+// Holds a T for each thread that has called local(). The thread's first call makes the element,
+// which outlives the thread: it stays until the object is cleared or destroyed. A new thread to
+// which the system gives the id of a thread that has ended takes over that thread's element.
 //
-// local() may be called from any thread, beside size(), empty(), iteration and other calls of
-// local(); the second call of a thread and those after it take no lock. What is reached by
-// iteration while its thread uses it is for the program to protect. All other functions must not
-// run beside any.
+// Any thread may call local(), size(), empty() and iterate at the same time. From a thread's second
+// call on, local() takes no lock. The elements themselves are not protected: a program that
+// iterates over an element while the element's thread uses it must synchronize the two. Every other
+// function needs exclusive access to the object.
 //
-// Elements and tables are in memory from Allocator, which must be default-constructible; each
-// element has cache lines of its own, if the allocator aligns blocks to them as the default does.
+// Elements and tables take their memory from Allocator, which must be default-constructible.
+// Elements share no cache lines if the allocator aligns blocks to cache lines, as the default one
+// does.
 template <typename T, typename Allocator, ets_key_usage_type KeyUsage>
 class enumerable_thread_specific {
   template <typename, typename, ets_key_usage_type>
@@ -69,22 +70,22 @@ class enumerable_thread_specific {
   using range_type = detail::ets_range<iterator>;
   using const_range_type = detail::ets_range<const_iterator>;
 
-  // Elements are made by T().
+  // Makes elements by T().
   enumerable_thread_specific() : make_(detail::ets_make_default<T>()) {}
 
-  // Elements are made from what `finit()` returns, which several threads may call at a time.
+  // Makes elements from what `finit()` returns. Several threads may call `finit` at the same time.
   template <typename Finit, typename = typename std::enable_if<
                                 detail::is_callable<typename std::decay<Finit>::type>::value>::type>
   explicit enumerable_thread_specific(Finit finit)
       : make_(detail::ets_make_by_call<T, Finit>{std::move(finit)}) {}
 
-  // Elements are copies of `exemplar`.
+  // Makes elements as copies of `exemplar`.
   explicit enumerable_thread_specific(const T& exemplar)
       : make_(detail::ets_make_copy<T>{exemplar}) {}
   explicit enumerable_thread_specific(T&& exemplar)
       : make_(detail::ets_make_copy<T>{std::move(exemplar)}) {}
 
-  // Elements are made by T(arg, args...), from copies of the arguments that are kept.
+  // Makes elements by T(arg, args...), from copies of the arguments that the object keeps.
   template <typename Arg, typename... Args,
             typename = typename std::enable_if<
                 (sizeof...(Args) != 0 ||
@@ -96,7 +97,8 @@ class enumerable_thread_specific {
                                     typename std::decay<Args>::type...>(
             std::forward<Arg>(arg), std::forward<Args>(args)...)) {}
 
-  // Copies the elements, which belong to the same threads, and how new ones are made.
+  // Copies the elements, each for its thread, and how new elements are made. Throws what the
+  // allocator or a constructor of T throws.
   enumerable_thread_specific(const enumerable_thread_specific& other) : make_(other.make_) {
     copy_elements(other);
   }
@@ -107,8 +109,8 @@ class enumerable_thread_specific {
     copy_elements(other);
   }
 
-  // The same, and leaves `other` without elements. Elements themselves are moved only where the
-  // types differ; else they stay where they are.
+  // Takes the elements of `other`, which has none afterwards. Between objects of the same type the
+  // elements stay at their addresses; between different types each element is moved.
   enumerable_thread_specific(enumerable_thread_specific&& other) : make_(other.make_) {
     take_elements(other);
   }
@@ -118,7 +120,8 @@ class enumerable_thread_specific {
     take_elements(other);
   }
 
-  // As the constructors, in place of what was there. When one throws, nothing has changed.
+  // Replace the contents by what the constructor from `other` makes. If that throws, this object is
+  // unchanged.
   enumerable_thread_specific& operator=(const enumerable_thread_specific& other) {
     if (this != &other) enumerable_thread_specific(other).swap(*this);
     return *this;
@@ -142,43 +145,46 @@ class enumerable_thread_specific {
 
   ~enumerable_thread_specific() { clear(); }
 
-  // The calling thread's element, made if there is none; `exists` says whether there was. What its
-  // constructor or the allocator throws passes, and the thread has none yet.
+  // Returns the calling thread's element, which it makes if there is none. Sets `exists` to whether
+  // the element existed before. Throws what the element's constructor or the allocator throws; the
+  // thread has no element then.
   reference local() {
-    void* const found = slots_.find();
+    void* const found = elements_.find();
     return found != nullptr ? static_cast<node*>(found)->value : make_local();
   }
   reference local(bool& exists) {
-    void* const found = slots_.find();
+    void* const found = elements_.find();
     exists = found != nullptr;
     return exists ? static_cast<node*>(found)->value : make_local();
   }
 
-  // The number of elements.
-  size_type size() const { return slots_.size(); }
+  // Returns the number of elements.
+  size_type size() const { return elements_.size(); }
   bool empty() const { return size() == 0; }
 
   // Destroys all elements.
   void clear() noexcept {
     const size_type count = size();
-    for (size_type i = 0; i < count; ++i) element_owner(*this, static_cast<node*>(slots_[i]));
-    slots_.clear();
+    for (size_type i = 0; i < count; ++i) element_owner(*this, static_cast<node*>(elements_[i]));
+    elements_.clear();
   }
 
-  // All elements, in the order in which they were made. Iterators stay valid while elements are
-  // added, until the object is cleared, assigned to, moved from or destroyed.
+  // Iterate over all elements in the order in which they were made. Iterators stay valid while
+  // elements are added, until the object is cleared, assigned to, moved from or destroyed.
   iterator begin() { return iterator(this, 0); }
   iterator end() { return iterator(this, size()); }
   const_iterator begin() const { return const_iterator(this, 0); }
   const_iterator end() const { return const_iterator(this, size()); }
 
-  // The same as a range for algorithms, whose parts of up to `grainsize` elements stay whole.
+  // Return the elements as a range for parallel algorithms, which do not split parts of up to
+  // `grainsize` elements.
   range_type range(size_type grainsize = 1) { return range_type(begin(), end(), grainsize); }
   const_range_type range(size_type grainsize = 1) const {
     return const_range_type(begin(), end(), grainsize);
   }
 
-  // f(...f(f(e0, e1), e2)...) of all elements; of one, that one; of none, what a new one would be.
+  // Returns f(...f(f(e0, e1), e2)...) over all elements; the element if there is only one; a new
+  // element, not stored, if there is none.
   template <typename Function>
   T combine(Function f) const {
     const size_type count = size();
@@ -193,7 +199,7 @@ class enumerable_thread_specific {
     return result;
   }
 
-  // Calls f(element) for each.
+  // Calls f(element) for each element.
   template <typename Function>
   void combine_each(Function f) {
     const size_type count = size();
@@ -201,7 +207,7 @@ class enumerable_thread_specific {
   }
 
  private:
-  // With cache lines of its own, if the first byte is at the beginning of one.
+  // Fills whole cache lines, if it begins at the start of one.
   union node {
     node() {}
     ~node() {}
@@ -216,7 +222,7 @@ class enumerable_thread_specific {
     T& value;
   };
 
-  // Memory of a node that goes back if nobody takes it.
+  // Owns the memory of a node, and frees it unless take() is called.
   class memory_owner {
    public:
     explicit memory_owner(const node_allocator& allocator)
@@ -234,11 +240,11 @@ class enumerable_thread_specific {
     }
 
    private:
-    node_allocator allocator_;  // its own: several threads allocate at a time
+    node_allocator allocator_;  // a copy: several threads allocate at the same time
     node* node_;
   };
 
-  // An element that is destroyed if nobody takes it.
+  // Owns an element, and destroys it unless release() is called.
   class element_owner {
    public:
     element_owner(enumerable_thread_specific& from, node* element)
@@ -258,9 +264,9 @@ class enumerable_thread_specific {
     node* node_;
   };
 
-  T& element(size_type i) const { return static_cast<node*>(slots_[i])->value; }
+  T& element(size_type i) const { return static_cast<node*>(elements_[i])->value; }
 
-  // make(address) makes a T there.
+  // Returns a node whose T make(address) makes.
   template <typename Make>
   node* new_node(const Make& make) {
     memory_owner memory(allocator_);
@@ -270,20 +276,20 @@ class enumerable_thread_specific {
 
   reference make_local() {
     element_owner made(*this, new_node(make_));
-    slots_.add(made.get());
+    elements_.add(made.get());
     node* const added = made.get();
     made.release();
     return added->value;
   }
 
-  // Enters for each element of `other` one that `make_one(address, that element)` makes.
+  // Adds a new element for each element of `other`: make_one(address, element) makes it.
   template <typename Other, typename MakeOne>
   void add_elements(Other& other, const MakeOne& make_one) {
     const size_type count = other.size();
     for (size_type i = 0; i < count; ++i) {
       auto& original = other.element(i);
       element_owner made(*this, new_node([&](void* address) { make_one(address, original); }));
-      slots_.add(other.slots_.key_of(i), made.get());
+      elements_.add(other.elements_.key_of(i), made.get());
       made.release();
     }
   }
@@ -295,7 +301,7 @@ class enumerable_thread_specific {
     void operator()(void* address, T& original) const { ::new (address) T(std::move(original)); }
   };
 
-  // For constructors: when one throws, the destructor will not run.
+  // Clears the object if a constructor throws: the destructor does not run then.
   struct cleaner {
     ~cleaner() {
       if (object != nullptr) object->clear();
@@ -320,7 +326,7 @@ class enumerable_thread_specific {
 
   void swap_elements(enumerable_thread_specific& other) noexcept {
     std::swap(allocator_, other.allocator_);
-    slots_.swap(other.slots_);
+    elements_.swap(other.elements_);
   }
   void swap(enumerable_thread_specific& other) noexcept {
     make_.swap(other.make_);
@@ -329,7 +335,7 @@ class enumerable_thread_specific {
 
   std::function<void(void*)> make_;
   node_allocator allocator_;
-  detail::thread_slots<Allocator> slots_;
+  detail::element_table<Allocator> elements_;
 };
 
 }  // namespace corbel

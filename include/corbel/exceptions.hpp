@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of these headers throw besides the exceptions of the standard. C++11 upwards;
-// the names of the oneTBB specification, and two of classic TBB.
+// The exceptions of these headers beyond those of the standard. C++11 and later. The names are
+// those of the oneTBB specification 1.4, and two of TBB 2020.
 #ifndef CORBEL_EXCEPTIONS_HPP
 #define CORBEL_EXCEPTIONS_HPP
 
@@ -13,34 +13,34 @@
 
 namespace corbel {
 
-// Visible whatever a program's default is, so that what one shared object throws another catches.
+// All are exported whatever -fvisibility the program uses, so that one shared object can catch what
+// another throws.
 
-// An earlier attempt to get memory for the same purpose has failed: of a concurrent_vector whose
-// last growth threw.
+// For containers: an earlier allocation for the same object has failed, as in a concurrent_vector
+// whose last growth threw.
 class CORBEL_EXPORT bad_last_alloc : public std::bad_alloc {
  public:
   const char* what() const noexcept override { return "an earlier allocation has failed"; }
 };
 
-// Waiting has been given up at the wish of the program: of a queue's abort().
+// Thrown to a thread whose wait the program has ended, as abort() of a queue does.
 class CORBEL_EXPORT user_abort : public std::exception {
  public:
   const char* what() const noexcept override { return "the operation was aborted by the program"; }
 };
 
-// tbb::finalize would have to wait for ever.
+// finalize of a task_scheduler_handle could not wait for the threads; see there for the reasons.
 class CORBEL_EXPORT unsafe_wait : public std::runtime_error {
  public:
   explicit unsafe_wait(const char* what) : std::runtime_error(what) {}
 };
 
-// Of classic TBB: its holder wants a lock again that notices (critical_section,
-// reader_writer_lock).
+// From TBB 2020: a thread locks a critical_section or a reader_writer_lock that it holds already.
 class CORBEL_EXPORT improper_lock : public std::exception {
  public:
   const char* what() const noexcept override { return "a lock is taken that is held already"; }
 };
-// Of classic TBB, where a task_handle was run twice. Nothing of these headers throws it.
+// From TBB 2020, for a task_handle that is run twice. No function of these headers throws it.
 class CORBEL_EXPORT invalid_multiple_scheduling : public std::exception {
  public:
   const char* what() const noexcept override { return "a task_handle is run more than once"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A container of containers, gone through as if it were one. C++11 upwards; flattened2d and
-// flatten2d of the oneTBB specification.
+// A view of a container of containers as one sequence. C++11 and later. Follows the oneTBB
+// specification 1.4 (flattened2d, flatten2d).
 #ifndef CORBEL_FLATTENED2D_HPP
 #define CORBEL_FLATTENED2D_HPP
 
@@ -11,8 +11,8 @@
 namespace corbel {
 namespace detail {
 
-// A forward iterator ([forward.iterators]) over the elements of the elements of an Outer range.
-// Value is that of the inner containers, const for the const_iterator.
+// A forward iterator ([forward.iterators]) over the elements of the inner containers. Value is
+// their value type, const for the const_iterator.
 template <typename Container, typename Value>
 class flat_iterator {
   template <typename, typename>
@@ -32,12 +32,12 @@ class flat_iterator {
   using reference = Value&;
 
   flat_iterator() = default;
-  // The first element of [outer, end).
+  // Points to the first element of the containers in [outer, end).
   flat_iterator(outer_iterator outer, outer_iterator end) : outer_(outer), end_(end) {
     if (outer_ != end_) inner_ = row().begin();
     skip_empty();
   }
-  // From iterator to const_iterator.
+  // Converts iterator to const_iterator.
   template <typename Other,
             typename = typename std::enable_if<std::is_same<const Other, Value>::value>::type>
   flat_iterator(const flat_iterator<Container, Other>& other)
@@ -66,8 +66,8 @@ class flat_iterator {
   }
 
  private:
-  // The containers are the program's, none of them const; the view is made of a const container for
-  // it changes none itself.
+  // The cast is valid: the containers are the program's and not const. The view takes a const
+  // reference because it changes no container itself.
   inner_container& row() const { return const_cast<inner_container&>(*outer_); }
 
   void skip_empty() {
@@ -84,9 +84,9 @@ class flat_iterator {
 
 }  // namespace detail
 
-// The elements of the elements of a Container, such as enumerable_thread_specific<std::vector<X>>.
-// Refers to the container, which must outlive it, and is not to be used while that, or an element
-// of it, is changed by another thread.
+// A view of the elements of all inner containers of a Container, such as
+// enumerable_thread_specific<std::vector<X>>. It refers to the container, which must outlive it. It
+// must not be used while another thread changes the container or one of its elements.
 template <typename Container>
 class flattened2d {
   using conval_type = typename Container::value_type;
@@ -103,19 +103,20 @@ class flattened2d {
   using iterator = detail::flat_iterator<Container, value_type>;
   using const_iterator = detail::flat_iterator<Container, const value_type>;
 
-  // Of all containers in `container`, or of those in [first, last).
+  // Views all containers in `container`, or those in [first, last).
   explicit flattened2d(const Container& container)
       : first_(container.begin()), last_(container.end()) {}
   flattened2d(const Container&, typename Container::const_iterator first,
               typename Container::const_iterator last)
       : first_(first), last_(last) {}
 
+  // Iterate over the elements, container by container.
   iterator begin() { return iterator(first_, last_); }
   iterator end() { return iterator(last_, last_); }
   const_iterator begin() const { return const_iterator(first_, last_); }
   const_iterator end() const { return const_iterator(last_, last_); }
 
-  // The sum of the containers' sizes.
+  // Returns the sum of the containers' sizes, in time linear in their number.
   size_type size() const {
     size_type sum = 0;
     for (typename Container::const_iterator row = first_; row != last_; ++row) sum += row->size();
@@ -127,7 +128,7 @@ class flattened2d {
   typename Container::const_iterator last_;
 };
 
-// flattened2d with the type deduced.
+// Return a flattened2d of all containers in `container`, or of those in [first, last).
 template <typename Container>
 flattened2d<Container> flatten2d(const Container& container) {
   return flattened2d<Container>(container);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the scheduler for the whole process, and its end. C++11 upwards. Follows the oneTBB
-// specification 1.4.
+// Process-wide settings of the scheduler, and how to wait for its threads to end. C++11 and later.
+// Follows the oneTBB specification 1.4.
 #ifndef CORBEL_GLOBAL_CONTROL_HPP
 #define CORBEL_GLOBAL_CONTROL_HPP
 
@@ -14,42 +14,46 @@
 
 namespace corbel {
 
-// While an object of the class lives its value is in force, together with those of the others. All
-// functions may be called from any thread.
+// Sets one parameter for the lifetime of the object. Where several objects set the same parameter,
+// each parameter says which value is in effect. Any thread may call any function.
 class global_control {
  public:
   enum parameter {
-    // How many threads work at a time, the calling one included. The smallest value counts; one
-    // thread more runs what is enqueued where nobody else does. It may be more than the machine
-    // has processors: for arenas that ask for as many, and for threads that begin to use the
-    // library from now on. Without a value what the affinity mask and the container's quota grant.
+    // The number of threads that work at a time, the calling one included. The smallest value is in
+    // effect. One additional thread runs tasks enqueued in arenas that no other thread may enter. A
+    // value above the number of processors affects only arenas that request that many threads, and
+    // external threads that first use the library after the value is set. Default: the number of
+    // processors that the affinity mask and the container's quota grant.
     max_allowed_parallelism,
-    // In bytes, of the library's threads that are started from now on, and of the stacks that a
-    // thread goes on with while a task is suspended (task::suspend). The largest value counts;
-    // without one the system's choice.
+    // The stack size in bytes of workers started from now on, and of the stacks on which a thread
+    // continues while a task is suspended (task::suspend). The largest value is in effect. Default:
+    // the system's.
     thread_stack_size,
-    // Nonzero: an exception that a task throws ends the program at once, with std::terminate, where
-    // it is thrown. The largest value counts; 0 without one.
+    // Nonzero: an exception that leaves a task ends the program with std::terminate where it is
+    // thrown. The largest value is in effect. Default: 0.
     terminate_on_exception,
-    // 1 while there is a task_scheduler_handle; cannot be set.
+    // 1 while there is a task_scheduler_handle. Cannot be set.
     scheduler_handle,
-    // A task_arena::leave_policy, for arenas that do not say; a wish, as there. The largest value
-    // counts; automatic without one.
+    // The default task_arena::leave_policy. Accepted and ignored, like that. The largest value is
+    // in effect. Default: automatic.
     leave_policy,
     parameter_max
   };
 
-  // Throws invalid_argument for a parallelism of 0 and for what cannot be set; bad_alloc.
+  // Sets `p` to `value`. Throws std::invalid_argument for a parallelism of 0 and for a parameter
+  // that cannot be set, and bad_alloc.
   CORBEL_EXPORT global_control(parameter p, std::size_t value);
   template <typename Enumeration,
             typename = typename std::enable_if<std::is_enum<Enumeration>::value>::type>
   global_control(parameter p, Enumeration value)
       : global_control(p, static_cast<std::size_t>(value)) {}
+  // Withdraws the value.
   CORBEL_EXPORT ~global_control();
   global_control(const global_control&) = delete;
   global_control& operator=(const global_control&) = delete;
 
-  // The value that is in force.
+  // Returns the value of `p` that is in effect. Throws std::invalid_argument for an unknown
+  // parameter.
   CORBEL_EXPORT static std::size_t active_value(parameter p);
 
  private:
@@ -57,13 +61,16 @@ class global_control {
   const parameter parameter_;
 };
 
-// A promise to wait for the end of the library's threads: with finalize, or not at all with
-// release. One thread at a time may use a handle.
+// A reference to the scheduler. finalize releases it and waits for the library's threads to end;
+// release and the destructor only release it. One thread at a time may use a handle.
 class task_scheduler_handle {
  public:
-  // Promises nothing.
+  // Makes an empty handle.
   task_scheduler_handle() = default;
+  // Makes a handle that is a reference to the scheduler. Throws bad_alloc.
   task_scheduler_handle(corbel::attach) : holds_(true) { add(); }
+  // Moving takes the reference of `other`, which is empty afterwards. Assignment releases the old
+  // one first.
   task_scheduler_handle(task_scheduler_handle&& other) noexcept : holds_(other.holds_) {
     other.holds_ = false;
   }
@@ -77,10 +84,11 @@ class task_scheduler_handle {
   }
   ~task_scheduler_handle() { release(); }
 
-  // The same as from attach(); the name that oneTBB had for it up to 2021.5.
+  // Returns task_scheduler_handle(attach()), under its name in oneTBB up to 2021.5. Throws
+  // bad_alloc.
   static task_scheduler_handle get() { return task_scheduler_handle(corbel::attach()); }
 
-  // Whether it promises anything.
+  // Returns whether the handle is a reference.
   explicit operator bool() const noexcept { return holds_; }
   friend bool operator==(const task_scheduler_handle& h, std::nullptr_t) noexcept { return !h; }
   friend bool operator!=(const task_scheduler_handle& h, std::nullptr_t) noexcept {
@@ -91,7 +99,7 @@ class task_scheduler_handle {
     return bool(h);
   }
 
-  // Takes the promise back.
+  // Releases the reference without waiting. Does nothing for an empty handle.
   void release() noexcept {
     if (holds_) remove();
     holds_ = false;
@@ -107,17 +115,17 @@ class task_scheduler_handle {
   bool holds_ = false;
 };
 
-// Waits until the library's threads have ended, and releases the handle. False, and it has not
-// waited, if there are other handles, or if called by a task or inside of an arena. The library can
-// be used again afterwards. While another thread is in a parallel call the wait lasts until the
-// library's threads have nothing left to do there.
+// Releases the handle and waits until the library's threads have ended. Returns false, without
+// waiting, if the handle is empty, if there are other handles, or if called by a task or inside an
+// arena. While another thread is in a parallel call, the wait lasts until the library's threads
+// have no work left there. The library can be used again afterwards.
 inline bool finalize(task_scheduler_handle& handle, const std::nothrow_t&) noexcept {
   const bool held = handle.holds_;
   handle.release();
   return held && task_scheduler_handle::end_threads();
 }
 
-// The same; throws unsafe_wait where the other returns false.
+// Like the form above, but throws unsafe_wait instead of returning false.
 inline void finalize(task_scheduler_handle& handle) {
   if (!finalize(handle, std::nothrow)) {
     detail::raise(unsafe_wait("the threads of the scheduler could not be waited for"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine offers for arenas. C++11 upwards. Follows the oneTBB specification 1.4. All
-// functions may be called from any thread.
+// The machine's topology and the concurrency it allows. C++11 and later. Follows the oneTBB
+// specification 1.4. Any thread may call any function.
 #ifndef CORBEL_INFO_HPP
 #define CORBEL_INFO_HPP
 
@@ -17,14 +17,15 @@ namespace detail {
 
 constexpr int kAutomatic = -1;
 
-// On which processors the threads of an arena run, and how many they are. -1 leaves it open. Since
-// C++20 an aggregate, so that the members may be named where it is made.
+// task_arena::constraints: on which processors the threads of an arena run, and how many there are.
+// -1 means no constraint. An aggregate from C++20 on, to allow designated initializers.
 struct constraints {
 #if __cplusplus < 202002L
   constraints(numa_node_id node = kAutomatic, int width = kAutomatic)
       : numa_id(node), max_concurrency(width) {}
 #endif
 
+  // Each sets one member and returns the object.
   constraints& set_numa_id(numa_node_id node) {
     numa_id = node;
     return *this;
@@ -42,27 +43,28 @@ struct constraints {
     return *this;
   }
 
-  numa_node_id numa_id = kAutomatic;
-  int max_concurrency = kAutomatic;
-  core_type_id core_type = kAutomatic;
-  int max_threads_per_core = kAutomatic;
+  numa_node_id numa_id = kAutomatic;      // run on this memory node
+  int max_concurrency = kAutomatic;       // number of threads
+  core_type_id core_type = kAutomatic;    // run on cores of this type
+  int max_threads_per_core = kAutomatic;  // at most this many threads per core
 };
 
 }  // namespace detail
 
 namespace info {
 
-// The memory nodes on whose processors this process may run, in ascending order; {-1} where the
-// system does not tell. Throws bad_alloc.
+// Returns the memory nodes on whose processors the process may run, in ascending order; {-1} if the
+// system does not report them. Throws bad_alloc.
 CORBEL_EXPORT std::vector<numa_node_id> numa_nodes();
 
-// The kinds of processor cores that this process may run on, the fastest last; {-1} where all are
-// alike or the system does not tell. Throws bad_alloc.
+// Returns the types of the cores on which the process may run, the fastest last; {-1} if there is
+// only one type or the system does not report them. Throws bad_alloc.
 CORBEL_EXPORT std::vector<core_type_id> core_types();
 
-// How many threads work in an arena with these constraints that does not say how many; without
-// constraints what the process's affinity mask and its container's quota grant.
-CORBEL_EXPORT int default_concurrency(const detail::constraints& wishes);
+// Returns the number of threads of an arena that has these constraints and no max_concurrency.
+// Without constraints that is the number of processors that the process's affinity mask and its
+// container's quota grant.
+CORBEL_EXPORT int default_concurrency(const detail::constraints& limits);
 inline int default_concurrency(numa_node_id node = detail::kAutomatic) {
   return default_concurrency(detail::constraints{node});
 }

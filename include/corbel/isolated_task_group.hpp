@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task group whose waits run tasks of the group only. C++11 upwards. Follows the preview of
-// oneTBB.
+// A task group whose waits run tasks of the group only. C++11 and later. Follows the preview
+// feature of oneTBB.
 #ifndef CORBEL_ISOLATED_TASK_GROUP_HPP
 #define CORBEL_ISOLATED_TASK_GROUP_HPP
 
@@ -13,15 +13,16 @@
 
 namespace corbel {
 
-// As task_group, but a thread that waits for it runs no other tasks meanwhile, as in
-// this_task_arena::isolate. Its functions are those of task_group; all but defer, cancel and
-// is_canceling throw bad_alloc besides.
+// A task_group in an isolation scope of its own: a thread that waits for it runs no other tasks, as
+// in this_task_arena::isolate. Its functions do what those of task_group do; all except defer,
+// cancel and is_canceling may additionally throw bad_alloc.
 class isolated_task_group : private task_group {
  public:
   isolated_task_group() = default;
   explicit isolated_task_group(task_group_context& context) : task_group(context) {}
 
-  // Where there is no memory for the region, the wait is that of task_group.
+  // Does what ~task_group does, in the isolation scope; if there is no memory for the scope, the
+  // wait may run any tasks.
   ~isolated_task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
 #if CORBEL_EXCEPTIONS
@@ -64,11 +65,11 @@ class isolated_task_group : private task_group {
   auto inside(F&& f) -> decltype(f()) {
     using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
     call c(f);
-    detail::isolate_in(region_, &call::call, &c);
+    detail::isolate_in(scope_, &call::call, &c);
     return c.take_result();
   }
 
-  const std::uint64_t region_ = detail::new_region();
+  const std::uint64_t scope_ = detail::new_isolation_scope();
 };
 
 }  // namespace corbel

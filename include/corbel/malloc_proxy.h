@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Including this header in one source file of a program (C or C++) makes the whole program run on
- * Corbel's malloc, free, new and delete: it leaves a reference to the replacement library, so that
- * the linker keeps that library, whatever the order of the libraries and with --as-needed too.
- * Link with -lcorbelmalloc_proxy (or with the drop-in -ltbbmalloc_proxy). Nothing runs at start.
+ * Include this header in one source file of a program (C or C++) to replace malloc, free, new and
+ * delete of the whole program with Corbel's. The header leaves a reference to the replacement
+ * library, so the linker keeps that library whatever the order of the libraries, with --as-needed
+ * too. Link with -lcorbelmalloc_proxy (or with the drop-in -ltbbmalloc_proxy). No code runs at
+ * start-up. As in TBB's tbbmalloc_proxy.h.
  */
 #ifndef CORBEL_MALLOC_PROXY_H
 #define CORBEL_MALLOC_PROXY_H
@@ -12,12 +13,13 @@
 extern "C" {
 #endif
 
-/* An anchor that only the replacement library defines. Never call it. */
+/* The symbol that keeps the replacement library linked; only that library defines it. Never call
+ * it. */
 void __TBB_malloc_proxy(void);
 
-/* Whether the replacement is active. Returns 0 when malloc and its family lead to Corbel, -1 when
- * not. If `log` is not NULL, `*log` becomes a NULL-terminated array of one line for each function,
- * which belongs to the library and stays valid. May be called from any thread. */
+/* Reports whether the replacement is active: returns 0 if malloc and its family resolve to Corbel,
+ * else -1. If `log` is not NULL, stores in `*log` a NULL-terminated array with one line per
+ * function, which belongs to the library and stays valid. Any thread may call it. */
 int TBB_malloc_replacement_log(char*** log);
 
 #if defined(__has_attribute)
@@ -29,7 +31,7 @@ int TBB_malloc_replacement_log(char*** log);
 #define CORBEL_KEEP_REFERENCE __attribute__((used))
 #endif
 
-/* `retain` holds against --gc-sections, `used` against the compiler. */
+/* `retain` protects the reference from --gc-sections, `used` from the compiler. */
 static void (*const corbel_malloc_proxy_reference)(void) CORBEL_KEEP_REFERENCE = __TBB_malloc_proxy;
 
 #undef CORBEL_KEEP_REFERENCE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools: allocators of their own over memory that the program chooses, which free everything at
-// once. memory_pool grows over an allocator, fixed_pool lives in one buffer; memory_pool_allocator
-// lets containers use either. C++11 upwards.
+// Memory pools: separate heaps in memory that the program supplies, freed as a whole. memory_pool
+// takes memory from an allocator, fixed_pool from one buffer; memory_pool_allocator lets containers
+// use either. C++11 and later. Follows oneTBB's preview feature of that name.
 #ifndef CORBEL_MEMORY_POOL_HPP
 #define CORBEL_MEMORY_POOL_HPP
 
@@ -19,9 +19,9 @@
 
 namespace corbel {
 
-// What memory_pool and fixed_pool share. malloc, free and realloc may be called from several
-// threads at once; recycle and the destructor need the pool to themselves. Blocks are aligned to
-// 16, or to 8 where their size is <= 8.
+// The common part of memory_pool and fixed_pool. Several threads may call malloc, free and realloc
+// at the same time; no other function may run during recycle or the destructor. Sizes are in bytes.
+// Blocks are aligned to 16, or to 8 if their size is <= 8.
 class pool_base {
  public:
   pool_base(const pool_base&) = delete;
@@ -30,14 +30,15 @@ class pool_base {
   // Frees all blocks of the pool at once and keeps its memory for new ones.
   void recycle() { rml::pool_reset(my_pool); }
 
-  // A block of `size` bytes; size 0 gives a unique block. nullptr when the pool cannot get memory.
+  // Returns a block of `size` bytes; size 0 returns a unique block. Returns nullptr if the pool
+  // cannot get memory.
   void* malloc(std::size_t size) { return rml::pool_malloc(my_pool, size); }
 
-  // Frees a block of this pool. nullptr is ignored.
+  // Frees a block of this pool. Ignores nullptr.
   void free(void* ptr) { rml::pool_free(my_pool, ptr); }
 
-  // As realloc: (nullptr, n) allocates; (ptr, 0) frees and returns nullptr; nullptr on failure with
-  // the old block untouched.
+  // Like realloc (C11 7.22.3.5): (nullptr, n) allocates; (ptr, 0) frees and returns nullptr. On
+  // failure returns nullptr and leaves the old block unchanged.
   void* realloc(void* ptr, std::size_t size) { return rml::pool_realloc(my_pool, ptr, size); }
 
  protected:
@@ -60,20 +61,21 @@ class pool_base {
 };
 
 // A pool that takes its raw memory from `Alloc`, an allocator of any value type, in multiples of
-// sizeof(Alloc::value_type), and gives it back as it becomes free.
+// sizeof(Alloc::value_type) bytes, and returns it as it becomes free. The allocator is called
+// without a lock, by any thread, so it must be thread-safe.
 template <typename Alloc>
 class memory_pool : public pool_base {
   using Traits = std::allocator_traits<Alloc>;
   using Unit = typename Traits::value_type;
 
  public:
-  // Takes no memory from the allocator yet. Throws bad_alloc when the pool's own tables cannot be
-  // allocated, invalid_argument or runtime_error when the library refuses the pool.
+  // Takes no memory from the allocator yet. Throws bad_alloc if the pool's own tables cannot be
+  // allocated, invalid_argument or runtime_error if the library rejects the policy.
   explicit memory_pool(const Alloc& src = Alloc()) : my_alloc(src) {
     create(rml::MemPoolPolicy(take, give, sizeof(Unit)));
   }
 
-  // Gives all memory back to the allocator; every block becomes invalid.
+  // Returns all memory to the allocator; all blocks become invalid.
   ~memory_pool() { destroy(); }
 
  private:
@@ -83,7 +85,7 @@ class memory_pool : public pool_base {
     try {
       return self.my_alloc.allocate(bytes / sizeof(Unit));
     } catch (...) {
-      return nullptr;  // the pool answers nullptr in its turn
+      return nullptr;  // pool functions do not throw: they return nullptr too
     }
 #else
     return self.my_alloc.allocate(bytes / sizeof(Unit));
@@ -98,11 +100,11 @@ class memory_pool : public pool_base {
   Alloc my_alloc;
 };
 
-// A pool inside one buffer of the program's, which it never leaves.
+// A pool whose blocks all come from one buffer of the program.
 class fixed_pool : public pool_base {
  public:
-  // Manages the `size` bytes at `buffer`, which must outlive the pool. Throws invalid_argument when
-  // the buffer is nullptr or the size 0, bad_alloc when the pool's own tables cannot be allocated.
+  // Manages the `size` bytes at `buffer`, which must outlive the pool. Throws invalid_argument if
+  // `buffer` is nullptr or `size` 0, bad_alloc if the pool's own tables cannot be allocated.
   fixed_pool(void* buffer, std::size_t size) : my_buffer(buffer), my_size(size) {
     if (buffer == nullptr || size == 0) {
       detail::raise(std::invalid_argument("corbel: fixed_pool needs a buffer"));
@@ -110,6 +112,7 @@ class fixed_pool : public pool_base {
     create(rml::MemPoolPolicy(take, nullptr, size, true));
   }
 
+  // All blocks become invalid.
   ~fixed_pool() { destroy(); }
 
  private:
@@ -123,8 +126,9 @@ class fixed_pool : public pool_base {
   std::size_t my_size;
 };
 
-// An allocator for containers that takes its memory from a pool, which must outlive it. Equal when
-// the pool is the same.
+// An allocator for containers that takes its memory from a pool, which must outlive it. Meets the
+// Allocator requirements ([allocator.requirements]). Two are equal if they use the same pool. Its
+// functions are as thread-safe as those of the pool.
 template <typename T, typename P = pool_base>
 class memory_pool_allocator : public detail::basic_allocator<T> {
  public:
@@ -133,6 +137,7 @@ class memory_pool_allocator : public detail::basic_allocator<T> {
     using other = memory_pool_allocator<U, P>;
   };
 
+  // Takes memory from `pool`.
   explicit memory_pool_allocator(P& pool) noexcept : my_pool(&pool) {}
   memory_pool_allocator(const memory_pool_allocator& src) noexcept = default;
   memory_pool_allocator& operator=(const memory_pool_allocator& src) noexcept = default;
@@ -142,14 +147,14 @@ class memory_pool_allocator : public detail::basic_allocator<T> {
   T* address(T& x) const { return &x; }
   const T* address(const T& x) const { return &x; }
 
-  // Memory for n objects, not constructed. Throws bad_alloc when the pool cannot get memory; the
-  // new-handler is not asked, since it knows nothing of the pool.
+  // Returns memory for n objects, not constructed. Throws bad_alloc if the pool cannot get memory.
+  // Does not call the new-handler, which cannot free memory of the pool.
   T* allocate(std::size_t n, const void* = nullptr) {
     void* block = n > this->max_size() ? nullptr : my_pool->malloc(n * sizeof(T));
     if (block == nullptr) detail::raise(std::bad_alloc());
     return static_cast<T*>(block);
   }
-  // Gives the memory back to the pool.
+  // Returns the memory to the pool.
   void deallocate(T* p, std::size_t) { my_pool->free(p); }
 
   template <typename U, typename... Args>
@@ -171,7 +176,7 @@ class memory_pool_allocator : public detail::basic_allocator<T> {
   P* my_pool;
 };
 
-// The allocator that no object type is bound to yet: only to be rebound.
+// The form for void: cannot allocate, only be rebound to an object type.
 template <typename P>
 class memory_pool_allocator<void, P> : public detail::basic_allocator<void> {
  public:

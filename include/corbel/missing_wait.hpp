@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exception of a task group that is destroyed before its tasks have ended. C++11 upwards.
+// The exception of a task group that is destroyed before its tasks have ended. C++11 and later.
+// Follows the oneTBB specification 1.4.
 #ifndef CORBEL_MISSING_WAIT_HPP
 #define CORBEL_MISSING_WAIT_HPP
 
@@ -11,6 +12,7 @@ namespace corbel {
 
 class CORBEL_EXPORT missing_wait : public std::exception {
  public:
+  // A constant string.
   const char* what() const noexcept override {
     return "wait() was not called on a task group that has tasks";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock for sections that may take long. C++11 upwards; mutex of the oneTBB specification. Needs
-// libcorbel.
+// A lock for critical sections that may be long. C++11 and later. Follows the oneTBB specification
+// 1.4 (mutex). Needs libcorbel.
 #ifndef CORBEL_MUTEX_HPP
 #define CORBEL_MUTEX_HPP
 
@@ -10,8 +10,8 @@
 
 namespace corbel {
 
-// Four bytes. Who waits spins for some microseconds and sleeps then. Not fair. Functions, thread
-// safety: see detail::unique_mutex.
+// Four bytes. A waiting thread spins for a few microseconds, then sleeps. Not fair. Functions and
+// thread safety: see detail::unique_mutex.
 class mutex
     : public detail::unique_mutex<mutex, detail::basic_mutex<std::atomic, detail::sleeping_wait>> {
 };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks that do nothing, for templates that take the type of a lock where none is needed. C++11
-// upwards; null_mutex and null_rw_mutex of the oneTBB specification.
+// Locks that do nothing, for templates that require a lock type where no lock is needed. C++11 and
+// later. Follows the oneTBB specification 1.4 (null_mutex, null_rw_mutex).
 #ifndef CORBEL_NULL_MUTEX_HPP
 #define CORBEL_NULL_MUTEX_HPP
 
 namespace corbel {
 
-// All functions return at once, and those that try say that they were successful.
+// All functions return at once; the try functions succeed. Any thread may call them at any time.
 class null_mutex {
  public:
   class scoped_lock {
    public:
     constexpr scoped_lock() noexcept = default;
     explicit scoped_lock(null_mutex&) noexcept {}
-    // Not defaulted: a lock that is not used otherwise shall cause no warning.
+    // User-provided: compilers would warn about an unused variable with a trivial destructor.
     ~scoped_lock() {}
     scoped_lock(const scoped_lock&) = delete;
     scoped_lock& operator=(const scoped_lock&) = delete;
@@ -36,14 +36,14 @@ class null_mutex {
   void unlock() noexcept {}
 };
 
-// All functions return at once, and those that try say that they were successful.
+// All functions return at once; the try functions succeed. Any thread may call them at any time.
 class null_rw_mutex {
  public:
   class scoped_lock {
    public:
     constexpr scoped_lock() noexcept = default;
     explicit scoped_lock(null_rw_mutex&, bool = true) noexcept {}
-    // As in null_mutex.
+    // User-provided: compilers would warn about an unused variable with a trivial destructor.
     ~scoped_lock() {}
     scoped_lock(const scoped_lock&) = delete;
     scoped_lock& operator=(const scoped_lock&) = delete;
@@ -53,7 +53,7 @@ class null_rw_mutex {
     void release() noexcept {}
     bool upgrade_to_writer() noexcept { return true; }
     bool downgrade_to_reader() noexcept { return true; }
-    // Always: there is nobody else inside.
+    // Returns true.
     bool is_writer() const noexcept { return true; }
   };
 

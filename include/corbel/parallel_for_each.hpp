@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a function for each item of a sequence, in parallel; the function may add items. C++11
-// upwards; parallel_for_each of the oneTBB specification.
+// Calls a function for each item of a sequence, in parallel; the function may add items. C++11 and
+// later. Follows the oneTBB specification 1.4 ([algorithms.parallel_for_each]).
 //
-// The rest of a sequence is offered to other threads whenever this thread's deque is empty, as in
-// the lazy binary splitting of A. Tzannes, G. Caragea, R. Barua and U. Vishkin, "Lazy Binary-
-// Splitting: A Run-Time Adaptive Work-Stealing Scheduler" (PPoPP 2010): with nobody helping there
-// are few tasks, and with helpers as many as are asked for, down to one item.
+// A thread makes half of its remaining items available to others whenever its deque is empty. This
+// is the lazy binary splitting of A. Tzannes, G. Caragea, R. Barua and U. Vishkin, "Lazy
+// Binary-Splitting: A Run-Time Adaptive Work-Stealing Scheduler" (PPoPP 2010). Without thieves
+// there are few tasks; with thieves there are as many as they ask for, down to one task per item.
 #ifndef CORBEL_PARALLEL_FOR_EACH_HPP
 #define CORBEL_PARALLEL_FOR_EACH_HPP
 
@@ -17,7 +17,7 @@
 #include <corbel/detail/call.hpp>
 #include <corbel/detail/concepts.hpp>
 #include <corbel/detail/group_call.hpp>
-#include <corbel/detail/late.hpp>
+#include <corbel/detail/manual_lifetime.hpp>
 #include <corbel/task_group_context.hpp>
 
 namespace corbel {
@@ -31,7 +31,7 @@ namespace detail {
 template <typename Item>
 struct fed_task : task_base {
   feeder<Item>& owner;
-  late<Item> item;
+  manual_lifetime<Item> item;
 
   template <typename Source>
   fed_task(function execute, feeder<Item>& f, Source&& source) : task_base(execute), owner(f) {
@@ -42,13 +42,16 @@ struct fed_task : task_base {
 
 }  // namespace detail
 
-// What a body gets that may add items: body(item, feeder). The items are handled before
-// parallel_for_each returns. To be used only while the body runs, by any thread.
+// Adds items to the running loop; a body that takes one is called as body(item, feeder). The added
+// items are processed before parallel_for_each returns. [algorithms.parallel_for_each.feeder]. Any
+// thread may use it while the body runs.
 template <typename Item>
 class feeder {
  public:
-  // Adds a copy of the item. Throws bad_alloc, and what the copy throws; nothing is added then.
+  // Adds a copy of the item. Strong guarantee; throws bad_alloc and what the copy throws.
   void add(const Item& item) { add_from(item); }
+  // Adds the item by moving it. Strong guarantee, if the move has it; throws bad_alloc and what the
+  // move throws.
   void add(Item&& item) { add_from(std::move(item)); }
 
   feeder(const feeder&) = delete;
@@ -65,10 +68,10 @@ class feeder {
  private:
   template <typename Source>
   void add_from(Source&& item) {
-    detail::worker& w = detail::current_worker();
+    detail::thread_data& thread = detail::current_thread();
     using fed = detail::fed_task<Item>;
-    fed* const t = detail::new_task<fed>(w, execute_, *this, std::forward<Source>(item));
-    detail::spawn_new(w, group_, pending_, t);
+    fed* const t = detail::new_task<fed>(thread, execute_, *this, std::forward<Source>(item));
+    detail::spawn_new(thread, group_, pending_, t);
   }
 
   const detail::task_base::function execute_;
@@ -81,8 +84,8 @@ struct preference : preference<N - 1> {};
 template <>
 struct preference<0> {};
 
-// body(item, feeder) or body(item); where the body takes neither the item as it is, that is as an
-// rvalue, it gets an lvalue.
+// Calls body(item, feeder) or body(item). Forwards the item, or passes it as an lvalue if the body
+// takes no rvalue.
 template <typename Body, typename Item, typename Feeder>
 inline auto call_with_item(const Body& body, Item&& item, Feeder& f, preference<3>)
     -> decltype(static_cast<void>(detail::call(body, std::forward<Item>(item), f))) {
@@ -111,14 +114,14 @@ struct takes_feeder_with<Body, Argument, Feeder,
                              detail::call(std::declval<const Body&>(), std::declval<Argument>(),
                                           std::declval<Feeder&>())))> : std::true_type {};
 
-// Whether the body takes a feeder with an item, or with what the sequence gives.
+// Whether the body takes a feeder with an item, or with what dereferencing the iterator gives.
 template <typename Body, typename Item, typename Given>
 struct takes_feeder
     : std::integral_constant<bool, takes_feeder_with<Body, Item, feeder<Item>>::value ||
                                        takes_feeder_with<Body, Item&, feeder<Item>>::value ||
                                        takes_feeder_with<Body, Given, feeder<Item>>::value> {};
 
-// What a body's feeder takes: what its function says, else the values of the sequence.
+// The item type of a body's feeder: the one in its signature, else the value type of the sequence.
 template <typename T>
 struct fed_type {
   using type = T;
@@ -147,29 +150,29 @@ using fed_item = typename decltype(find_fed<Value, Body>(0))::type;
 template <typename Value, typename Item, typename Body>
 class for_each_call : public feeder<Item> {
  public:
-  // A body that takes no feeder need not take the items of one either.
+  // A body that takes no feeder need not accept added items, so run_fed is not instantiated.
   for_each_call(context_node& group, const Body& body, std::true_type /*takes_feeder*/)
       : feeder<Item>(group, &run_fed), body_(body) {}
   for_each_call(context_node& group, const Body& body, std::false_type)
       : feeder<Item>(group, nullptr), body_(body) {}
 
-  // The iterators' class decides how the sequence is handed out. Do not throw, but for bad_alloc
-  // and what copying iterators throws.
+  // Processes the sequence; the iterator category decides how. The group keeps what the body
+  // throws. Throws what copying an iterator throws.
   template <typename Iterator>
-  void run(worker& w, Iterator first, Iterator last, std::random_access_iterator_tag) {
-    guarded([&] { run_span(w, first, last); });
-    this->pending_.wait(w);
+  void run(thread_data& thread, Iterator first, Iterator last, std::random_access_iterator_tag) {
+    guarded([&] { run_span(thread, first, last); });
+    this->pending_.wait(thread);
   }
   template <typename Iterator>
-  void run(worker& w, Iterator first, Iterator last, std::forward_iterator_tag) {
-    guarded([&] { run_walk(w, first, last, 0); });
-    this->pending_.wait(w);
+  void run(thread_data& thread, Iterator first, Iterator last, std::forward_iterator_tag) {
+    guarded([&] { run_walk(thread, first, last, 0); });
+    this->pending_.wait(thread);
   }
   template <typename Iterator>
-  void run(worker& w, Iterator first, Iterator last, std::input_iterator_tag) {
+  void run(thread_data& thread, Iterator first, Iterator last, std::input_iterator_tag) {
     input<Iterator> source{first, last};
-    guarded([&] { run_input(w, source, 0); });
-    this->pending_.wait(w);
+    guarded([&] { run_input(thread, source, 0); });
+    this->pending_.wait(thread);
   }
 
  private:
@@ -186,45 +189,45 @@ class for_each_call : public feeder<Item> {
                    preference<3>());
   }
 
-  // A part of the call is the arguments of one of the run_ functions below.
+  // Spawns a part of the call: the arguments of one of the run_ functions below.
   template <typename Arguments>
-  void leave(worker& w, const Arguments& arguments) {
-    detail::offer(w, this->group_, this->pending_, *this, arguments);
+  void spawn_rest(thread_data& thread, const Arguments& arguments) {
+    detail::spawn_part(thread, this->group_, this->pending_, *this, arguments);
   }
 
-  static task_base* run_fed(task_base* self, worker& w, bool cancelled) {
+  static task_base* run_fed(task_base* self, thread_data& thread, bool cancelled) {
     fed_task<Item>* const task = static_cast<fed_task<Item>*>(self);
     for_each_call& call = static_cast<for_each_call&>(task->owner);
     if (!cancelled) call.guarded([&] { call.call(std::move(task->item.get())); });
-    delete_task(w, task);
-    call.pending_.release(w);
+    delete_task(thread, task);
+    call.pending_.release(thread);
     return nullptr;
   }
 
-  // So many at a time: a 16th of those that have gone before. At first one by one, because there
-  // may be few and each may be long.
-  static std::size_t next_length(std::size_t done, std::size_t most) {
+  // The number of items to take next: a 16th of those already done, at most `max`. The first ones
+  // are taken singly, because there may be few and each may take long.
+  static std::size_t next_length(std::size_t done, std::size_t max) {
     const std::size_t length = 1 + done / 16;
-    return length < most ? length : most;
+    return length < max ? length : max;
   }
 
-  // ---- random access: the second half of what is left
+  // ---- random access iterators: the second half of the rest is spawned
 
   template <typename Iterator>
   struct span {
     Iterator first, last;
-    void run(worker& w, for_each_call& call) { call.run_span(w, first, last); }
+    void run(thread_data& thread, for_each_call& call) { call.run_span(thread, first, last); }
   };
 
   template <typename Iterator>
-  void run_span(worker& w, Iterator first, Iterator last) {
+  void run_span(thread_data& thread, Iterator first, Iterator last) {
     std::size_t done = 0;
     while (first != last) {
-      if (w.is_cancelled(this->group_)) return;
+      if (thread.is_cancelled(this->group_)) return;
       auto left = last - first;
-      if (left > 1 && w.tasks->seems_empty()) {
+      if (left > 1 && thread.tasks->seems_empty()) {
         const Iterator middle = first + left / 2;
-        leave(w, span<Iterator>{middle, last});
+        spawn_rest(thread, span<Iterator>{middle, last});
         last = middle;
         left = last - first;
       }
@@ -237,29 +240,29 @@ class for_each_call : public feeder<Item> {
     }
   }
 
-  // ---- forward: who takes the next items leaves the way behind them to others
+  // ---- forward iterators: a thread takes the next items and spawns the rest of the sequence
 
   template <typename Iterator>
   struct walk {
     Iterator first, last;
     std::size_t done;
-    void run(worker& w, for_each_call& call) { call.run_walk(w, first, last, done); }
+    void run(thread_data& thread, for_each_call& call) { call.run_walk(thread, first, last, done); }
   };
 
   template <typename Iterator>
-  void run_walk(worker& w, Iterator first, Iterator last, std::size_t done) {
+  void run_walk(thread_data& thread, Iterator first, Iterator last, std::size_t done) {
     if (first == last) return;
     const std::size_t length = next_length(done, 64);
     Iterator end = first;
     for (std::size_t i = 0; i < length && end != last; ++i) ++end;
-    if (end != last) leave(w, walk<Iterator>{end, last, done + length});
+    if (end != last) spawn_rest(thread, walk<Iterator>{end, last, done + length});
     for (; first != end; ++first) {
-      if (w.is_cancelled(this->group_)) return;
+      if (thread.is_cancelled(this->group_)) return;
       call(*first);
     }
   }
 
-  // ---- input: the same, with the items taken out of the sequence
+  // ---- input iterators: like forward iterators, but the items are moved out of the sequence
 
   template <typename Iterator>
   struct input {
@@ -270,15 +273,15 @@ class for_each_call : public feeder<Item> {
   struct input_walk {
     input<Iterator>* source;
     std::size_t done;
-    void run(worker& w, for_each_call& call) { call.run_input(w, *source, done); }
+    void run(thread_data& thread, for_each_call& call) { call.run_input(thread, *source, done); }
   };
 
   struct items {
-    // Some 4 KiB of the stack.
-    static constexpr std::size_t kMost = sizeof(Value) >= 4096 ? 1
-                                         : sizeof(Value) < 64  ? 64
-                                                               : 4096 / sizeof(Value);
-    late<Value> item[kMost];
+    // At most about 4 KiB of stack.
+    static constexpr std::size_t kMax = sizeof(Value) >= 4096 ? 1
+                                        : sizeof(Value) < 64  ? 64
+                                                              : 4096 / sizeof(Value);
+    manual_lifetime<Value> item[kMax];
     std::size_t length = 0;
 
     items() = default;
@@ -290,17 +293,17 @@ class for_each_call : public feeder<Item> {
   };
 
   template <typename Iterator>
-  void run_input(worker& w, input<Iterator>& source, std::size_t done) {
+  void run_input(thread_data& thread, input<Iterator>& source, std::size_t done) {
     items taken;
-    const std::size_t length = next_length(done, items::kMost);
+    const std::size_t length = next_length(done, items::kMax);
     for (; taken.length < length && source.next != source.last; ++source.next) {
       taken.item[taken.length].make(*source.next);
       ++taken.length;
     }
-    // Who gets this task is from now on the only one who touches the iterators.
-    if (taken.length == length) leave(w, input_walk<Iterator>{&source, done + length});
+    // From here on only the thread that executes this task touches the iterators.
+    if (taken.length == length) spawn_rest(thread, input_walk<Iterator>{&source, done + length});
     for (std::size_t i = 0; i < taken.length; ++i) {
-      if (w.is_cancelled(this->group_)) return;
+      if (thread.is_cancelled(this->group_)) return;
       call(std::move(taken.item[i].get()));
     }
   }
@@ -308,8 +311,8 @@ class for_each_call : public feeder<Item> {
   const Body& body_;
 };
 
-// The category that says what an iterator can do. Since C++20 that of its traits may be input for
-// the sole reason that its reference is no true one, as that of a view is.
+// The category that says what an iterator can do. Since C++20 the category in its traits may be
+// input only because its reference type is not a reference, as for views.
 #if defined(__cpp_lib_concepts) && __cpp_lib_concepts >= 202002L
 template <typename Iterator>
 using category_of = std::conditional_t<
@@ -322,7 +325,7 @@ using category_of = typename std::iterator_traits<Iterator>::iterator_category;
 #endif
 
 template <typename Iterator, typename Body>
-inline void for_each_in(worker& w, context_node& group, Iterator first, Iterator last,
+inline void for_each_in(thread_data& thread, context_node& group, Iterator first, Iterator last,
                         const Body& body) {
   using value = typename std::remove_cv<typename std::iterator_traits<Iterator>::value_type>::type;
   if (first == last) return;
@@ -332,10 +335,10 @@ inline void for_each_in(worker& w, context_node& group, Iterator first, Iterator
       value&>::type;
   constexpr bool feeds = takes_feeder<Body, item, given>::value;
   for_each_call<value, item, Body> call(group, body, std::integral_constant<bool, feeds>());
-  call.run(w, first, last, category_of<Iterator>());
+  call.run(thread, first, last, category_of<Iterator>());
 }
 
-// Of the type that T&& is deduced with.
+// Enabled if T, deduced from a parameter T&&, stands for an rvalue.
 template <typename T>
 using if_rvalue = typename std::enable_if<!std::is_lvalue_reference<T>::value>::type;
 
@@ -349,7 +352,7 @@ template <typename Iterator>
 using value_of = std::remove_cv_t<typename std::iterator_traits<Iterator>::value_type>;
 
 template <typename Iterator, typename Body>
-concept is_handled_by =
+concept is_processed_by =
     requires(Iterator it) {
       static_cast<bool>(it == it);
       ++it;
@@ -368,62 +371,62 @@ using adl::iterator_of;
 
 }  // namespace detail
 
-// Calls body(item) or body(item, feeder) for each item of [first, last) and each that is added
-// through the feeder<T>&, in any order and perhaps at the same time, and returns when all have been
-// handled. T is what the body's function says, or the iterators' value type where that is a
-// template or overloaded. What the calls return is dropped; the body may be a pointer to a member
-// function of the items or of what they point to. The body is called as const from several threads.
+// Calls body(item) or body(item, feeder) for each item of [first, last) and each item added through
+// the feeder<T>&, in any order and perhaps at the same time. Returns when all items are processed.
+// T is the type in the body's signature, or the iterators' value type if the body is a template or
+// overloaded. Return values are ignored. The body may be a pointer to a member function of the
+// items or of what they point to. It is called as const from several threads.
 //
-// A body gets what the iterator gives, `*it`; the items of iterators that are no more than input
-// iterators, and those added, are copied or moved first and passed as rvalues, or as lvalues if the
-// body takes no rvalue. Only one thread at a time uses input iterators. Items may be move-only, but
+// The body gets what the iterator gives, `*it`. Items of iterators that are only input iterators,
+// and added items, are first copied or moved and then passed as rvalues, or as lvalues if the body
+// takes no rvalue. Only one thread at a time uses input iterators. Items may be move-only, except
 // for add(const T&).
 //
-// If the body or a copy throws, no more items are begun, and the exception is thrown here. May be
-// called from any thread.
+// If the body or a copy throws, no further call begins, and the exception is thrown here. bad_alloc
+// is treated in the same way. Any thread may call it.
 template <typename InputIterator, typename Body>
-CORBEL_REQUIRES(detail::is_handled_by<InputIterator, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<InputIterator, Body>)
 inline void parallel_for_each(InputIterator first, InputIterator last, const Body& body) {
-  detail::call_in_group([&](detail::worker& w, detail::context_node& group) {
-    detail::for_each_in(w, group, first, last, body);
+  detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
+    detail::for_each_in(thread, group, first, last, body);
   });
 }
 
-// The same in a context of the program's: an exception cancels it, and nothing is begun any more
-// when it is cancelled.
+// Processes the items as above, in the context `context`. An exception cancels the context. Once
+// the context is cancelled, no further call begins.
 template <typename InputIterator, typename Body>
-CORBEL_REQUIRES(detail::is_handled_by<InputIterator, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<InputIterator, Body>)
 inline void parallel_for_each(InputIterator first, InputIterator last, const Body& body,
                               task_group_context& context) {
-  detail::call_in_group(context, [&](detail::worker& w, detail::context_node& group) {
-    detail::for_each_in(w, group, first, last, body);
+  detail::call_in_group(context, [&](detail::thread_data& thread, detail::context_node& group) {
+    detail::for_each_in(thread, group, first, last, body);
   });
 }
 
-// For each item from begin(items) to end(items). (One overload for each kind of argument: were
-// there two for one of them, the requirements would be looked at for both, and a body that is a
-// template be compiled for items that are const.)
+// Process the items from begin(items) to end(items), as above. There is exactly one overload for
+// each kind of argument. With two, the requirements would be checked for both, and a body that is a
+// template would be instantiated for const items.
 template <typename Container, typename Body>
-CORBEL_REQUIRES(detail::is_handled_by<detail::iterator_of<Container&>, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<detail::iterator_of<Container&>, Body>)
 inline void parallel_for_each(Container& items, const Body& body) {
   using std::begin;
   using std::end;
   corbel::parallel_for_each(begin(items), end(items), body);
 }
 template <typename Container, typename Body, typename = detail::if_rvalue<Container>>
-CORBEL_REQUIRES(detail::is_handled_by<detail::iterator_of<Container&>, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<detail::iterator_of<Container&>, Body>)
 inline void parallel_for_each(Container&& items, const Body& body) {
   corbel::parallel_for_each(items, body);
 }
 template <typename Container, typename Body>
-CORBEL_REQUIRES(detail::is_handled_by<detail::iterator_of<Container&>, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<detail::iterator_of<Container&>, Body>)
 inline void parallel_for_each(Container& items, const Body& body, task_group_context& context) {
   using std::begin;
   using std::end;
   corbel::parallel_for_each(begin(items), end(items), body, context);
 }
 template <typename Container, typename Body, typename = detail::if_rvalue<Container>>
-CORBEL_REQUIRES(detail::is_handled_by<detail::iterator_of<Container&>, Body>)
+CORBEL_REQUIRES(detail::is_processed_by<detail::iterator_of<Container&>, Body>)
 inline void parallel_for_each(Container&& items, const Body& body, task_group_context& context) {
   corbel::parallel_for_each(items, body, context);
 }

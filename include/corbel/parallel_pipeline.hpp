@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes items through a chain of functions, in parallel. C++11 upwards; parallel_pipeline of the
-// oneTBB specification.
+// Passes items through a chain of functions, in parallel. C++11 and later. Follows the oneTBB
+// specification 1.4 (parallel_pipeline).
 #ifndef CORBEL_PARALLEL_PIPELINE_HPP
 #define CORBEL_PARALLEL_PIPELINE_HPP
 
@@ -18,8 +18,9 @@
 
 namespace corbel {
 
-// How a filter handles items: several at a time; one at a time, in the order in which the first
-// serial filter of the chain got them; one at a time, as they come.
+// How a filter handles items. parallel: several at a time. serial_in_order: one at a time, in the
+// order in which the first serial filter of the chain got them. serial_out_of_order: one at a time,
+// in the order of arrival.
 enum class filter_mode : unsigned { parallel, serial_in_order, serial_out_of_order };
 
 template <typename Input, typename Output>
@@ -30,14 +31,15 @@ template <typename Output, typename Body>
 class first_stage;
 }  // namespace detail
 
-// What the first filter of a pipeline gets.
+// Passed to a pipeline's first filter, which calls stop() to end the input.
 class flow_control {
  public:
   flow_control(const flow_control&) = delete;
   flow_control& operator=(const flow_control&) = delete;
 
-  // There are no more items: what this call of the first filter returns is dropped, and it is not
-  // called again. Calls of a parallel filter that have begun by then, or are about to, count.
+  // Ends the input: the item that this call of the filter returns is dropped, and the filter is not
+  // called again. If the filter is parallel, items that concurrent calls return are still
+  // processed.
   void stop() { stopped_ = true; }
 
  private:
@@ -51,8 +53,8 @@ namespace detail {
 
 // ---- filters ------------------------------------------------------------------------------------
 
-// Either one filter or a chain of two; shared by all filter<> objects that were copied from each
-// other or contain it.
+// Either one filter or a chain of two. Shared by all filter<> objects that are copies of each other
+// or contain it.
 struct filter_node {
   std::unique_ptr<const pipeline_stage> stage;
   std::shared_ptr<const filter_node> left, right;
@@ -83,15 +85,15 @@ struct item_alignment : std::integral_constant<std::size_t, alignof(T)> {};
 template <>
 struct item_alignment<void> : std::integral_constant<std::size_t, 1> {};
 
-// Destroys an item at the end of the scope.
+// Destroys the item at the end of the scope.
 template <typename Item>
 struct item_end {
   Item& item;
   ~item_end() { item.~Item(); }
 };
 
-// Calls body(item) and puts what it returns to `out`. The item is an rvalue, or an lvalue for a
-// body that takes no rvalue.
+// Calls body(item) and constructs the result at `out`. Passes the item as an rvalue, or as an
+// lvalue if the body accepts no rvalue.
 template <typename Output>
 struct item_maker {
   template <typename Body, typename Input>
@@ -165,7 +167,7 @@ template <typename Input, typename Output, typename Body>
 using stage_of = typename std::conditional<std::is_void<Input>::value, first_stage<Output, Body>,
                                            later_stage<Input, Output, Body>>::type;
 
-// ---- what a function takes and gives ------------------------------------------------------------
+// ---- argument and result types of a body --------------------------------------------------------
 
 template <typename Argument, typename Result>
 struct filter_types {
@@ -201,19 +203,20 @@ using deduced_filter = filter<typename body_types<Body>::input, typename body_ty
 
 }  // namespace detail
 
-// A part of a pipeline that takes items of type Input and gives items of type Output: one function
-// or several in a row. void as Input: the first of a pipeline; void as Output: the last. Items may
-// be move-only. Copies share the functions. An object is not to be changed while another thread
-// uses it.
+// A part of a pipeline that maps items of type Input to items of type Output: one function or a
+// chain of them. Input is void for the first part of a pipeline, Output for the last. Items may be
+// move-only. Copies share the functions. No thread may change an object while another thread uses
+// it.
 template <typename Input, typename Output>
 class filter {
  public:
-  // Nothing; only to be assigned to.
+  // An empty filter, which can only be assigned to or destroyed.
   filter() = default;
 
-  // One function: Output body(Input), or Output body(flow_control&) where Input is void. It is
-  // called as const, by several threads if the mode is parallel. The item is passed as an rvalue,
-  // or as an lvalue if the body takes no rvalue.
+  // One function: Output body(Input), or Output body(flow_control&) if Input is void. A copy of
+  // `body` is called as const, by several threads at a time if the mode is parallel. The item is
+  // passed as an rvalue, or as an lvalue if the body accepts no rvalue. Throws bad_alloc, and what
+  // copying `body` throws.
   template <typename Body>
   filter(filter_mode mode, const Body& body) {
     using function = typename std::decay<Body>::type;
@@ -222,7 +225,7 @@ class filter {
     node_ = node;
   }
 
-  // What `left` gives goes to `right`. Neither may be empty.
+  // A chain: the items of `left` go to `right`. Neither may be empty. Throws bad_alloc.
   template <typename Between>
   filter(const filter<Input, Between>& left, const filter<Between, Output>& right) {
     CORBEL_ASSERT(detail::filter_access::node(left) && detail::filter_access::node(right),
@@ -233,13 +236,13 @@ class filter {
     node_ = node;
   }
 
-  // Puts `right` behind.
+  // Appends `right` to the chain. Throws bad_alloc.
   filter& operator&=(const filter<Output, Output>& right) {
     *this = filter(*this, right);
     return *this;
   }
 
-  // Makes it empty.
+  // Makes the filter empty.
   void clear() { node_.reset(); }
 
  private:
@@ -247,8 +250,8 @@ class filter {
   std::shared_ptr<const detail::filter_node> node_;
 };
 
-// A filter of one function; see the constructor. The types may be left out where the function is no
-// template and not overloaded.
+// Returns a filter of one function; see the constructor. The types can be deduced unless the
+// function is a template or overloaded.
 template <typename Input, typename Output, typename Body>
 inline filter<Input, Output> make_filter(filter_mode mode, const Body& body) {
   return filter<Input, Output>(mode, body);
@@ -266,7 +269,7 @@ template <typename Input, typename Between, typename Output>
 filter(const filter<Input, Between>&, const filter<Between, Output>&) -> filter<Input, Output>;
 #endif
 
-// What `left` gives goes to `right`.
+// Returns a chain: the items of `left` go to `right`. Throws bad_alloc.
 template <typename Input, typename Between, typename Output>
 inline filter<Input, Output> operator&(const filter<Input, Between>& left,
                                        const filter<Between, Output>& right) {
@@ -275,41 +278,43 @@ inline filter<Input, Output> operator&(const filter<Input, Between>& left,
 
 namespace detail {
 
-inline void run_pipeline(worker& w, context_node& group, std::size_t most_tokens,
+inline void run_pipeline(thread_data& thread, context_node& group, std::size_t max_tokens,
                          const filter<void, void>& chain) {
   CORBEL_ASSERT(filter_access::node(chain) != nullptr, "an empty pipeline");
-  CORBEL_ASSERT(most_tokens > 0, "a pipeline needs at least one live token");
+  CORBEL_ASSERT(max_tokens > 0, "a pipeline needs at least one live token");
   if (filter_access::node(chain) == nullptr) return;
   stage_list stages;
   filter_access::node(chain)->append_to(&stages);
-  pipeline_call(group, stages, most_tokens).run(w);
+  pipeline_call(group, stages, max_tokens).run(thread);
 }
 
 }  // namespace detail
 
 // Calls the chain's first filter until it stops the pipeline, passes each item it returns through
-// the others, and returns when the last has left. No more than `max_number_of_live_tokens`, which
-// must be positive, are on their way at any time: they bound the memory, and the threads.
+// the other filters, and returns when the last item has left. At most `max_number_of_live_tokens`
+// items, which must be positive, are in the pipeline at a time; this bounds the memory and the
+// number of threads.
 //
-// If a filter throws, no more filters are called, all items on their way are destroyed, and the
-// exception is thrown here. May be called from any thread.
+// If a filter throws, no further filter is called, the items in the pipeline are destroyed, and the
+// exception is thrown here. Throws bad_alloc. Any thread may call it.
 inline void parallel_pipeline(std::size_t max_number_of_live_tokens,
                               const filter<void, void>& chain) {
-  detail::call_in_group([&](detail::worker& w, detail::context_node& group) {
-    detail::run_pipeline(w, group, max_number_of_live_tokens, chain);
+  detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
+    detail::run_pipeline(thread, group, max_number_of_live_tokens, chain);
   });
 }
 
-// The same in a context of the program's: an exception cancels it, and no filter is called any more
-// when it is cancelled.
+// Runs the pipeline as above, in the context `context`: an exception cancels it, and cancelling it
+// stops the pipeline.
 inline void parallel_pipeline(std::size_t max_number_of_live_tokens,
                               const filter<void, void>& chain, task_group_context& context) {
-  detail::call_in_group(context, [&](detail::worker& w, detail::context_node& group) {
-    detail::run_pipeline(w, group, max_number_of_live_tokens, chain);
+  detail::call_in_group(context, [&](detail::thread_data& thread, detail::context_node& group) {
+    detail::run_pipeline(thread, group, max_number_of_live_tokens, chain);
   });
 }
 
-// The chain in parts, with or without a context behind them.
+// Runs the pipeline as above, with the parts of the chain as separate arguments, optionally
+// followed by a context.
 template <typename Filter0, typename Filter1, typename... FiltersAndContext>
 inline void parallel_pipeline(std::size_t max_number_of_live_tokens, const Filter0& filter0,
                               const Filter1& filter1, FiltersAndContext&&... others) {

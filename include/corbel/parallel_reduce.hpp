@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: many values become one, in parallel. C++11 upwards; parallel_reduce and
-// parallel_deterministic_reduce of the oneTBB specification.
+// Reductions: combine many values into one, in parallel. C++11 and later. Follows the oneTBB
+// specification 1.4 ([algorithms.parallel_reduce] and [algorithms.parallel_deterministic_reduce]).
 //
-// With a body: body(range) adds a piece to what the body has; Body(Body& other, split) makes a body
-// that has nothing, while `other` may be at work; left.join(right) adds what `right` has, which is
-// what follows on `left` in the range. Bodies are split only for threads that come to help, and the
-// result is in the body that was passed. Should the reduction throw, what that body has is not
-// specified.
+// The forms are
+//   parallel_reduce(range, body [, partitioner] [, context]);
+//   parallel_reduce(range, identity, func, reduction [, partitioner] [, context]);
+// and the same two forms of parallel_deterministic_reduce.
 //
-// With functions: func(range, value) gives `value` with a piece added, reduction(left, right) gives
-// both together, identity is a value that changes nothing. Both functions get their values as
-// rvalues, to take or not; they may be pointers to member functions of their first argument. The
-// result is returned. Value must be copyable, for the identity, and move-assignable.
+// The operation must be associative but need not be commutative. If it is only nearly associative,
+// like floating-point addition, parallel_reduce may give a different result each time.
+// parallel_deterministic_reduce always splits and joins in the same way, whatever the number of
+// threads: the result depends only on the range, its grain size and the partitioner.
 //
-// Both need an operation that is associative, but not one that is commutative. Where it is only
-// nearly associative, as the addition of floating-point numbers, parallel_reduce may give another
-// result every time; parallel_deterministic_reduce always splits and joins the same way, whatever
-// the number of threads: the result depends on the range, its grainsize and the partitioner only.
-//
-// Partitioners, contexts and exceptions are as in parallel_for.hpp; without a partitioner it is
-// auto_partitioner, for parallel_deterministic_reduce simple_partitioner.
+// Partitioners, contexts, exceptions and thread safety are as in parallel_for.hpp. The default is
+// auto_partitioner. parallel_deterministic_reduce takes simple_partitioner, its default, and
+// static_partitioner.
 #ifndef CORBEL_PARALLEL_REDUCE_HPP
 #define CORBEL_PARALLEL_REDUCE_HPP
 
 #include <utility>
 
+#include <corbel/detail/call.hpp>
 #include <corbel/detail/concepts.hpp>
+#include <corbel/detail/fork.hpp>
 #include <corbel/detail/group_call.hpp>
-#include <corbel/detail/partitioned_loop.hpp>
+#include <corbel/detail/range_loop.hpp>
 
 namespace corbel {
 namespace detail {
 
-// The body made of functions.
+// The body for the forms with functions.
 template <typename Value, typename Func, typename Reduction>
 class reduction_body {
  public:
@@ -61,35 +58,17 @@ class reduction_body {
   Value value_;
 };
 
-template <typename Range, typename Body, typename Partitioner, typename... Context>
-inline void reduce(const Range& range, Body& body, Partitioner&& partitioner, Context&... context) {
-  if (range.empty()) return;
-  call_in_group(context..., [&](worker& w, context_node& group) {
-    run_partitioned<split_bodies>(w, group, range, body, partitioner);
-  });
-}
+// How many times in succession parallel_deterministic_reduce halves a range. simple_partitioner:
+// until the range is not divisible.
+inline unsigned max_halvings(const simple_partitioner&) { return ~0U; }
+// static_partitioner: into 256 pieces, which any number of threads can share almost evenly.
+inline unsigned max_halvings(const static_partitioner&) { return 8; }
 
-template <typename Range, typename Value, typename Func, typename Reduction, typename Partitioner,
-          typename... Context>
-inline Value reduce_values(const Range& range, const Value& identity, const Func& func,
-                           const Reduction& reduction, Partitioner&& partitioner,
-                           Context&... context) {
-  reduction_body<Value, Func, Reduction> body(identity, func, reduction);
-  detail::reduce(range, body, partitioner, context...);
-  return body.take();
-}
-
-// ---- the same tree every time -------------------------------------------------------------------
-
-// How often a range is halved on the way to a piece, at most: until it is not divisible,
-inline unsigned most_halvings(const simple_partitioner&) { return ~0U; }
-// or into so many pieces that threads of any number can share them evenly, nearly.
-inline unsigned most_halvings(const static_partitioner&) { return 8; }
-
+// Reduces the range in the same tree of splits every time.
 template <typename Range, typename Body>
-inline void reduce_tree(worker& w, context_node& group, Range& range, Body& body,
+inline void reduce_tree(thread_data& thread, context_node& group, Range& range, Body& body,
                         unsigned halvings) {
-  if (w.is_cancelled(group)) return;
+  if (thread.is_cancelled(group)) return;
   if (halvings == 0 || !range.is_divisible()) {
     body(range);
     return;
@@ -97,241 +76,117 @@ inline void reduce_tree(worker& w, context_node& group, Range& range, Body& body
   Range right_range(range, split());
   Body right_body(body, split());
   fork_join_captured(
-      w, group, [&] { reduce_tree(w, group, range, body, halvings - 1); },
-      [&] { reduce_tree(current_worker(), group, right_range, right_body, halvings - 1); });
-  if (!group.has_failed()) body.join(right_body);  // as in loop.hpp
-}
-
-template <typename Range, typename Body, typename Partitioner, typename... Context>
-inline void deterministic_reduce(const Range& range, Body& body, const Partitioner& partitioner,
-                                 Context&... context) {
-  if (range.empty()) return;
-  call_in_group(context..., [&](worker& w, context_node& group) {
-    Range whole(range);
-    reduce_tree(w, group, whole, body, most_halvings(partitioner));
-  });
-}
-
-template <typename Range, typename Value, typename Func, typename Reduction, typename Partitioner,
-          typename... Context>
-inline Value deterministic_reduce_values(const Range& range, const Value& identity,
-                                         const Func& func, const Reduction& reduction,
-                                         const Partitioner& partitioner, Context&... context) {
-  reduction_body<Value, Func, Reduction> body(identity, func, reduction);
-  detail::deterministic_reduce(range, body, partitioner, context...);
-  return body.take();
+      thread, group, [&] { reduce_tree(thread, group, range, body, halvings - 1); },
+      [&] { reduce_tree(current_thread(), group, right_range, right_body, halvings - 1); });
+  // Joins even if the reduction is cancelled, but not if it has thrown; see loop_runner::end.
+  if (!group.has_failed()) body.join(right_body);
 }
 
 }  // namespace detail
 
-// ---- parallel_reduce with a body ----------------------------------------------------------------
-template <typename Range, typename Body>
+// ---- parallel_reduce ----------------------------------------------------------------------------
+
+// Reduces the range with a body, which accumulates a result. Body must have
+//   void operator()(const Range& r)  adds r to the result;
+//   Body(Body& b, split)             makes a body with an empty result, perhaps while another
+//                                    thread calls operator() of b;
+//   void join(Body& right)           adds the result of `right` on the right: its part of the range
+//                                    directly follows this body's part.
+// Bodies are split only for threads that come to help. The result is in `body`; if the reduction
+// throws, what it holds is unspecified.
+template <typename Range, typename Body, typename... Context,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body) {
-  detail::reduce(range, body, auto_partitioner());
+inline void parallel_reduce(const Range& range, Body& body, Context&&... context) {
+  if (range.empty()) return;
+  detail::call_in_group(context..., [&](detail::thread_data& thread, detail::context_node& group) {
+    detail::run_loop<detail::split_body, auto_partitioner>(thread, group, range, body, {});
+  });
 }
-template <typename Range, typename Body>
+template <typename Range, typename Body, typename Partitioner, typename... Context,
+          typename Chosen = detail::chosen_partitioner<Partitioner>,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const simple_partitioner& partitioner) {
-  detail::reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const auto_partitioner& partitioner) {
-  detail::reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const static_partitioner& partitioner) {
-  detail::reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, affinity_partitioner& partitioner) {
-  detail::reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, task_group_context& context) {
-  detail::reduce(range, body, auto_partitioner(), context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const simple_partitioner& partitioner,
-                            task_group_context& context) {
-  detail::reduce(range, body, partitioner, context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const auto_partitioner& partitioner,
-                            task_group_context& context) {
-  detail::reduce(range, body, partitioner, context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, const static_partitioner& partitioner,
-                            task_group_context& context) {
-  detail::reduce(range, body, partitioner, context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_reduce(const Range& range, Body& body, affinity_partitioner& partitioner,
-                            task_group_context& context) {
-  detail::reduce(range, body, partitioner, context);
+inline void parallel_reduce(const Range& range, Body& body, Partitioner&& partitioner,
+                            Context&&... context) {
+  if (range.empty()) return;
+  detail::call_in_group(context..., [&](detail::thread_data& thread, detail::context_node& group) {
+    detail::run_loop<detail::split_body, Chosen>(thread, group, range, body,
+                                                 std::forward<Partitioner>(partitioner));
+  });
 }
 
-// ---- parallel_reduce with functions -------------------------------------------------------------
-template <typename Range, typename Value, typename Func, typename Reduction>
+// Reduces the range with functions and returns the result. func(range, value) returns `value` with
+// the chunk added, reduction(left, right) combines two values, `identity` is the identity of the
+// reduction: combining it with a value gives that value. Both functions get their values as rvalues
+// and are called as const from several threads; they may be pointers to member functions of their
+// first argument. Value must be copyable, for the identity, and move-assignable.
+template <typename Range, typename Value, typename Func, typename Reduction, typename Partitioner,
+          typename... Context, typename = detail::chosen_partitioner<Partitioner>,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction) {
-  return detail::reduce_values(range, identity, func, reduction, auto_partitioner());
+inline Value
+    parallel_reduce(const Range& range, const Value& identity, const Func& func,
+                    const Reduction& reduction, Partitioner&& partitioner, Context&&... context) {
+  detail::reduction_body<Value, Func, Reduction> body(identity, func, reduction);
+  corbel::parallel_reduce(range, body, std::forward<Partitioner>(partitioner),
+                          std::forward<Context>(context)...);
+  return body.take();
 }
-template <typename Range, typename Value, typename Func, typename Reduction>
+template <typename Range, typename Value, typename Func, typename Reduction, typename... Context,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
 inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const simple_partitioner& partitioner) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const auto_partitioner& partitioner) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const static_partitioner& partitioner) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, affinity_partitioner& partitioner) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, task_group_context& context) {
-  return detail::reduce_values(range, identity, func, reduction, auto_partitioner(), context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const simple_partitioner& partitioner,
-                             task_group_context& context) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner, context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const auto_partitioner& partitioner,
-                             task_group_context& context) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner, context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, const static_partitioner& partitioner,
-                             task_group_context& context) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner, context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_reduce(const Range& range, const Value& identity, const Func& func,
-                             const Reduction& reduction, affinity_partitioner& partitioner,
-                             task_group_context& context) {
-  return detail::reduce_values(range, identity, func, reduction, partitioner, context);
+                             const Reduction& reduction, Context&&... context) {
+  return corbel::parallel_reduce(range, identity, func, reduction, auto_partitioner(),
+                                 std::forward<Context>(context)...);
 }
 
-// ---- parallel_deterministic_reduce with a body --------------------------------------------------
-template <typename Range, typename Body>
+// ---- parallel_deterministic_reduce --------------------------------------------------------------
+
+// Like parallel_reduce with a body, but splits and joins in the same way every time.
+template <typename Range, typename Body, typename Partitioner, typename... Context,
+          typename Chosen = detail::chosen_fixed_partitioner<Partitioner>,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body) {
-  detail::deterministic_reduce(range, body, simple_partitioner());
+inline void parallel_deterministic_reduce(const Range& range, Body& body, Partitioner&& partitioner,
+                                          Context&&... context) {
+  if (range.empty()) return;
+  const Chosen& chosen = partitioner;
+  detail::call_in_group(context..., [&](detail::thread_data& thread, detail::context_node& group) {
+    Range whole(range);
+    detail::reduce_tree(thread, group, whole, body, detail::max_halvings(chosen));
+  });
 }
-template <typename Range, typename Body>
+template <typename Range, typename Body, typename... Context,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body,
-                                          const simple_partitioner& partitioner) {
-  detail::deterministic_reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body,
-                                          const static_partitioner& partitioner) {
-  detail::deterministic_reduce(range, body, partitioner);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body,
-                                          task_group_context& context) {
-  detail::deterministic_reduce(range, body, simple_partitioner(), context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body,
-                                          const simple_partitioner& partitioner,
-                                          task_group_context& context) {
-  detail::deterministic_reduce(range, body, partitioner, context);
-}
-template <typename Range, typename Body>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduce_body<Body, Range>)
-inline void parallel_deterministic_reduce(const Range& range, Body& body,
-                                          const static_partitioner& partitioner,
-                                          task_group_context& context) {
-  detail::deterministic_reduce(range, body, partitioner, context);
+inline void parallel_deterministic_reduce(const Range& range, Body& body, Context&&... context) {
+  corbel::parallel_deterministic_reduce(range, body, simple_partitioner(),
+                                        std::forward<Context>(context)...);
 }
 
-// ---- parallel_deterministic_reduce with functions -----------------------------------------------
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_deterministic_reduce(const Range& range, const Value& identity,
-                                           const Func& func, const Reduction& reduction) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction,
-                                             simple_partitioner());
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
+// Like parallel_reduce with functions, but splits and joins in the same way every time.
+template <typename Range, typename Value, typename Func, typename Reduction, typename Partitioner,
+          typename... Context, typename = detail::chosen_fixed_partitioner<Partitioner>,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
 inline Value parallel_deterministic_reduce(const Range& range, const Value& identity,
                                            const Func& func, const Reduction& reduction,
-                                           const simple_partitioner& partitioner) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction, partitioner);
+                                           Partitioner&& partitioner, Context&&... context) {
+  detail::reduction_body<Value, Func, Reduction> body(identity, func, reduction);
+  corbel::parallel_deterministic_reduce(range, body, std::forward<Partitioner>(partitioner),
+                                        std::forward<Context>(context)...);
+  return body.take();
 }
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value parallel_deterministic_reduce(const Range& range, const Value& identity,
-                                           const Func& func, const Reduction& reduction,
-                                           const static_partitioner& partitioner) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction, partitioner);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
+template <typename Range, typename Value, typename Func, typename Reduction, typename... Context,
+          typename = detail::if_context_or_nothing<Context...>>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
 inline Value
     parallel_deterministic_reduce(const Range& range, const Value& identity, const Func& func,
-                                  const Reduction& reduction, task_group_context& context) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction, simple_partitioner(),
-                                             context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value
-    parallel_deterministic_reduce(const Range& range, const Value& identity, const Func& func,
-                                  const Reduction& reduction, const simple_partitioner& partitioner,
-                                  task_group_context& context) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction, partitioner,
-                                             context);
-}
-template <typename Range, typename Value, typename Func, typename Reduction>
-CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_reduction<Value, Range, Func, Reduction>)
-inline Value
-    parallel_deterministic_reduce(const Range& range, const Value& identity, const Func& func,
-                                  const Reduction& reduction, const static_partitioner& partitioner,
-                                  task_group_context& context) {
-  return detail::deterministic_reduce_values(range, identity, func, reduction, partitioner,
-                                             context);
+                                  const Reduction& reduction, Context&&... context) {
+  return corbel::parallel_deterministic_reduce(
+      range, identity, func, reduction, simple_partitioner(), std::forward<Context>(context)...);
 }
 
 }  // namespace corbel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes sums of all that lies before each element, in parallel (prefix sums, with any
-// associative operation). C++11 upwards; parallel_scan of the oneTBB specification.
+// Prefix sums in parallel, with any associative operation. C++11 and later. Follows the oneTBB
+// specification 1.4 ([algorithms.parallel_scan]).
 #ifndef CORBEL_PARALLEL_SCAN_HPP
 #define CORBEL_PARALLEL_SCAN_HPP
 
@@ -14,19 +14,21 @@
 namespace corbel {
 namespace detail {
 
-// 64 pieces, so that who comes finds one soon.
+// How many times in succession a range is split. auto_partitioner: into 64 pieces, so that a thread
+// that comes to help finds one soon.
 inline int scan_depth(const auto_partitioner&) { return 6; }
+// simple_partitioner: until the range is not divisible.
 inline int scan_depth(const simple_partitioner&) { return 1 << 30; }
 
 template <typename Range, typename Body>
 inline void scan(const Range& range, Body& body, int depth) {
   if (range.empty()) return;
-  call_in_group([&](worker& w, context_node& group) {
-    scan_call<Range, Body>(group, range, body, depth).run(w);
+  call_in_group([&](thread_data& thread, context_node& group) {
+    scan_call<Range, Body>(group, range, body, depth).run(thread);
   });
 }
 
-// The body that two functions make.
+// The body for the forms with functions.
 template <typename Range, typename Value, typename Scan, typename Combine>
 class scan_functions {
  public:
@@ -70,22 +72,23 @@ concept is_scan =
 
 }  // namespace detail
 
-// Scans `range` with `body`, which afterwards has the sum of all. Of a Body it needs
+// Scans `range` with `body`, which holds the sum of the whole range afterwards. Body must have
 //   void operator()(const Range& r, pre_scan_tag)    adds r to its sum;
-//   void operator()(const Range& r, final_scan_tag)  the same; its sum before is that of all that
-//                                                    lies before r, and results can be written;
-//   Body(Body& b, split)                             makes one with an empty sum, perhaps while
+//   void operator()(const Range& r, final_scan_tag)  adds r to its sum and may write results: the
+//                                                    sum so far is that of everything before r;
+//   Body(Body& b, split)                             makes a body with an empty sum, perhaps while
 //                                                    another thread calls operator() of b;
-//   void reverse_join(Body& b)                       puts the sum of b, off which it was split, to
-//                                                    the left of its own;
+//   void reverse_join(Body& b)                       adds the sum of b, the body that this one was
+//                                                    split off, on the left of its own;
 //   void assign(Body& b)                             takes over the sum of b.
-// The operation must be associative, but need not be commutative. Each part of the range has its
-// final scan once; parts that one thread reached ahead of the others have a pre-scan before. With
-// one thread there are no pre-scans, and nothing is split off, joined or assigned.
+// The operation must be associative but need not be commutative. Each part of the range has one
+// final scan. A part that a thread reaches before the sum of everything to its left is known has a
+// pre-scan first. With one thread there are no pre-scans, and no body is split, joined or assigned.
 //
-// If one of the functions throws, no more are called, `body` has some sum or other, and the
-// exception is thrown here. auto_partitioner makes some 64 parts, or more if many threads help;
-// simple_partitioner makes parts as small as the range allows. May be called from any thread.
+// If one of the functions throws, no more are called, the sum in `body` is unspecified, and the
+// exception is thrown here; so is bad_alloc. auto_partitioner makes about 64 parts, or more if many
+// threads help; simple_partitioner makes parts as small as the range allows. Any thread may call
+// it.
 template <typename Range, typename Body>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_scan_body<Body, Range>)
 inline void parallel_scan(const Range& range, Body& body) {
@@ -102,10 +105,11 @@ inline void parallel_scan(const Range& range, Body& body, const auto_partitioner
   detail::scan(range, body, detail::scan_depth(partitioner));
 }
 
-// The same with functions: returns the sum of all. scan(r, sum, is_final) returns `sum` with r
-// added to its right, and writes results if is_final (true also for final_scan_tag, which is what
-// it gets); combine(left, right) adds two sums; identity is the sum of nothing. Both functions are
-// called as const from several threads. Value needs to be copied and assigned.
+// Scans with functions and returns the sum of the whole range. scan(r, sum, is_final) returns `sum`
+// with r added on the right; is_final, a pre_scan_tag or a final_scan_tag that converts to bool,
+// says whether to write results. combine(left, right) adds two sums; `identity` is the sum of an
+// empty range. Both functions are called as const from several threads. Value must be copyable and
+// assignable. Partitioners, exceptions and thread safety are as above.
 template <typename Range, typename Value, typename Scan, typename Combine, typename Partitioner>
 CORBEL_REQUIRES(detail::is_range<Range>&& detail::is_scan<Value, Range, Scan, Combine>)
 inline Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts a sequence in parallel. C++11 upwards; parallel_sort of the oneTBB specification.
+// Sorts a sequence in parallel. C++11 and later. Follows the oneTBB specification 1.4
+// ([algorithms.parallel_sort]).
 #ifndef CORBEL_PARALLEL_SORT_HPP
 #define CORBEL_PARALLEL_SORT_HPP
 
@@ -17,8 +18,8 @@
 namespace corbel {
 namespace detail {
 
-// One call of parallel_sort. Each division leaves one part to others; who is not helped takes it
-// back.
+// One call of parallel_sort. Each partition step spawns one of its two parts; the thread takes it
+// back if no other thread has stolen it.
 template <typename Iterator, typename Compare>
 class sort_call {
  public:
@@ -28,64 +29,64 @@ class sort_call {
 
   sort_call(context_node& group, const Compare& comp) : group_(group), sorter_(comp) {}
 
-  void run(worker& w, Iterator first, Iterator last) {
+  void run(thread_data& thread, Iterator first, Iterator last) {
     const difference n = last - first;
     if (n < 2) return;
-    if (n <= kAlone) {
+    if (n <= kMaxSerial) {
       sorter_.sort(sorter::whole(first, last));
       return;
     }
-    if (is_sorted(w, first, last) || w.is_cancelled(group_)) return;
+    if (is_sorted(thread, first, last) || thread.is_cancelled(group_)) return;
     const span all = sorter::whole(first, last);
-    call_captured(group_, [&] { sort(w, all); });
-    pending_.wait(w);
+    call_captured(group_, [&] { sort(thread, all); });
+    pending_.wait(thread);
   }
 
  private:
-  // So many elements are no work for two: some 10 us.
-  static constexpr difference kAlone =
+  // Up to this length one thread sorts alone: about 10 us.
+  static constexpr difference kMaxSerial =
       std::is_trivially_copyable<typename sorter::value>::value ? 1024 : 256;
 
-  void sort(worker& w, span s) {
-    while (s.length() > kAlone && s.bad_left != 0) {
-      if (w.is_cancelled(group_)) return;
+  void sort(thread_data& thread, span s) {
+    while (s.length() > kMaxSerial && s.bad_left != 0) {
+      if (thread.is_cancelled(group_)) return;
       const span right = sorter_.divide(&s);
       if (s.length() < 2) {
         s = right;
       } else {
-        detail::offer(w, group_, pending_, *this, sort_part{right});
+        detail::spawn_part(thread, group_, pending_, *this, sort_part{right});
       }
     }
     sorter_.sort(s);
   }
 
-  // ---- whether there is anything to do
+  // ---- is the sequence sorted already?
 
-  bool is_sorted(worker& w, Iterator first, Iterator last) {
-    // Most sequences that are not sorted are found out here.
+  bool is_sorted(thread_data& thread, Iterator first, Iterator last) {
+    // This cheap test detects most unsorted sequences.
     for (difference i = 1; i < 16; ++i) {
       if (sorter_.less(first[i], first[i - 1])) return false;
     }
-    call_captured(group_, [&] { check(w, first + 15, last); });
-    pending_.wait(w);
-    return !unsorted_.load(std::memory_order_relaxed);  // relaxed: read behind the wait
+    call_captured(group_, [&] { check(thread, first + 15, last); });
+    pending_.wait(thread);
+    return !unsorted_.load(std::memory_order_relaxed);  // relaxed: the wait orders it
   }
 
-  // From the second element of the span on, none is less than the one before.
-  void check(worker& w, Iterator first, Iterator last) {
+  // Sets unsorted_ if an element of [first, last) is less than the one before it.
+  void check(thread_data& thread, Iterator first, Iterator last) {
     while (last - first > 1) {
-      if (w.is_cancelled(group_)) return;
-      // relaxed: who reads it late has only looked at some more
+      if (thread.is_cancelled(group_)) return;
+      // relaxed: a thread that reads it late only checks a few more elements
       if (unsorted_.load(std::memory_order_relaxed)) return;
-      if (last - first > 2 * kAlone && w.tasks->seems_empty()) {
+      if (last - first > 2 * kMaxSerial && thread.tasks->seems_empty()) {
         const Iterator middle = first + (last - first) / 2;
-        detail::offer(w, group_, pending_, *this, check_part{middle, last});
+        detail::spawn_part(thread, group_, pending_, *this, check_part{middle, last});
         last = middle + 1;
       }
-      const Iterator end = first + std::min(last - first, kAlone);
+      const Iterator end = first + std::min(last - first, kMaxSerial);
       for (++first; first != end; ++first) {
         if (sorter_.less(*first, *(first - 1))) {
-          unsorted_.store(true, std::memory_order_relaxed);  // relaxed: as above
+          unsorted_.store(true, std::memory_order_relaxed);  // relaxed: the wait orders it
           return;
         }
       }
@@ -97,11 +98,11 @@ class sort_call {
 
   struct sort_part {
     span part;
-    void run(worker& w, sort_call& call) const { call.sort(w, part); }
+    void run(thread_data& thread, sort_call& call) const { call.sort(thread, part); }
   };
   struct check_part {
     Iterator first, last;
-    void run(worker& w, sort_call& call) const { call.check(w, first, last); }
+    void run(thread_data& thread, sort_call& call) const { call.check(thread, first, last); }
   };
 
   context_node& group_;
@@ -111,9 +112,10 @@ class sort_call {
 };
 
 template <typename Iterator, typename Compare>
-constexpr typename sort_call<Iterator, Compare>::difference sort_call<Iterator, Compare>::kAlone;
+constexpr
+    typename sort_call<Iterator, Compare>::difference sort_call<Iterator, Compare>::kMaxSerial;
 
-// What parallel_sort compares with if it is not told.
+// The default comparison.
 struct is_less {
   template <typename Left, typename Right>
   auto operator()(const Left& left, const Right& right) const
@@ -136,35 +138,40 @@ concept is_sorted_by = requires(const Compare& comp, Iterator it) {
 
 }  // namespace detail
 
-// Sorts [first, last) so that comp(*j, *i) is false for each i before j; by < without comp. The
-// iterators are random access iterators; elements need to be swapped, move constructed and move
-// assigned. comp is called as const from several threads and must be a strict weak ordering.
+// Sorts [first, last) by comp: afterwards comp(*j, *i) is false for each i before j. The iterators
+// are random access iterators; elements must be swappable, move constructible and move assignable.
+// comp is a strict weak ordering and is called as const from several threads.
 //
-// As std::sort: O(n log n) comparisons, elements that are equal may change places. A sequence that
-// is sorted already is only compared, n - 1 times. If comp throws, the exception is thrown here,
-// and the sequence holds the elements it held before, in some order; the same when the context
-// around the call is cancelled. Needs no memory to speak of.
+// Like std::sort it makes O(n log n) comparisons and may swap equal elements. A sorted sequence is
+// only compared, n - 1 times. If comp throws, the exception is thrown here, and the sequence holds
+// its elements in an unspecified order; the order is unspecified too if the context of the call is
+// cancelled. Allocates only a few tasks; bad_alloc is treated like an exception of comp. Any thread
+// may call it.
 template <typename RandomAccessIterator, typename Compare>
 CORBEL_REQUIRES(detail::is_sorted_by<RandomAccessIterator, Compare>)
 inline void parallel_sort(RandomAccessIterator first, RandomAccessIterator last,
                           const Compare& comp) {
-  detail::call_in_group([&](detail::worker& w, detail::context_node& group) {
+  detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
     detail::sort_call<RandomAccessIterator, Compare> call(group, comp);
-    call.run(w, first, last);
+    call.run(thread, first, last);
   });
 }
+
+// Sorts [first, last) by operator<, as above.
 template <typename RandomAccessIterator>
 CORBEL_REQUIRES(detail::is_sorted_by<RandomAccessIterator, detail::is_less>)
 inline void parallel_sort(RandomAccessIterator first, RandomAccessIterator last) {
   corbel::parallel_sort(first, last, detail::is_less());
 }
 
-// Sorts what lies between begin(items) and end(items).
+// Sorts the elements from std::begin(items) to std::end(items) by comp, as above.
 template <typename Container, typename Compare, typename = detail::begin_of<Container>>
 CORBEL_REQUIRES(detail::is_sorted_by<detail::begin_of<Container>, Compare>)
 inline void parallel_sort(Container&& items, const Compare& comp) {
   corbel::parallel_sort(std::begin(items), std::end(items), comp);
 }
+
+// Sorts the elements from std::begin(items) to std::end(items) by operator<, as above.
 template <typename Container, typename = detail::begin_of<Container>>
 CORBEL_REQUIRES(detail::is_sorted_by<detail::begin_of<Container>, detail::is_less>)
 inline void parallel_sort(Container&& items) {

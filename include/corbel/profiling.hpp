@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for the profilers of TBB. Corbel speaks to none of them, so that the names go nowhere;
-// programs that give them are compiled as they are. C++11 upwards.
+// TBB's interface to profilers, so that programs that use it compile. Corbel supports no profiler
+// and ignores the names. C++11 and later.
 #ifndef CORBEL_PROFILING_HPP
 #define CORBEL_PROFILING_HPP
 
 #include <string>
 
-// Qt's macro, which would make nothing of the name below.
+// Qt defines `emit` as an empty macro, which would erase the function name below.
 #pragma push_macro("emit")
 #undef emit
 
 namespace corbel {
 namespace profiling {
 
-// Names a lock. Any thread may call it.
+// Names a lock; does nothing. Any thread may call it.
 template <typename Lock>
 inline void set_name(Lock&, const char*) noexcept {}
 
-// A moment with a name. Any thread may use it.
+// A named event; does nothing. Any thread may use it.
 class event {
  public:
   explicit event(const std::string&) noexcept {}
-  // It is now; for an object and without one.
+  // Reports that the event happens now.
   void emit() noexcept {}
   static void emit(const std::string&) noexcept {}
 };

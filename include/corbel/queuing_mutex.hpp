@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that serves its waiters in the order in which they came. C++11 upwards; queuing_mutex of
-// the oneTBB specification.
+// A fair lock: waiting threads get it in the order of their arrival. C++11 and later. Follows the
+// oneTBB specification 1.4 (queuing_mutex).
 #ifndef CORBEL_QUEUING_MUTEX_HPP
 #define CORBEL_QUEUING_MUTEX_HPP
 
@@ -12,20 +12,20 @@
 
 namespace corbel {
 
-// Fair. Each waiter spins on a word of its own scoped_lock, and lets others run after a while, but
-// never sleeps; so with more threads than processors it may wait for one that does not run. May be
-// used from any thread; a thread that acquires what it holds waits for ever.
+// Fair. Each waiting thread spins on a word of its own scoped_lock and yields its processor between
+// checks, but never sleeps. With more threads than processors it may wait for a thread that is not
+// running. Any thread may use the mutex. A thread that acquires a mutex it holds deadlocks.
 //
 // The algorithm is the list-based queuing lock of J. Mellor-Crummey and M. Scott, "Algorithms for
 // Scalable Synchronization on Shared-Memory Multiprocessors" (1991).
 class queuing_mutex {
  public:
-  // Holds the mutex, and gives it back at its end. One scoped_lock belongs to one thread.
+  // Holds the mutex for the lifetime of the object. Only one thread may use a scoped_lock.
   class scoped_lock {
    public:
-    // Holds nothing.
+    // Holds no mutex.
     scoped_lock() noexcept = default;
-    // Waits for `mutex` and takes it.
+    // Waits for `mutex` and acquires it.
     explicit scoped_lock(queuing_mutex& mutex) { acquire(mutex); }
     ~scoped_lock() {
       if (mutex_ != nullptr) release();
@@ -33,31 +33,35 @@ class queuing_mutex {
     scoped_lock(const scoped_lock&) = delete;
     scoped_lock& operator=(const scoped_lock&) = delete;
 
-    // Waits for `mutex` and takes it. No mutex may be held.
+    // Waits for `mutex` and acquires it. The scoped_lock must hold no mutex.
     void acquire(queuing_mutex& mutex) {
       CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
       mutex_ = &mutex;
       // relaxed, both: (1) or (4) publishes them
       next_.store(nullptr, std::memory_order_relaxed);
       granted_.store(false, std::memory_order_relaxed);
-      // (1) acquire: with (2), what the last holder did; release: with the acquire of the one that
-      // comes next, which writes to next_
+      // (1) acquire: sees the last critical section, which (2) published, and the fields of
+      // `before`, which its (1) or (7) published. release: publishes the fields of this scoped_lock
+      // to the (1) of its successor, which then writes next_.
       scoped_lock* const before = mutex.last_.exchange(this, std::memory_order_acq_rel);
       if (before != nullptr) {
-        before->next_.store(this, std::memory_order_release);  // (4) with (5)
-        // (6) acquire: with (3), what the last holder did
+        // (4) release: publishes granted_ == false to (5), (8)
+        before->next_.store(this, std::memory_order_release);
+        // (6) acquire: sees the last critical section, which (3) published
         detail::spin_until([this] { return granted_.load(std::memory_order_acquire); });
       }
       detail::note_lock_held(+1);
     }
 
-    // Takes `mutex` if nobody holds it or waits for it; whether so. No mutex may be held.
+    // Acquires `mutex` if no thread holds it or waits for it; returns whether it did. The
+    // scoped_lock must hold no mutex.
     bool try_acquire(queuing_mutex& mutex) {
       CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
-      next_.store(nullptr, std::memory_order_relaxed);  // relaxed: as in acquire()
-      scoped_lock* nobody = nullptr;
-      // as (1); relaxed on failure: nothing is read
-      if (!mutex.last_.compare_exchange_strong(nobody, this, std::memory_order_acq_rel,
+      next_.store(nullptr, std::memory_order_relaxed);  // relaxed: (7) publishes it
+      scoped_lock* none = nullptr;
+      // (7) acquire: sees the last critical section, which (2) published. release: publishes next_
+      // to the (1) of the successor. relaxed on failure: nothing is read.
+      if (!mutex.last_.compare_exchange_strong(none, this, std::memory_order_acq_rel,
                                                std::memory_order_relaxed)) {
         return false;
       }
@@ -66,28 +70,30 @@ class queuing_mutex {
       return true;
     }
 
-    // Gives the mutex to the next in the queue. One must be held.
+    // Passes the mutex to the next waiting thread, or frees it. The scoped_lock must hold one.
     void release() {
       CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
       detail::note_lock_held(-1);
       if (!leave_empty()) {
-        // Who comes next has put itself behind this one by (1), and is about to say so by (4).
+        // The successor has appended itself by (1) and is about to store next_ by (4).
         detail::spin_until([this] {
-          return next_.load(std::memory_order_acquire) != nullptr;  // as (5)
+          // (8) acquire: sees granted_ == false, which (4) published, before (3) sets it
+          return next_.load(std::memory_order_acquire) != nullptr;
         });
-        // relaxed: acquired in the loop. (3) release: publishes the section to (6)
+        // relaxed: acquired by (8) or (5). (3) release: publishes the critical section to (6)
         next_.load(std::memory_order_relaxed)->granted_.store(true, std::memory_order_release);
       }
       mutex_ = nullptr;
     }
 
    private:
-    // Whether there was nobody behind this one, and the mutex is free.
+    // Frees the mutex if there is no successor. Returns whether it did.
     bool leave_empty() {
-      // (5) acquire: with (4), the other's granted_ is false before it is set
+      // (5) acquire: sees granted_ == false, which (4) published, before (3) sets it
       if (next_.load(std::memory_order_acquire) != nullptr) return false;
       scoped_lock* last = this;
-      // (2) release: publishes the section to (1); relaxed on failure: nothing is read
+      // (2) release: publishes the critical section to (1), (7). relaxed on failure: nothing is
+      // read
       return mutex_->last_.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                                    std::memory_order_relaxed);
     }
@@ -101,13 +107,13 @@ class queuing_mutex {
   static constexpr bool is_recursive_mutex = false;
   static constexpr bool is_fair_mutex = true;
 
-  // Free.
+  // An unlocked mutex.
   constexpr queuing_mutex() noexcept {}
   queuing_mutex(const queuing_mutex&) = delete;
   queuing_mutex& operator=(const queuing_mutex&) = delete;
 
  private:
-  std::atomic<scoped_lock*> last_{nullptr};  // of the queue, whose first holds the mutex
+  std::atomic<scoped_lock*> last_{nullptr};  // end of the queue; its first entry holds the mutex
 };
 
 }  // namespace corbel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader-writer lock that serves its waiters in the order in which they came. C++11 upwards;
-// queuing_rw_mutex of the oneTBB specification.
+// A fair reader-writer lock: waiting threads enter in the order of their arrival. C++11 and later.
+// Follows the oneTBB specification 1.4 (queuing_rw_mutex).
 #ifndef CORBEL_QUEUING_RW_MUTEX_HPP
 #define CORBEL_QUEUING_RW_MUTEX_HPP
 
@@ -15,48 +15,47 @@
 
 namespace corbel {
 
-// Fair: a writer enters before whoever came after it, and so does a reader, but together with the
-// readers directly behind it. Each waiter spins on a word of its own scoped_lock, and lets others
-// run after a while, but never sleeps. May be used from any thread; a thread that acquires what it
-// holds, in either way, may wait for ever.
+// Fair: threads enter in the order of their arrival; a reader enters together with the readers that
+// directly follow it in the queue. Each waiting thread spins on a word of its own scoped_lock and
+// yields its processor between checks, but never sleeps. Any thread may use the mutex. A thread
+// that acquires a mutex it holds, in either mode, may deadlock.
 //
-// The policy, and the waiting in one's own node, are those of the fair reader-writer lock of
-// J. Mellor-Crummey and M. Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
-// Multiprocessors" (1991). Other than there the queue and the counts are kept under a spin lock,
-// held for some instructions at each step; so each step can be read as one that nobody disturbs.
-// Between two steps these hold:
+// The policy, and that each thread waits on a word of its own, are those of the fair reader-writer
+// lock of J. Mellor-Crummey and M. Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
+// Multiprocessors" (1991). Unlike theirs, the queue and the counts are protected by a spin lock,
+// guard_, held for a few instructions per step: each step is atomic. Between two steps these hold:
 //   - has_writer_ and readers_ > 0 exclude each other;
-//   - the first of the queue could not enter: has_writer_, or readers_ > 0 and it is a writer, or
-//     upgrader_ is set;
+//   - the first thread of the queue cannot enter: has_writer_, or readers_ > 0 and it is a writer,
+//     or upgrader_ is set;
 //   - upgrader_ is one of at least two readers, and waits for the others to leave.
-// Each step that lets somebody out ends in let_in(), which makes the last two true again.
+// Each step in which a thread leaves ends in let_in(), which restores the last two.
 //
-// Upgrading: a reader that is alone is made the writer at once; one that is not becomes the
-// upgrader, who comes before the whole queue, since it keeps its place inside. Of two readers that
-// upgrade, the second must leave for the first to get on: it becomes the last of the queue and is
-// told so. Downgrading lets no writer in: the one inside becomes a reader within one step.
+// Upgrading: a reader that is alone becomes the writer at once. A reader that is not becomes the
+// upgrader, which precedes the whole queue since it stays inside. If a second reader upgrades, it
+// must leave for the first to proceed: it goes to the end of the queue, and upgrade_to_writer
+// returns false. Downgrading lets no writer in: the writer becomes a reader within one step.
 class queuing_rw_mutex {
-  // A scoped_lock inside, or in the queue.
+  // The part of a scoped_lock that the mutex uses, while it is inside or in the queue.
   struct waiter : detail::rw_holder {
-    waiter* next = nullptr;  // in the queue; under the guard
+    waiter* next = nullptr;  // in the queue; protected by guard_
     std::atomic<bool> granted{false};
 
     void wait() {
-      // (1) acquire: with (2), what those did that had to leave first
+      // (1) acquire: sees what the threads that left before did, which (2) published
       detail::spin_until([this] { return granted.load(std::memory_order_acquire); });
     }
   };
 
  public:
-  // One scoped_lock belongs to one thread. try_acquire takes the mutex if that is possible at once
-  // and nobody waits.
+  // Only one thread may use a scoped_lock. try_acquire acquires the mutex if that is possible at
+  // once and no thread waits.
   using scoped_lock = detail::rw_scoped_lock<queuing_rw_mutex, waiter>;
 
   static constexpr bool is_rw_mutex = true;
   static constexpr bool is_recursive_mutex = false;
   static constexpr bool is_fair_mutex = true;
 
-  // Free.
+  // An unlocked mutex.
   constexpr queuing_rw_mutex() noexcept {}
   queuing_rw_mutex(const queuing_rw_mutex&) = delete;
   queuing_rw_mutex& operator=(const queuing_rw_mutex&) = delete;
@@ -64,7 +63,7 @@ class queuing_rw_mutex {
  private:
   friend class detail::rw_scoped_lock<queuing_rw_mutex, waiter>;
 
-  // One step. What was done in one is seen in the next.
+  // One atomic step. Each step sees what the steps before it did.
   class step {
    public:
     explicit step(queuing_rw_mutex& mutex) : guard_(mutex.guard_) { guard_.lock(); }
@@ -76,7 +75,7 @@ class queuing_rw_mutex {
     detail::spinning_mutex& guard_;
   };
 
-  // ---- what a scoped_lock does
+  // ---- the operations of a scoped_lock
 
   bool try_enter(bool write) {
     {
@@ -122,7 +121,8 @@ class queuing_rw_mutex {
     w.wait();
   }
 
-  // Whether the waiter, now a writer, may stay inside until it is granted that.
+  // Makes a reader wait to become the writer. Returns whether it stays inside; else it has left and
+  // is queued as a writer.
   bool begin_upgrade(waiter& w) {
     step one(*this);
     const bool stays = upgrader_ == nullptr;
@@ -184,9 +184,10 @@ class queuing_rw_mutex {
     }
   }
 
-  // The scoped_lock is its owner's again, and may be gone.
+  // Afterwards the scoped_lock may be destroyed.
   static void grant(waiter& w) {
-    // (2) release: publishes the steps up to this one, and with them the sections, to (1)
+    // (2) release: publishes this step and those before it, and with them the critical sections
+    // that have ended, to (1)
     w.granted.store(true, std::memory_order_release);
   }
 
@@ -195,7 +196,7 @@ class queuing_rw_mutex {
   std::size_t readers_ = 0;
   waiter* upgrader_ = nullptr;
   waiter* first_ = nullptr;
-  waiter* last_ = nullptr;  // if there is a first
+  waiter* last_ = nullptr;  // valid if first_ is not null
 };
 
 }  // namespace corbel

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that its holder may take again; a class of classic TBB, over the one of the standard.
-// C++11 upwards.
+// A recursive lock, based on std::recursive_mutex. C++11 and later. Follows TBB 2020.
 #ifndef CORBEL_RECURSIVE_MUTEX_HPP
 #define CORBEL_RECURSIVE_MUTEX_HPP
 
@@ -10,9 +9,8 @@
 
 namespace corbel {
 
-// std::recursive_mutex with a scoped_lock. All functions may be called from any thread; unlock()
-// only from the one that holds the lock, as often as it has taken it. lock() throws
-// std::system_error as std::recursive_mutex does.
+// A std::recursive_mutex with a scoped_lock. Any thread may call the functions, unlock() only the
+// thread that holds the lock, once for each time it has locked it.
 class recursive_mutex {
  public:
   using scoped_lock = detail::unique_scoped_lock<recursive_mutex>;
@@ -26,24 +24,25 @@ class recursive_mutex {
   recursive_mutex(const recursive_mutex&) = delete;
   recursive_mutex& operator=(const recursive_mutex&) = delete;
 
-  // Waits until the lock is free or the caller's own, and takes it once more.
+  // Waits until the lock is free, unless the caller holds it, and acquires it once more. Throws
+  // std::system_error as std::recursive_mutex does.
   void lock() {
     mutex_.lock();
     detail::note_lock_held(+1);
   }
-  // Takes the lock if it is free or the caller's own; whether so.
+  // Acquires the lock if it is free or the caller holds it; returns whether it did.
   bool try_lock() {
     if (!mutex_.try_lock()) return false;
     detail::note_lock_held(+1);
     return true;
   }
-  // Gives the lock back once.
+  // Releases the lock once.
   void unlock() {
     detail::note_lock_held(-1);
     mutex_.unlock();
   }
 
-  // Of the std::recursive_mutex.
+  // Returns the handle of the std::recursive_mutex.
   native_handle_type native_handle() { return mutex_.native_handle(); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader-writer lock for sections that may take long. C++11 upwards; rw_mutex of the oneTBB
-// specification. Needs libcorbel.
+// A reader-writer lock for critical sections that may be long. C++11 and later. Follows the oneTBB
+// specification 1.4 (rw_mutex). Needs libcorbel.
 #ifndef CORBEL_RW_MUTEX_HPP
 #define CORBEL_RW_MUTEX_HPP
 
@@ -10,8 +10,8 @@
 
 namespace corbel {
 
-// Four bytes. Who waits spins for some microseconds and sleeps then. Not fair, but readers that
-// come while a writer waits stay behind it. Functions, thread safety: see detail::shared_mutex.
+// Four bytes. A waiting thread spins for a few microseconds, then sleeps. Not fair, but a waiting
+// writer makes new readers wait. Functions and thread safety: see detail::shared_mutex.
 class rw_mutex
     : public detail::shared_mutex<rw_mutex,
                                   detail::basic_rw_mutex<std::atomic, detail::sleeping_wait>> {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator for containers (C++11 upwards) that takes its memory from scalable_malloc.
+// An allocator for containers that takes its memory from scalable_malloc. C++11 and later. Follows
+// the oneTBB specification 1.4 (scalable_allocator).
 #ifndef CORBEL_SCALABLE_ALLOCATOR_HPP
 #define CORBEL_SCALABLE_ALLOCATOR_HPP
 
@@ -11,8 +12,8 @@
 namespace corbel {
 
 // Meets the Allocator requirements ([allocator.requirements]) and has the members of the TBB class
-// of this name. All of them are equal: what one allocates, any other frees. All functions may be
-// called from any thread.
+// of the same name. All objects are equal: any of them frees what another allocated. Any thread may
+// call any function.
 template <typename T>
 class scalable_allocator : public detail::stateless_allocator<scalable_allocator, T> {
  public:
@@ -20,19 +21,18 @@ class scalable_allocator : public detail::stateless_allocator<scalable_allocator
   template <typename U>
   scalable_allocator(const scalable_allocator<U>&) noexcept {}
 
-  // Memory for n objects, not constructed, aligned for T even where alignof(T) > 16. n == 0 gives a
-  // unique pointer. When memory is exhausted the new-handler is called as by operator new; then
-  // throws std::bad_alloc.
+  // Returns memory for n objects, not constructed, aligned for T even if alignof(T) > 16. n == 0
+  // returns a unique pointer. If memory is exhausted, calls the new-handler as operator new does;
+  // then throws std::bad_alloc.
   T* allocate(std::size_t n) {
     return detail::allocate_objects<T>(detail::scalable_allocate, n, alignof(T));
   }
 
-  // Frees what allocate of any scalable_allocator gave; the count is not needed. nullptr is
-  // ignored.
+  // Frees memory that allocate of any scalable_allocator returned. Ignores the count, and nullptr.
   void deallocate(T* p, std::size_t) noexcept { scalable_free(p); }
 };
 
-// The allocator that no object type is bound to yet: only to be rebound.
+// The form for void: cannot allocate, only be rebound to an object type.
 template <>
 class scalable_allocator<void> : public detail::stateless_allocator<scalable_allocator, void> {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest lock, for sections of a few instructions. C++11 upwards; spin_mutex of the oneTBB
-// specification.
+// The smallest lock, for critical sections of a few instructions. C++11 and later. Follows the
+// oneTBB specification 1.4 (spin_mutex, speculative_spin_mutex).
 #ifndef CORBEL_SPIN_MUTEX_HPP
 #define CORBEL_SPIN_MUTEX_HPP
 
@@ -9,13 +9,14 @@
 
 namespace corbel {
 
-// One byte. Who waits spins, and lets others run after a while, but never sleeps. Not fair: who
-// comes first may wait longest. Functions, thread safety: see detail::unique_mutex.
+// One byte. A waiting thread spins, then yields its processor between tries, but never sleeps. Not
+// fair: the first thread to wait may wait longest. Functions and thread safety: see
+// detail::unique_mutex.
 class spin_mutex : public detail::unique_mutex<spin_mutex, detail::spinning_mutex> {};
 
-// TBB's lock that tries to run its sections as hardware transactions. Here it is a spin_mutex as
-// long as a cache line: the processors that have such transactions have them switched off, and the
-// interface promises no more than mutual exclusion.
+// TBB's lock that runs critical sections as hardware transactions if it can. Here it is a
+// spin_mutex padded to a cache line: processors that have such transactions have them disabled, and
+// the interface promises no more than mutual exclusion.
 class speculative_spin_mutex
     : public detail::unique_mutex<speculative_spin_mutex,
                                   detail::padded_algorithm<detail::spinning_mutex>> {};

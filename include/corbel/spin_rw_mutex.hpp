@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader-writer lock for sections of a few instructions. C++11 upwards; spin_rw_mutex of the
-// oneTBB specification.
+// A reader-writer lock for critical sections of a few instructions. C++11 and later. Follows the
+// oneTBB specification 1.4 (spin_rw_mutex, speculative_spin_rw_mutex).
 #ifndef CORBEL_SPIN_RW_MUTEX_HPP
 #define CORBEL_SPIN_RW_MUTEX_HPP
 
@@ -10,17 +10,19 @@
 
 namespace corbel {
 
-// Four bytes. Who waits spins, and lets others run after a while, but never sleeps. Not fair, but
-// readers that come while a writer waits stay behind it. Functions, thread safety: see
+// Four bytes. A waiting thread spins, then yields its processor between tries, but never sleeps.
+// Not fair, but a waiting writer makes new readers wait. Functions and thread safety: see
 // detail::shared_mutex.
 class spin_rw_mutex
     : public detail::shared_mutex<spin_rw_mutex,
                                   detail::basic_rw_mutex<std::atomic, detail::spinning_wait>> {
  public:
-  // ---- classic TBB: other names for what a reader does, and one unlock for readers and writers
+  // ---- from TBB 2020
 
+  // Other names of lock_shared and try_lock_shared.
   void lock_read() { lock_shared(); }
   bool try_lock_read() { return try_lock_shared(); }
+  // Releases the lock, which the calling thread holds as the writer or as a reader.
   void unlock() {
     if (algorithm_.has_readers()) {
       unlock_shared();
@@ -30,8 +32,8 @@ class spin_rw_mutex
   }
 };
 
-// TBB's lock that tries to run its sections as hardware transactions; here a spin_rw_mutex as long
-// as a cache line, for the reasons at speculative_spin_mutex.
+// TBB's lock that runs critical sections as hardware transactions if it can. Here it is a
+// spin_rw_mutex padded to a cache line; speculative_spin_mutex gives the reasons.
 class speculative_spin_rw_mutex
     : public detail::shared_mutex<
           speculative_spin_rw_mutex,

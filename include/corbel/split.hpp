@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tags that mark splitting constructors of ranges and bodies. C++11 upwards; the names and
-// meaning of the oneTBB specification.
+// The tags that mark splitting constructors of ranges and bodies. C++11 and later. Follows the
+// oneTBB specification 1.4 ([algorithms.split_tags]).
 #ifndef CORBEL_SPLIT_HPP
 #define CORBEL_SPLIT_HPP
 
@@ -15,10 +15,11 @@ class split {};
 // left() + right() in `whole` and takes the other right() parts.
 class proportional_split {
  public:
-  // At least one of the two must be positive.
+  // At least one of the two must be positive. Does not throw.
   constexpr proportional_split(std::size_t left = 1, std::size_t right = 1)
       : left_(left), right_(right) {}
 
+  // The shares of the two parts.
   constexpr std::size_t left() const { return left_; }
   constexpr std::size_t right() const { return right_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arenas: groups of threads that work on the same tasks. C++11 upwards. Follows the oneTBB
-// specification 1.4, and TBB 2020 where it has more.
+// Arenas: sets of slots whose threads work on the same tasks. C++11 and later. Follows the oneTBB
+// specification 1.4, and TBB 2020 for what only that has.
 #ifndef CORBEL_TASK_ARENA_HPP
 #define CORBEL_TASK_ARENA_HPP
 
@@ -9,94 +9,100 @@
 #include <vector>
 
 #include <corbel/detail/arena_call.hpp>
-#include <corbel/detail/arena_place.hpp>
+#include <corbel/detail/arena_slot.hpp>
 #include <corbel/info.hpp>
 #include <corbel/task_group.hpp>
 
 namespace corbel {
 
-// For a task_arena that stands for the one in which the calling thread is.
+// Tag for a task_arena that refers to the calling thread's arena.
 struct attach {};
 
 namespace detail {
 
-// An arena of the library.
+// An arena, defined in the library.
 struct arena_handle;
 
-struct arena_wishes {
+struct arena_settings {
   constraints limits;
   unsigned reserved;
   int priority;
 };
 
-// Throws bad_alloc.
-CORBEL_EXPORT arena_handle& make_arena(const arena_wishes& wishes);
-// The arena of the calling thread; nullptr if it has none yet. `release_arena` gives it back, too.
+// Returns a new arena, to be released with release_arena. Throws bad_alloc.
+CORBEL_EXPORT arena_handle& make_arena(const arena_settings& settings);
+// Returns the calling thread's arena, or nullptr if it has none yet. To be released with
+// release_arena too.
 CORBEL_EXPORT arena_handle* attach_arena() noexcept;
 CORBEL_EXPORT void release_arena(arena_handle& arena) noexcept;
 CORBEL_EXPORT int arena_width(const arena_handle& arena) noexcept;
 CORBEL_EXPORT int current_arena_width();
 CORBEL_EXPORT int default_arena_width(const constraints& limits);
 
-// Calls function(argument) in the arena and returns when it has returned. What it throws passes
-// through.
+// Calls function(argument) in the arena and returns when the call has returned. Exceptions of the
+// function propagate.
 CORBEL_EXPORT void execute_in(arena_handle& arena, void (*function)(void*), void* argument);
 CORBEL_EXPORT void enqueue_in(arena_handle& arena, task_base& task);
 CORBEL_EXPORT void enqueue_here(task_base& task);
 
-// The group task of a handle that may begin, else nullptr: then those it waits for submit it.
+// Takes the task out of the handle. Returns it if it may begin now, else nullptr: then the last
+// task it waits for spawns it.
 inline group_task* take_ready(task_handle& h) {
   CORBEL_ASSERT(bool(h), "the handle holds no task");
   group_task* const t = handle_access::take(h);
-  task_order* const order = t->order.load(std::memory_order_relaxed);  // relaxed: as in submit
+  // relaxed: the owner of the handle stored it
+  task_order* const order = t->order.load(std::memory_order_relaxed);
   return order == nullptr || may_begin(*order) ? t : nullptr;
 }
 
 }  // namespace detail
 
-// The settings of an arena, and the arena itself once it is used first. All members but the
-// constructors, the destructor, initialize and terminate may be called from any thread.
+// The settings of an arena and, from its first use on, the arena. Any thread may call any member at
+// any time, except the constructors, the destructor, initialize and terminate.
 class task_arena {
  public:
-  // As many threads as the process may use at once; and what stands where there is no arena.
+  // As a value of max_concurrency: the number of threads the process may run at once.
   static constexpr int automatic = -1;
+  // As a result of current_thread_index: the thread is in no arena.
   static constexpr int not_initialized = -2;
 
-  // Arenas of higher priority are helped by the library's threads first.
+  // Workers join arenas of higher priority first.
   enum class priority : int { low = -1, normal = 0, high = 1 };
 
-  // How soon the library's threads leave an arena that has no work. A wish, which changes nothing
-  // here: they search for some 100 us, and are free for other arenas then.
+  // How soon workers leave an arena without work. Accepted and ignored: workers search for about
+  // 100 us and are then free for other arenas.
   enum class leave_policy : int { automatic = 0, fast = 1 };
 
   using constraints = detail::constraints;
   using attach = corbel::attach;
 
-  // At most `max_concurrency` threads work in it at a time, the program's included; of these
-  // places `reserved_for_masters` are for threads of the program only. A task that is enqueued
-  // where no other thread may come gets one thread more.
+  // At most `max_concurrency` threads work in the arena at a time, external threads included. Of
+  // their slots, `reserved_for_masters` are for external threads only. If this leaves no slot for a
+  // worker, one additional worker runs tasks that are enqueued. The arena is made at its first use.
   task_arena(int max_concurrency = automatic, unsigned reserved_for_masters = 1,
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
-      : wishes_{constraints{automatic, max_concurrency}, reserved_for_masters, int(a_priority)} {}
+      : settings_{constraints{automatic, max_concurrency}, reserved_for_masters, int(a_priority)} {}
 
-  // The same, and on which processors: threads are bound to them while they are in the arena.
+  // Makes an arena as above whose `limits` also select processors: a thread is bound to them while
+  // it is in the arena.
   task_arena(const constraints& limits, unsigned reserved_for_masters = 1,
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
-      : wishes_{limits, reserved_for_masters, int(a_priority)} {}
+      : settings_{limits, reserved_for_masters, int(a_priority)} {}
 
-  // The settings of the other, not its arena.
-  task_arena(const task_arena& other) : wishes_(other.wishes_) {}
+  // Copies the settings of `other`, not its arena.
+  task_arena(const task_arena& other) : settings_(other.settings_) {}
 
-  // The arena in which the calling thread is; inactive, with the default settings, if it is in
-  // none.
+  // Refers to the calling thread's arena. If the thread is in none, the object is inactive and has
+  // the default settings.
   explicit task_arena(corbel::attach) : task_arena() { connect(); }
 
-  // Tasks in the arena run all the same.
+  // Releases the arena as terminate does. Tasks left in it still run.
   ~task_arena() { terminate(); }
 
   task_arena& operator=(const task_arena&) = delete;
 
-  // Makes the arena, if it is not active; the others change the settings before. Throws bad_alloc.
+  // Makes the arena if the object is not active; the forms with parameters change the settings
+  // first. Does nothing if it is active. Throws bad_alloc.
   void initialize() { use(); }
   void initialize(int max_concurrency, unsigned reserved_for_masters = 1,
                   priority a_priority = priority::normal, leave_policy = leave_policy::automatic) {
@@ -105,7 +111,7 @@ class task_arena {
   void initialize(const constraints& limits, unsigned reserved_for_masters = 1,
                   priority a_priority = priority::normal, leave_policy = leave_policy::automatic) {
     if (is_active()) return;
-    wishes_ = {limits, reserved_for_masters, int(a_priority)};
+    settings_ = {limits, reserved_for_masters, int(a_priority)};
     use();
   }
   void initialize(corbel::attach) {
@@ -114,22 +120,25 @@ class task_arena {
     use();
   }
 
-  // Lets go of the arena, which ends with its last task and with the last thread in it. Another one
-  // is made at the next use. May be called inside of a call of execute, and by the arena's tasks;
-  // not while another thread begins a call.
+  // Releases the arena, which ends when its last task has ended and its last thread has left. The
+  // next use makes a new arena. May be called inside execute and by tasks of the arena, but not
+  // while another thread begins a call.
   void terminate() {
-    // acquire: with (1), (3)
+    // (4) acquire: sees the arena that (1) or (3) published
     detail::arena_handle* const arena = arena_.exchange(nullptr, std::memory_order_acquire);
     if (arena != nullptr) detail::release_arena(*arena);
   }
 
-  // Whether the arena has been made.
-  bool is_active() const { return arena_.load(std::memory_order_relaxed) != nullptr; }
+  // Returns whether there is an arena: it has been made, or attached to, and not released.
+  bool is_active() const {
+    // relaxed: only compared, the arena is not read
+    return arena_.load(std::memory_order_relaxed) != nullptr;
+  }
 
   // Calls f() in the arena and returns what it returns, or throws what it throws. The calling
-  // thread takes a place there; if none is free it waits until one is, or until another thread has
-  // made the call. Tasks that f starts are for the threads of the arena. A call in the thread's own
-  // arena is a plain call. Throws bad_alloc besides.
+  // thread occupies a slot there. If none is free, it waits until one is, or until another thread
+  // has made the call for it. Tasks that `f` starts run in the arena. If the thread is in this
+  // arena already, this is a plain call. May additionally throw bad_alloc.
   template <typename F>
   auto execute(F&& f) -> decltype(f()) {
     using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
@@ -138,44 +147,47 @@ class task_arena {
     return c.take_result();
   }
 
-  // A task that calls a copy of f runs in the arena some time, whether anybody waits or not. What
-  // it throws ends the program. Throws bad_alloc.
+  // Starts a task in the arena that calls a copy of `f`. It runs eventually, even if no thread
+  // waits in the arena. An exception of `f` ends the program with std::terminate. Throws bad_alloc
+  // and what copying `f` throws.
   template <typename F>
   void enqueue(F&& f) {
-    using lone = detail::lone_task<typename std::decay<F>::type>;
+    using made = detail::enqueued_task<typename std::decay<F>::type>;
     detail::arena_handle& arena = use();
-    pass_on(arena, lone::make(detail::current_worker(), std::forward<F>(f)));
+    pass_on(arena, made::make(detail::current_thread(), std::forward<F>(f)));
   }
 
-  // As in TBB 2020; the priority is that of the arena.
+  // From TBB 2020. The priority is ignored: the arena has one.
   template <typename F>
   void enqueue(F&& f, priority) {
     enqueue(std::forward<F>(f));
   }
 
-  // A task that the group has deferred runs in the arena. The handle must hold one and is empty
-  // then, also after bad_alloc: the task is dropped.
+  // Submits a deferred task of a group to the arena. `h` must hold a task, and is empty afterwards.
+  // Throws bad_alloc; the task is dropped then.
   void enqueue(task_handle&& h) {
     detail::arena_handle& arena = use();
     if (detail::group_task* const t = detail::take_ready(h)) pass_on(arena, *t);
   }
 
-  // A task of the group that calls a copy of f runs in the arena.
+  // Starts a task of the group in the arena; the task calls a copy of `f`. Throws bad_alloc and
+  // what copying `f` throws.
   template <typename F>
   void enqueue(F&& f, task_group& group) {
     enqueue(group.defer(std::forward<F>(f)));
   }
 
-  // Waits in the arena until all tasks of the group have ended; as task_group::wait.
+  // Calls group.wait() in the arena: waits until all tasks of the group have ended, and returns or
+  // throws what that does. May additionally throw bad_alloc.
   task_group_status wait_for(task_group& group) {
     return execute([&group] { return group.wait(); });
   }
 
-  // Says that parallel work comes from now on again and again, until the object or end() ends it.
-  // Makes the arena; a wish besides, as leave_policy is.
+  // Announces a series of parallel calls, until end() or the destructor. Makes the arena and is
+  // otherwise ignored, like leave_policy. Throws bad_alloc.
   class parallel_phase {
    public:
-    // Threads may leave at once when it ends.
+    // Allows workers to leave at once when the phase ends.
     struct end_flag_fast_leave {};
     class flags {
      public:
@@ -183,7 +195,7 @@ class task_arena {
       flags(end_flag_fast_leave) {}
     };
 
-    // In the arena in which the calling thread is, and in the given one.
+    // A phase in the calling thread's arena, or in `arena`.
     parallel_phase(corbel::attach, flags f = {});
     parallel_phase(task_arena& arena, flags f = {}) { arena.start_parallel_phase(f); }
     parallel_phase(parallel_phase&&) = default;
@@ -193,46 +205,47 @@ class task_arena {
     void end() {}
   };
 
-  // The same in two functions.
+  // A parallel_phase as two calls. Throws bad_alloc.
   void start_parallel_phase(parallel_phase::flags = {}) { use(); }
   void end_parallel_phase(parallel_phase::flags = {}) {}
 
-  // How many threads may work in it at a time.
+  // Returns how many threads may work in the arena at a time.
   int max_concurrency() const {
-    const int wish = wishes_.limits.max_concurrency;
-    return wish > 0 ? wish : detail::default_arena_width(wishes_.limits);
+    const int requested = settings_.limits.max_concurrency;
+    return requested > 0 ? requested : detail::default_arena_width(settings_.limits);
   }
 
-  // As this_task_arena::current_thread_index, with not_initialized where there is none.
+  // Returns the index of the calling thread's slot in its arena; not_initialized if it is in none.
   static int current_thread_index() {
     const int index = detail::current_slot_index();
     return index < 0 ? not_initialized : index;
   }
 
  private:
-  // Takes the arena in which the calling thread is, if it is in one.
+  // Attaches to the calling thread's arena, if it is in one.
   void connect() {
     detail::arena_handle* const here = detail::attach_arena();
     if (here == nullptr) return;
-    wishes_.limits = constraints{automatic, detail::arena_width(*here)};
-    arena_.store(here, std::memory_order_release);  // (1) release: with (2)
+    settings_.limits = constraints{automatic, detail::arena_width(*here)};
+    arena_.store(here, std::memory_order_release);  // (1) release: publishes the arena to (2), (4)
   }
 
   friend class task_scheduler_observer;
   friend detail::arena_handle& handle_of(task_arena& arena) { return arena.use(); }
 
   static void pass_on(detail::arena_handle& arena, detail::task_base& t) {
-    detail::queued_task(t).pass_to(
+    detail::enqueue_guard(t).pass_to(
         [&arena](detail::task_base& queued) { detail::enqueue_in(arena, queued); });
   }
 
-  // The arena, made if there is none yet.
+  // Returns the arena, which it makes if there is none yet.
   detail::arena_handle& use() {
-    // (2) acquire: with (1), (3)
+    // (2) acquire: sees the arena that (1) or (3) published
     detail::arena_handle* arena = arena_.load(std::memory_order_acquire);
     if (CORBEL_LIKELY(arena != nullptr)) return *arena;
-    detail::arena_handle& made = detail::make_arena(wishes_);
-    // (3) acq_rel: publishes it; or somebody was faster, as (2)
+    detail::arena_handle& made = detail::make_arena(settings_);
+    // (3) release: publishes the arena to (2), (3) and (4). acquire on failure: another thread was
+    // first, sees the arena that its (3) published
     if (arena_.compare_exchange_strong(arena, &made, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
       return made;
@@ -241,12 +254,13 @@ class task_arena {
     return *arena;
   }
 
-  detail::arena_wishes wishes_;
+  detail::arena_settings settings_;
   std::atomic<detail::arena_handle*> arena_{nullptr};
 };
 
-// One arena for each memory node, whose threads are bound to it. `limits` and the others are as in
-// task_arena's constructor; its node is not looked at.
+// Returns one arena per memory node, whose threads are bound to the node. The parameters are those
+// of task_arena's constructor; the node in `limits` is ignored. Throws bad_alloc. Any thread may
+// call it.
 inline std::vector<task_arena> create_numa_task_arenas(task_arena::constraints limits = {},
                                                        unsigned reserved_for_masters = 0) {
   std::vector<task_arena> arenas;
@@ -256,44 +270,47 @@ inline std::vector<task_arena> create_numa_task_arenas(task_arena::constraints l
   return arenas;
 }
 
-// The arena in which the calling thread is.
+// The calling thread's arena. Any thread may call these functions.
 namespace this_task_arena {
 
-// The number of the place that the calling thread has, less than max_concurrency() but for the
-// thread that only runs enqueued tasks; task_arena::not_initialized in no arena.
+// Returns the index of the calling thread's slot, from 0 up; task_arena::not_initialized outside of
+// arenas. It is below max_concurrency(), except in the additional worker for enqueued tasks.
 inline int current_thread_index() { return task_arena::current_thread_index(); }
 
-// How many threads may work in it at a time.
+// Returns how many threads may work in the arena at a time. Makes an arena for a thread that has
+// none. Throws bad_alloc.
 inline int max_concurrency() { return detail::current_arena_width(); }
 
-// Calls f() and returns what it returns. While it waits inside of f the thread runs tasks that were
-// started in f only, and no others; which is not so for tasks that are enqueued. What f throws
-// passes through; throws bad_alloc besides.
+// Calls f() in an isolation scope and returns what it returns, or throws what it throws. A wait
+// inside `f` runs only tasks that were started in the scope. Tasks that `f` enqueues are not
+// isolated. May additionally throw bad_alloc.
 template <typename F>
 inline auto isolate(F&& f) -> decltype(f()) {
   using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
   call c(f);
-  detail::isolate_in(detail::new_region(), &call::call, &c);
+  detail::isolate_in(detail::new_isolation_scope(), &call::call, &c);
   return c.take_result();
 }
 
-// As those of task_arena.
+// Do what task_arena::enqueue does, in the calling thread's arena. Make an arena for a thread that
+// has none.
 template <typename F>
 inline void enqueue(F&& f) {
-  using task = detail::lone_task<typename std::decay<F>::type>;
-  detail::queued_task(task::make(detail::current_worker(), std::forward<F>(f)))
+  using task = detail::enqueued_task<typename std::decay<F>::type>;
+  detail::enqueue_guard(task::make(detail::current_thread(), std::forward<F>(f)))
       .pass_to(&detail::enqueue_here);
 }
 inline void enqueue(task_handle&& h) {
   detail::group_task* const t = detail::take_ready(h);
-  if (t != nullptr) detail::queued_task(*t).pass_to(&detail::enqueue_here);
+  if (t != nullptr) detail::enqueue_guard(*t).pass_to(&detail::enqueue_here);
 }
 template <typename F>
 inline void enqueue(F&& f, task_group& group) {
   enqueue(group.defer(std::forward<F>(f)));
 }
 
-// As those of task_arena; brings the arena into being where there is none.
+// Like task_arena's functions of these names, for the calling thread's arena, which is made if
+// there is none. Throw bad_alloc.
 inline void start_parallel_phase(task_arena::parallel_phase::flags = {}) {
   static_cast<void>(detail::current_arena_width());
 }

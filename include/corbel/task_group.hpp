@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that are started one by one and waited for together. C++11 upwards. Follows the oneTBB
-// specification 1.4, and TBB 2020 where it has more.
+// Tasks that are started one by one and waited for together. C++11 and later. Follows the oneTBB
+// specification 1.4, and TBB 2020 for what only that has.
 #ifndef CORBEL_TASK_GROUP_HPP
 #define CORBEL_TASK_GROUP_HPP
 
@@ -15,8 +15,9 @@
 
 namespace corbel {
 
-// What became of the tasks of a group, or of one task: they have not ended; all have run; or the
-// group was cancelled and some may not have run. task_complete is what complete is, of one task.
+// The outcome of a group's tasks, or of one task. not_complete: not ended yet. complete: all tasks
+// have run. canceled: the group was cancelled, and some tasks may not have run. task_complete: the
+// one task has ended.
 enum task_group_status { not_complete, complete, canceled, task_complete };
 
 namespace detail {
@@ -24,37 +25,39 @@ namespace detail {
 // Whether the stack of this thread is being unwound.
 CORBEL_EXPORT bool is_unwinding() noexcept;
 
-// Behind the end of a group's tasks: makes its context as new. Throws what one of them threw, else
-// returns whether it was cancelled.
+// Called when a group's tasks have ended. If the group was cancelled, resets its context, then
+// throws the exception of a task, if there was one, or returns true. Several waits may end at the
+// same time: one of them gets the exception.
 CORBEL_EXPORT bool finish_cancelled_group(task_group_context& context);
-inline bool finish_group(worker& w, task_group_context& context) {
-  return w.is_cancelled(context_access::node(context)) && finish_cancelled_group(context);
+inline bool finish_group(thread_data& thread, task_group_context& context) {
+  return thread.is_cancelled(context_access::node(context)) && finish_cancelled_group(context);
 }
 
-// Waits for a group's tasks in its context.
-inline bool wait_for_group(worker& w, group_count& outstanding, task_group_context& context) {
+// Waits in the group's context until its tasks have ended, then calls finish_group.
+inline bool wait_for_group(thread_data& thread, group_count& outstanding,
+                           task_group_context& context) {
   if (!outstanding.is_done()) {
-    context_use use(w, context);
-    outstanding.wait(w, use.node());
+    context_use use(thread, context);
+    outstanding.wait(thread, use.node());
   }
-  return finish_group(w, context);
+  return finish_group(thread, context);
 }
 
 }  // namespace detail
 
-// Any thread may start tasks and cancel. Any may wait, several at a time too; a wait lasts until
-// all tasks have ended, those that they started included. Tasks of a group may start others in it.
+// Any thread may start tasks, cancel the group and wait for it; several threads may wait at the
+// same time. Tasks of a group may start further tasks in it, and a wait includes those.
 class task_group {
  public:
-  // A group whose tasks are cancelled with the context in which somebody waits for them.
+  // A group with a context of its own, bound to the context of the thread that waits for the group.
   task_group() : context_(&own_) {}
 
-  // Its tasks run in the context of the program, which must live longer. The group cancels it when
-  // it is cancelled and makes it as new at the end of each wait.
+  // A group whose tasks run in `context`, which must outlive it. Cancelling the group cancels the
+  // context, and each wait resets it at its end.
   explicit task_group(task_group_context& context) : context_(&context) {}
 
-  // Every task must have ended. If some have not, cancels the group, waits, and throws missing_wait
-  // unless the stack is being unwound.
+  // All tasks must have ended. If some have not, cancels the group, waits for them and throws
+  // missing_wait, unless the stack is being unwound.
   ~task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
     cancel_and_wait();
@@ -64,80 +67,84 @@ class task_group {
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  // Starts a task that calls a copy of f: f(). If that returns a task_handle, its task is submitted
-  // and should run next in the same thread. An exception of f cancels the group, and wait throws
-  // it. Throws bad_alloc.
+  // Starts a task that calls a copy of `f` without arguments. If the call returns a task_handle,
+  // that task is submitted, to run next in the same thread if possible. An exception of `f` cancels
+  // the group, and wait throws it. Throws bad_alloc and what copying `f` throws; no task has been
+  // started then.
   template <typename F>
   void run(F&& f) {
-    detail::worker& w = detail::current_worker();
-    submit(w, make(w, std::forward<F>(f)));
+    detail::thread_data& thread = detail::current_thread();
+    submit(thread, make(thread, std::forward<F>(f)));
   }
 
-  // Submits a task that this group's defer has made; the handle must hold one and is empty then.
+  // Submits a task made by defer of this group. `h` must hold a task, and is empty afterwards.
+  // Throws bad_alloc; the task is dropped then.
   void run(task_handle&& h) {
     check(h);
-    submit(detail::current_worker(), *detail::handle_access::take(h));
+    submit(detail::current_thread(), *detail::handle_access::take(h));
   }
 
-  // A task that calls a copy of f when it is submitted. Until then, or until the handle is
-  // destroyed, wait does not return. Throws bad_alloc.
+  // Returns a task that calls a copy of `f` once it is submitted. wait does not return until the
+  // task has run or its handle has been destroyed. Throws bad_alloc and what copying `f` throws.
   template <typename F>
   task_handle defer(F&& f) {
-    return detail::handle_access::make(make(detail::current_worker(), std::forward<F>(f)));
+    return detail::handle_access::make(make(detail::current_thread(), std::forward<F>(f)));
   }
 
-  // Calls f() in this thread, as a task of the group, and waits. So f must not wait for the group.
+  // Calls `f` in the calling thread as a task of the group, then waits as wait does. `f` must not
+  // wait for the group itself.
   template <typename F>
   task_group_status run_and_wait(const F& f) {
-    detail::worker& w = detail::current_worker();
+    detail::thread_data& thread = detail::current_thread();
     {
-      detail::context_node& outer = *w.context;
-      detail::context_use use(w, *context_);
-      if (!w.is_cancelled(use.node())) {
-        w.context = &use.node();
-        outstanding_.reserve(w);
+      detail::context_node& outer = *thread.context;
+      detail::context_use use(thread, *context_);
+      if (!thread.is_cancelled(use.node())) {
+        thread.context = &use.node();
+        outstanding_.reserve(thread);
         detail::call_captured(use.node(), f);
-        outstanding_.release(w);
-        w.context = &outer;
+        outstanding_.release(thread);
+        thread.context = &outer;
       }
-      outstanding_.wait(w, use.node());
+      outstanding_.wait(thread, use.node());
     }
-    return finish(w);
+    return finish(thread);
   }
 
-  // The same with a task that this group's defer has made; the handle must hold one and is empty
-  // then.
+  // Submits a task made by defer of this group, then waits as wait does. `h` must hold a task, and
+  // is empty afterwards.
   task_group_status run_and_wait(task_handle&& h) {
     check(h);
-    detail::worker& w = detail::current_worker();
+    detail::thread_data& thread = detail::current_thread();
     {
-      detail::context_use use(w, *context_);
-      submit(w, *detail::handle_access::take(h));
-      outstanding_.wait(w, use.node());
+      detail::context_use use(thread, *context_);
+      submit(thread, *detail::handle_access::take(h));
+      outstanding_.wait(thread, use.node());
     }
-    return finish(w);
+    return finish(thread);
   }
 
-  // Runs tasks until all of the group have ended. Throws what one of them threw; else says whether
-  // the group was cancelled. It can be used again in either case. A task of the group must not wait
-  // for it: that would be for itself.
+  // Runs tasks until all tasks of the group have ended. Throws the first exception that a task
+  // threw; otherwise returns canceled if the group was cancelled, else complete. The group can be
+  // used again in each case. A task of the group must not call it: the task would wait for itself.
   task_group_status wait() {
-    detail::worker& w = detail::current_worker();
-    CORBEL_ASSERT(w.running == nullptr || w.running->count != &outstanding_,
+    detail::thread_data& thread = detail::current_thread();
+    CORBEL_ASSERT(thread.running == nullptr || thread.running->count != &outstanding_,
                   "a task waits for its own group");
-    return detail::wait_for_group(w, outstanding_, *context_) ? canceled : complete;
+    return detail::wait_for_group(thread, outstanding_, *context_) ? canceled : complete;
   }
 
-  // Tasks that have not begun will not begin, until the next wait has ended.
+  // Cancels the group until the next wait ends: tasks that have not begun do not begin, running
+  // ones continue.
   void cancel() { context_->cancel_group_execution(); }
 
-  // Whether the group is cancelled.
+  // Returns whether the group is cancelled.
   bool is_canceling() { return context_->is_group_execution_cancelled(); }
 
-  // ---- order between tasks
+  // ---- order between tasks (the oneTBB extension for task dependencies)
 
-  // `after` will not begin before `before` has ended. Neither may be empty, and `after` must not
-  // have been submitted. Throws bad_alloc.
+  // Delays `after` until `before` has ended. Neither may be empty, and `after` must not have been
+  // submitted. Throws bad_alloc.
   static void set_task_order(task_handle& before, task_handle& after) {
     CORBEL_ASSERT(bool(before) && bool(after), "the handle holds no task");
     detail::put_before(detail::order_of(*detail::handle_access::look(before)),
@@ -148,14 +155,14 @@ class task_group {
     detail::put_before(*before.order_, *detail::handle_access::look(after));
   }
 
-  // In a task of a group: those that come after it, now and later, come after the task of `h`
-  // instead, and its completion handles stand for that one. Outside of tasks nothing happens.
-  // Throws bad_alloc.
+  // Called by a task of a group: its successors, present and future, wait for the task of `h`
+  // instead, and its completion handles refer to that task. Does nothing outside of tasks. Throws
+  // bad_alloc.
   static void transfer_this_task_completion_to(task_handle& h) {
-    detail::transfer_order(detail::current_worker(), *detail::handle_access::look(h));
+    detail::transfer_order(detail::current_thread(), *detail::handle_access::look(h));
   }
 
-  // Whether the task has ended: task_complete or not_complete.
+  // Returns task_complete if the task has ended, else not_complete.
   static task_group_status get_status_of(task_completion_handle& task) {
     return detail::has_ended(*task.order_) ? task_complete : not_complete;
   }
@@ -163,27 +170,27 @@ class task_group {
  private:
   friend class isolated_task_group;
 
-  // For a destructor.
+  // For the destructor.
   void cancel_and_wait() {
     context_->cancel_group_execution();
-    detail::worker& w = detail::current_worker();
-    detail::context_use use(w, *context_);
-    outstanding_.wait(w, use.node());
+    detail::thread_data& thread = detail::current_thread();
+    detail::context_use use(thread, *context_);
+    outstanding_.wait(thread, use.node());
   }
 
   template <typename F>
-  detail::group_task& make(detail::worker& w, F&& f) {
+  detail::group_task& make(detail::thread_data& thread, F&& f) {
     return detail::function_task<typename std::decay<F>::type>::make(
-        w, std::forward<F>(f), detail::context_access::node(*context_), outstanding_);
+        thread, std::forward<F>(f), detail::context_access::node(*context_), outstanding_);
   }
 
-  static void submit(detail::worker& w, detail::group_task& t) {
-    task_handle held = detail::handle_access::make(t);  // drops it if there is no memory
-    detail::submit(w, t);
+  static void submit(detail::thread_data& thread, detail::group_task& t) {
+    task_handle held = detail::handle_access::make(t);  // drops the task if submit throws
+    detail::submit(thread, t);
     detail::handle_access::take(held);
   }
 
-  // `h` is only looked at where asserting is on.
+  // Checks `h` only if assertions are on.
   void check(const task_handle& h) const {
     CORBEL_ASSERT(bool(h), "the handle holds no task");
     CORBEL_ASSERT(detail::handle_access::look(h)->count == &outstanding_,
@@ -191,8 +198,8 @@ class task_group {
     static_cast<void>(h);
   }
 
-  task_group_status finish(detail::worker& w) {
-    return detail::finish_group(w, *context_) ? canceled : complete;
+  task_group_status finish(detail::thread_data& thread) {
+    return detail::finish_group(thread, *context_) ? canceled : complete;
   }
 
   detail::group_count outstanding_;
@@ -200,7 +207,8 @@ class task_group {
   task_group_context* const context_;
 };
 
-// The task of a structured_task_group: made by make_task, kept by the program until the wait.
+// The body of a task for structured_task_group, made by make_task. The program keeps it until the
+// group has been waited for.
 template <typename F>
 class structured_task_handle {
  public:
@@ -211,13 +219,14 @@ class structured_task_handle {
   F body_;
 };
 
+// Returns a handle that holds a copy of `f`.
 template <typename F>
 inline structured_task_handle<F> make_task(const F& f) {
   return structured_task_handle<F>(f);
 }
 
-// The task group of TBB 2020 whose tasks' bodies are not copied: each lies in a handle of the
-// program that must outlive the wait.
+// The task group of TBB 2020 that does not copy the bodies of its tasks: each is in a handle of the
+// program that must outlive the wait. Errors and thread safety are those of task_group.
 class structured_task_group {
  public:
   // Starts a task that calls h().
@@ -225,12 +234,12 @@ class structured_task_group {
   void run(structured_task_handle<F>& h) {
     group_.run([&h] { h(); });
   }
-  // Calls h() in this thread and waits.
+  // Calls h() in the calling thread and waits.
   template <typename F>
   task_group_status run_and_wait(structured_task_handle<F>& h) {
     return group_.run_and_wait(h);
   }
-  // As those of task_group.
+  // See task_group.
   task_group_status wait() { return group_.wait(); }
   void cancel() { group_.cancel(); }
   bool is_canceling() { return group_.is_canceling(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that wait to be submitted. C++11 upwards. Follows the oneTBB specification 1.4; completion
-// handles follow its extension for dependencies between tasks.
+// Deferred tasks, and handles for the completion of a task. C++11 and later. Follows the oneTBB
+// specification 1.4; completion handles follow its extension for task dependencies.
 #ifndef CORBEL_TASK_HANDLE_HPP
 #define CORBEL_TASK_HANDLE_HPP
 
@@ -15,16 +15,17 @@ namespace detail {
 struct handle_access;
 }
 
-// A task that task_group::defer has made and that has not been submitted yet; or none. One thread
-// at a time may use a handle. The wait of its group lasts until the task has run or its handle has
-// been destroyed.
+// Owns a task that task_group::defer has made and that has not been submitted yet, or is empty. One
+// thread at a time may use a handle. A wait for the task's group returns only after the task has
+// run or its handle has been destroyed.
 class task_handle {
  public:
-  // Holds no task.
+  // Makes an empty handle.
   task_handle() noexcept = default;
+  // Takes the task of `other`, which is empty afterwards.
   task_handle(task_handle&& other) noexcept : task_(other.task_) { other.task_ = nullptr; }
 
-  // Drops the task it held.
+  // Drops its own task, then takes that of `other`, which is empty afterwards.
   task_handle& operator=(task_handle&& other) noexcept {
     if (this != &other) {
       drop();
@@ -33,12 +34,13 @@ class task_handle {
     return *this;
   }
 
-  // A task that is still here will never run.
+  // Drops its task: a task that was not submitted never runs.
   ~task_handle() { drop(); }
 
-  // Whether it holds a task.
+  // Returns whether it holds a task.
   explicit operator bool() const noexcept { return task_ != nullptr; }
 
+  // An empty handle equals nullptr.
   friend bool operator==(const task_handle& h, std::nullptr_t) noexcept { return !h; }
   friend bool operator!=(const task_handle& h, std::nullptr_t) noexcept { return bool(h); }
   friend bool operator==(std::nullptr_t, const task_handle& h) noexcept { return !h; }
@@ -50,7 +52,7 @@ class task_handle {
 
   void drop() noexcept {
     if (task_ == nullptr) return;
-    task_->run(task_, detail::current_worker(), true);
+    task_->run(task_, detail::current_thread(), true);
     task_ = nullptr;
   }
 
@@ -68,25 +70,28 @@ struct handle_access {
   }
 };
 
-// The body returns what the thread might do next. A task that must wait for others is left to them.
+// The body returns the task to run next. If that task must wait for others, the last of them spawns
+// it.
 template <typename F>
 inline task_base* function_task<F>::call(std::true_type) {
   task_handle returned = body();
   group_task* const next = handle_access::take(returned);
   if (next == nullptr) return nullptr;
-  task_order* const after = next->order.load(std::memory_order_relaxed);  // relaxed: as in submit
-  return after == nullptr || may_begin(*after) ? next : nullptr;
+  // relaxed: the owner of the handle stored it
+  task_order* const waits = next->order.load(std::memory_order_relaxed);
+  return waits == nullptr || may_begin(*waits) ? next : nullptr;
 }
 
 }  // namespace detail
 
-// Stands for the end of a task, before and after it. Handles of one task are equal. One thread at a
-// time may use a handle; several handles of one task are independent.
+// Refers to the completion of a task, before and after the task has ended. Two handles are equal if
+// they refer to the same task. One thread at a time may use a handle; different handles of the same
+// task may be used at the same time.
 class task_completion_handle {
  public:
-  // Stands for no task.
+  // Makes a handle that refers to no task.
   task_completion_handle() noexcept = default;
-  // `task` must hold one. Throws bad_alloc.
+  // Makes a handle for the task of `task`, which must hold one. Throws bad_alloc.
   task_completion_handle(const task_handle& task)
       : order_(&detail::order_of(*detail::handle_access::look(task))) {
     detail::keep(*order_);
@@ -105,7 +110,7 @@ class task_completion_handle {
     if (order_ != nullptr) detail::drop(*order_);
   }
 
-  // Whether it stands for a task.
+  // Returns whether it refers to a task.
   explicit operator bool() const noexcept { return order_ != nullptr; }
 
   friend bool operator==(const task_completion_handle& a,

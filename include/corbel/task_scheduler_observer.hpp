@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hears of threads that enter and leave arenas. C++11 upwards. Follows the oneTBB specification
-// 1.4, and TBB 2020 where it has more.
+// Observers of threads that enter and leave arenas. C++11 and later. Follows the oneTBB
+// specification 1.4, and TBB 2020 for what only that has.
 #ifndef CORBEL_TASK_SCHEDULER_OBSERVER_HPP
 #define CORBEL_TASK_SCHEDULER_OBSERVER_HPP
 
@@ -15,39 +15,45 @@ namespace detail {
 struct observation;
 }
 
-// Derive from it and call observe(). One thread at a time may call observe.
+// Derive from it, override the functions called on entry and exit, and call observe(). One thread
+// at a time may call observe; any thread may call is_observing at any time.
 class task_scheduler_observer {
  public:
-  // Of the arena in which observe is called.
+  // Observes the arena in which observe is called.
   task_scheduler_observer() = default;
 
-  // Of that arena.
+  // Observes `arena`, which must outlive the observer.
   explicit task_scheduler_observer(task_arena& arena) : arena_(&arena) {}
 
-  // As in TBB 2020: `local` is the default constructor; else of all arenas, where a thread of the
-  // program enters once, and leaves when it ends.
+  // From TBB 2020. true: like the default constructor. false: observes all arenas together; an
+  // external thread then enters once, and leaves when it ends.
   explicit task_scheduler_observer(bool local) : is_global_(!local) {}
 
-  // A derived class whose functions may be called by other threads has to call observe(false) in
-  // its own destructor.
+  // Ends observing. A derived class must call observe(false) in its own destructor if other threads
+  // may be calling its functions.
   virtual ~task_scheduler_observer() { observe(false); }
 
   task_scheduler_observer(const task_scheduler_observer&) = delete;
   task_scheduler_observer& operator=(const task_scheduler_observer&) = delete;
 
-  // Begins to observe, or ends it: then it returns when no other thread is in one of the functions
-  // below, and none will be. Threads that are in the arena already enter now if they are the
-  // calling one, others with the next task they take from another thread. Throws bad_alloc.
+  // true begins, false ends observing. When observe(false) returns, no other thread is in one of
+  // the functions below, and none will call them. For a thread that is in the arena already when
+  // observing begins, on_scheduler_entry is called at once if it is the calling thread, else when
+  // it next takes a task from another thread. Throws bad_alloc.
   CORBEL_EXPORT void observe(bool state = true);
 
-  // Whether it observes.
-  bool is_observing() const { return observation_.load(std::memory_order_relaxed) != nullptr; }
+  // Returns whether it observes.
+  bool is_observing() const {
+    // relaxed: only compared, the observation is not read
+    return observation_.load(std::memory_order_relaxed) != nullptr;
+  }
 
-  // A thread has entered; `is_worker` says whether it is one of the library's. What they throw ends
-  // the program.
+  // Called by a thread that has entered an observed arena; `is_worker` is true for the library's
+  // threads. Must not throw: an exception ends the program.
   virtual void on_scheduler_entry(bool is_worker) { static_cast<void>(is_worker); }
 
-  // A thread that has entered is about to leave.
+  // Called by a thread that has entered and is about to leave. Must not throw: an exception ends
+  // the program.
   virtual void on_scheduler_exit(bool is_worker) { static_cast<void>(is_worker); }
 
  private:

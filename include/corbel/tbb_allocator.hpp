@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator of the TBB API that says what it is served by: the scalable allocator, always. (In
-// a program that has libcorbel and not libcorbelmalloc the memory is the C library's all the same.)
+// An allocator for containers that reports where its memory comes from. C++11 and later. Follows
+// the oneTBB specification 1.4 (tbb_allocator). Here it always reports the scalable allocator,
+// although a program that links libcorbel without libcorbelmalloc gets memory from the C library.
 #ifndef CORBEL_TBB_ALLOCATOR_HPP
 #define CORBEL_TBB_ALLOCATOR_HPP
 
@@ -12,8 +13,8 @@
 namespace corbel {
 
 // Meets the Allocator requirements ([allocator.requirements]) and has the members of the TBB class
-// of this name. All of them are equal: what one allocates, any other frees. All functions may be
-// called from any thread.
+// of the same name. All objects are equal: any of them frees what another allocated. Any thread may
+// call any function.
 template <typename T>
 class tbb_allocator : public detail::stateless_allocator<tbb_allocator, T> {
  public:
@@ -26,16 +27,16 @@ class tbb_allocator : public detail::stateless_allocator<tbb_allocator, T> {
   template <typename U>
   tbb_allocator(const tbb_allocator<U>&) noexcept {}
 
-  // Memory for n objects, not constructed, aligned for T even where alignof(T) > 16. n == 0 gives a
-  // unique pointer. When memory is exhausted the new-handler is called as by operator new; then
-  // throws std::bad_alloc.
+  // Returns memory for n objects, not constructed, aligned for T even if alignof(T) > 16. n == 0
+  // returns a unique pointer. If memory is exhausted, calls the new-handler as operator new does;
+  // then throws std::bad_alloc.
   T* allocate(std::size_t n) { return detail::allocate_objects<T>(corbel_allocate, n, alignof(T)); }
 
-  // Frees what allocate of any tbb_allocator gave; the count is not needed. nullptr is ignored.
+  // Frees memory that allocate of any tbb_allocator returned. Ignores the count, and nullptr.
   void deallocate(T* p, std::size_t) noexcept { corbel_deallocate(p); }
 };
 
-// The allocator that no object type is bound to yet: only to be rebound.
+// The form for void: cannot allocate, only be rebound to an object type.
 template <>
 class tbb_allocator<void> : public detail::stateless_allocator<tbb_allocator, void> {
  public:

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wall-clock time for measurements: tick_count::now() twice, and the difference in seconds.
-// C++11 upwards.
+// Wall-clock time for measurements: the difference of two tick_count::now(), in seconds. C++11 and
+// later. Follows the oneTBB specification 1.4 (tick_count).
 #ifndef CORBEL_TICK_COUNT_HPP
 #define CORBEL_TICK_COUNT_HPP
 
 #include <chrono>
-#include <cstring>  // programs written for TBB's header get memset and strlen through it
+#include <cstring>  // programs written for TBB rely on its header for memset and strlen
 #include <ratio>
 #include <type_traits>
 
 namespace corbel {
 
-// A moment on a clock that never goes backwards. May be used from any thread; moments taken on
-// different threads compare truthfully.
+// A time point of a monotonic clock. Time points of different threads can be compared. Any thread
+// may call any function. As with an int, the program synchronizes access to an object that several
+// threads use.
 class tick_count {
  public:
   using clock_type =
       std::conditional<std::chrono::high_resolution_clock::is_steady,
                        std::chrono::high_resolution_clock, std::chrono::steady_clock>::type;
 
-  // A length of time, positive or negative; a std::chrono duration too.
+  // A duration, positive or negative. It is also a std::chrono duration.
   class interval_t : public clock_type::duration {
     using Duration = clock_type::duration;
 
    public:
     // Zero.
     constexpr interval_t() : Duration(Duration::zero()) {}
-    // `seconds` seconds, rounded towards zero to the clock's unit.
+    // `seconds` seconds, rounded towards zero to the clock's period.
     explicit interval_t(double seconds)
         : Duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) {}
 
-    // The length in seconds.
+    // Returns the duration in seconds.
     double seconds() const {
       return std::chrono::duration_cast<std::chrono::duration<double>>(length()).count();
     }
@@ -50,7 +51,7 @@ class tick_count {
       return interval_t(a.length() - b.length());
     }
 
-    // `later - earlier` of two moments.
+    // Returns the time from `earlier` to `later`.
     friend interval_t operator-(const tick_count& later, const tick_count& earlier);
 
    private:
@@ -58,18 +59,18 @@ class tick_count {
     const Duration& length() const { return *this; }
   };
 
-  // The start of the clock.
+  // Makes the time point of the clock's epoch.
   tick_count() = default;
 
-  // This moment.
+  // Returns the current time.
   static tick_count now() { return tick_count(clock_type::now()); }
 
-  // The time from `earlier` to `later`.
+  // Returns the time from `earlier` to `later`.
   friend interval_t operator-(const tick_count& later, const tick_count& earlier) {
     return interval_t(later.moment_ - earlier.moment_);
   }
 
-  // The clock's unit in seconds.
+  // Returns the clock's period in seconds.
   static double resolution() {
     return static_cast<double>(clock_type::period::num) /
            static_cast<double>(clock_type::period::den);

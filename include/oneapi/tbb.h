@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is under oneapi/tbb, but for tbbmalloc_proxy.h: including that replaces malloc.
+// All headers under oneapi/tbb except pipeline.h, whose names collide with those of
+// parallel_pipeline.h, and tbbmalloc_proxy.h, which replaces malloc.
 #pragma once
 
 #include <oneapi/tbb/blocked_nd_range.h>

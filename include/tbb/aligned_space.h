@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for objects that are made later.
+// Uninitialized memory for objects, from TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/aligned_space.hpp>
+#include <corbel/classic/aligned_space.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The atomic of classic TBB. Not under oneapi/tbb, nor in tbb.h: its names would collide
-// with those of std in programs that use both namespaces.
+// The atomic of TBB 2020. Not under oneapi/tbb or in tbb.h: its names would collide with those of
+// std in programs that use both namespaces.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/atomic.hpp>
+#include <corbel/classic/atomic.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock of classic TBB.
+// A lock of TBB 2020 that reports an attempt to lock it twice.
 #pragma once
 
 #include <oneapi/tbb/profiling.h>
-#include <corbel/critical_section.hpp>
+#include <corbel/classic/critical_section.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock of classic TBB.
+// The writer-preferring lock of TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/profiling.h>
-#include <corbel/reader_writer_lock.hpp>
+#include <corbel/classic/reader_writer_lock.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How programs for TBB 2020 say how many threads they want.
+// How programs for TBB 2020 set the number of threads.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/task_scheduler_init.hpp>
+#include <corbel/classic/task_scheduler_init.hpp>
 
 namespace tbb {
 using corbel::task_scheduler_init;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of the TBB interface, with what TBB 2020 had and oneTBB has not; but for atomic.h and
-// tbb_thread.h, whose names collide with those of std.
+// The whole TBB interface, with what only TBB 2020 had, except atomic.h and tbb_thread.h, whose
+// names collide with those of std.
 #pragma once
 
 #include <oneapi/tbb.h>

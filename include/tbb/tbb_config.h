@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switches, under the name that classic TBB gave the header.
+// The configuration macros, under their header's name in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_config.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions, under the name that classic TBB gave the header.
+// Exceptions, under their header's name in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/captured_exception.hpp>
+#include <corbel/classic/captured_exception.hpp>
 #include <corbel/exceptions.hpp>
 namespace tbb {
 inline namespace v1 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for profilers, under the name that classic TBB gave the header.
+// The interface to profilers, under its header's name in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/profiling.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where TBB 2020 kept its version numbers. They stand here once more because the FindTBB.cmake of
-// many a project reads them out of this file with a regular expression. split comes with a range.
+// The header of TBB 2020 that had the version numbers. They are repeated here because the
+// FindTBB.cmake of many projects reads them from this file with a regular expression.
+// blocked_range.h provides split.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

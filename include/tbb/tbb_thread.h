@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of classic TBB. Not under oneapi/tbb, nor in tbb.h: its names would collide
-// with those of std in programs that use both namespaces.
+// The thread of TBB 2020. Not under oneapi/tbb or in tbb.h: its names would collide with those of
+// std in programs that use both namespaces.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
 #include <oneapi/tbb/tick_count.h>
-#include <corbel/tbb_thread.hpp>
+#include <corbel/classic/tbb_thread.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -6,15 +6,15 @@
 
 #include <algorithm>
 
-#include "alloc/container_limit.hpp"
-#include "alloc/fast_path.hpp"
-#include "alloc/heap_limit.hpp"
-#include "alloc/options.hpp"
-#include "alloc/orphans.hpp"
-#include "alloc/reclaim.hpp"
-#include "alloc/span_heap.hpp"
-#include "alloc/stats_json.hpp"
-#include "alloc/thread.hpp"
+#include "alloc/allocator.hpp"
+#include "alloc/heap/fast_path.hpp"
+#include "alloc/heap/flush.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/policy/container_limit.hpp"
+#include "alloc/policy/environment.hpp"
+#include "alloc/policy/heap_limit.hpp"
+#include "alloc/policy/reclaim.hpp"
+#include "alloc/report/stats_json.hpp"
 #include "base/config.hpp"
 
 using namespace corbel;
@@ -44,7 +44,7 @@ void* scalable_calloc(size_t nobj, size_t size) noexcept {
 
 int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
   if (!is_power_of_two(alignment) || alignment < sizeof(void*)) return EINVAL;
-  // POSIX reports by the result alone.
+  // POSIX returns the error and leaves errno unchanged.
   const int saved = errno;
   void* block = alloc::allocate_aligned(size, alignment);
   errno = saved;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator must know of the processor.
+// What the libraries need to know of the processor.
 #pragma once
 
 #if defined(__x86_64__)

@@ -12,7 +12,7 @@ inline constexpr std::size_t kCacheLine = 64;
 
 constexpr bool is_power_of_two(std::size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// `alignment` is a power of two; the caller has made sure that the sum does not overflow.
+// Requires: `alignment` is a power of two, and n + alignment - 1 does not overflow.
 constexpr std::size_t align_up(std::size_t n, std::size_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
 }
@@ -24,7 +24,7 @@ constexpr std::size_t divide_up(std::size_t n, std::size_t divisor) {
   return (n + divisor - 1) / divisor;
 }
 
-// Position of the highest set bit; n is not 0.
+// The position of the highest set bit. Requires: n is not 0.
 constexpr unsigned log2_floor(std::size_t n) { return 63U - unsigned(std::countl_zero(n)); }
 
 inline std::uintptr_t address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }

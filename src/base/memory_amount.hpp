@@ -10,7 +10,7 @@ namespace corbel {
 struct MemoryAmount {
   enum class Kind {
     kBytes,
-    kShare,  // of what there is, in hundredths of a per cent
+    kShare,  // of the available memory, in hundredths of a per cent
     kAuto,
   };
   Kind kind = Kind::kBytes;
@@ -29,7 +29,7 @@ constexpr bool same_word(const char* text, const char* word) {
 
 constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; }
 
-// The unit that `text` names to its very end: nothing, B, K, KB, KiB, ...; 0 for anything else.
+// The unit that the whole of `text` names: "", B, K, KB, KiB, ...; 0 for anything else.
 constexpr std::size_t unit_of(const char* text) {
   std::size_t unit = 1;
   const char first = upper(*text);
@@ -44,22 +44,22 @@ constexpr std::size_t unit_of(const char* text) {
   return *text == '\0' ? unit : 0;
 }
 
-// number * unit, where number has `decimals` digits behind the point; false when it is too large.
+// Computes *result = number / 10^decimals * unit. False when the result is too large.
 constexpr bool scale(std::size_t number, unsigned decimals, std::size_t unit, std::size_t* result) {
   std::size_t divisor = 1;
   while (decimals-- > 0) divisor *= 10;
   const std::size_t whole = number / divisor;
   if (whole > std::size_t(PTRDIFF_MAX) / unit) return false;
-  // At most 10^6 * 2^40: see kMostDecimals.
+  // No overflow: the product is at most 10^6 * 2^40, because of kMaxDecimals.
   *result = whole * unit + number % divisor * unit / divisor;
   return *result <= std::size_t(PTRDIFF_MAX);
 }
 
-inline constexpr unsigned kMostDecimals = 6;
+inline constexpr unsigned kMaxDecimals = 6;
 
 }  // namespace memory_amount
 
-// False when `text` is none of the forms.
+// False when `text` has none of kMemoryAmountForms.
 constexpr bool parse_memory_amount(const char* text, MemoryAmount* amount) {
   using Kind = MemoryAmount::Kind;
   if (memory_amount::same_word(text, "auto")) return *amount = {Kind::kAuto, 0}, true;
@@ -73,7 +73,7 @@ constexpr bool parse_memory_amount(const char* text, MemoryAmount* amount) {
       point = true;
       continue;
     }
-    if (number > (SIZE_MAX - 9) / 10 || decimals == memory_amount::kMostDecimals) return false;
+    if (number > (SIZE_MAX - 9) / 10 || decimals == memory_amount::kMaxDecimals) return false;
     number = number * 10 + std::size_t(*text - '0');
     ++digits;
     if (point) ++decimals;
@@ -86,7 +86,7 @@ constexpr bool parse_memory_amount(const char* text, MemoryAmount* amount) {
     return *amount = {Kind::kShare, value}, true;
   }
   const std::size_t unit = memory_amount::unit_of(text);
-  // A part of a byte is a slip of the pen.
+  // A fraction of a byte is a mistake.
   if (unit == 0 || (point && unit == 1)) return false;
   if (!memory_amount::scale(number, decimals, unit, &value)) return false;
   return *amount = {Kind::kBytes, value}, true;

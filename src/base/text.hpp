@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text put together without malloc, stdio or locale, for messages that must come out when the heap
-// itself is in question.
+// Builds text without malloc, stdio or locale, for messages that must get out even when the heap is
+// corrupt.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace corbel {
 
-// What can be added to a text; `Self` has put(char).
+// The add functions of all texts (CRTP). `Self` provides put(char).
 template <class Self>
 class TextBuilder {
  public:
@@ -36,7 +36,7 @@ class TextBuilder {
     return self();
   }
 
-  // Tenths of a MiB are what a reader wants of a footprint.
+  // With one decimal: the precision that suits a footprint.
   Self& add_mebibytes(std::uint64_t bytes) {
     const std::uint64_t tenths = (bytes * 10 + (1U << 19)) >> 20;
     return add_decimal(tenths / 10).add(".").add_decimal(tenths % 10).add(" MiB");
@@ -47,12 +47,12 @@ class TextBuilder {
   void put(char c) { self().put(c); }
 };
 
-// A line, or a few.
+// A text of at most kCapacity characters: one line, or a few.
 template <std::size_t kCapacity>
 class Text : public TextBuilder<Text<kCapacity>> {
  public:
   const char* data() const { return text_; }
-  // With a zero behind it; good until something is added.
+  // Zero-terminated; valid until the next add.
   const char* c_str() {
     text_[size_ < kCapacity ? size_ : kCapacity - 1] = '\0';
     return text_;
@@ -62,7 +62,8 @@ class Text : public TextBuilder<Text<kCapacity>> {
  private:
   friend class TextBuilder<Text>;
 
-  // Past the capacity the rest is cut off, but for the end of the line: a short message beats none.
+  // Text beyond the capacity is cut off, but the last character may still be a newline: a truncated
+  // message is better than none.
   void put(char c) {
     if (size_ < kCapacity - 1 || (c == '\n' && size_ < kCapacity)) text_[size_++] = c;
   }
@@ -71,13 +72,13 @@ class Text : public TextBuilder<Text<kCapacity>> {
   char text_[kCapacity];
 };
 
-// Text in somebody else's buffer, as by snprintf: what does not fit is counted all the same.
+// A text in the caller's buffer, in the manner of snprintf: text that does not fit still counts.
 class TextInto : public TextBuilder<TextInto> {
  public:
   TextInto(char* buffer, std::size_t capacity) : buffer_(buffer), capacity_(capacity) {}
 
-  // Ends what is in the buffer, if that has room for anything, and returns how long the whole text
-  // is without that end.
+  // Zero-terminates the buffer, if its capacity is not 0, and returns the length of the whole text
+  // without the zero.
   std::size_t finish() {
     if (capacity_ != 0) buffer_[size_ < capacity_ ? size_ : capacity_ - 1] = '\0';
     return size_;

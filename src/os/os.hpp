@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole contract with the operating system. A port writes these functions and nothing else;
-// no other folder includes a system header for memory, threads or processes.
+// The whole contract with the operating system. A port implements these functions and nothing else;
+// apart from src/proxy, no other folder includes a system header for memory, threads or processes.
 //
-// None of them calls malloc, throws, or changes errno. All may be called from any thread.
+// Unless its comment says otherwise, a function may be called from any thread at any time, calls no
+// malloc, throws nothing and leaves errno unchanged.
 #pragma once
 
 #include <atomic>
@@ -13,92 +14,112 @@ namespace corbel::os {
 
 // ---- memory ----------------------------------------------------------------------------------
 
-// The unit in which memory can be given back. At most 64 KiB, a power of two.
+// The size in bytes of a page, the unit in which memory can be given back: a power of two, at most
+// 64 KiB, the same at every call.
 std::size_t page_size();
 
-// `size` bytes of zeroed, readable and writable memory at any address that is a multiple of
-// `alignment`; both are multiples of 64 KiB. The bytes count towards the footprint only when they
-// are touched. With a `hint` the memory lies there if that range is free, else anywhere.
-// nullptr when the system refuses.
+// Maps `size` bytes of readable, writable, zeroed memory and returns its address, a multiple of
+// `alignment`. Requires: both are multiples of 64 KiB, not 0, and `alignment` is a power of two.
+// The memory lies at `hint` if that range is free and aligned, else anywhere; nullptr is no hint.
+// Nothing is resident until it is touched. Returns nullptr when the system refuses.
 void* map(std::size_t size, std::size_t alignment, void* hint);
 
-// Gives the range back, addresses and all. Part of a mapping, or several that lie side by side,
-// will do. False when the system refuses (splitting a mapping can exhaust its table): then the
-// range is still mapped and its content unspecified.
+// Gives the range back to the system, addresses included. Requires: the range consists of whole
+// mapped pages; it may be part of a mapping, or span several adjacent ones. Returns false when the
+// system refuses, as splitting a mapping can exhaust its table: then the range is still mapped and
+// its content is unspecified.
 bool unmap(void* address, std::size_t size);
 
-// Gives the memory back and keeps the addresses: the next read finds zeros. False when the system
-// refuses; then the content is unchanged.
-bool purge(void* address, std::size_t size);
+// Decommits the range: gives its memory back and keeps its addresses. Requires: the range consists
+// of whole mapped pages. Afterwards it reads as zeros. Returns false when the system refuses: then
+// the content is unchanged.
+bool decommit(void* address, std::size_t size);
 
-// Makes every page of the range resident, as writing to each would, with one call. Does nothing
-// where the system has no such call or no memory: then the pages come when they are written to.
+// Makes every page of the range resident with one call, as writing to each would; the content does
+// not change. Requires: the range consists of whole mapped pages. Does nothing where the system
+// lacks such a call or is out of memory: then each page becomes resident when it is written to.
 void populate(void* address, std::size_t size);
 
-// Whether the page that begins at `address`, which is mapped, is resident: touched, and neither
-// given back nor swapped out since. False where the system does not tell, or cannot populate.
+// Whether a page is resident: touched, and neither given back nor swapped out since. Requires:
+// `address` is the beginning of a mapped page. False where the system does not tell, or where
+// populate() has no effect.
 bool is_resident(void* address);
 
-// Moves the content of one mapped range to another of the same size without copying; the old range
-// stays mapped and reads as zeros. kUnchanged when the system cannot: the source is as it was, the
-// content of the target unspecified. kTargetLost when the target range was lost over the attempt.
-enum class Moved { kYes, kUnchanged, kTargetLost };
+// Moves the content of one range to another without copying. Requires: both ranges consist of whole
+// mapped pages, have `size` bytes, and do not overlap.
+enum class Moved {
+  kYes,         // the target has the content; the source is still mapped and reads as zeros
+  kUnchanged,   // the system cannot: the source is unchanged, the target's content unspecified
+  kTargetLost,  // the attempt lost the target range, which may be another mapping by now
+};
 Moved move_pages(void* from, void* to, std::size_t size);
 
-// Wishes, not promises. `dense` asks for huge pages in the range, `sparse` asks for none; the
-// latter range may include memory that another thread is just giving back.
-enum class HugePages { kSparse, kDense };
-void advise(void* address, std::size_t size, HugePages wish);
+// Asks for huge pages in the range (kDense) or for none (kSparse). A hint without effect on the
+// content. kDense requires that the range is mapped. A kSparse range may include memory that
+// another thread is unmapping at that moment.
+enum class PageAdvice { kSparse, kDense };
+void advise(void* address, std::size_t size, PageAdvice preference);
 
-// What the system grants this process, together with those it shares a container with.
+// How much memory the system grants this process and those that share its container.
 struct MemoryGrant {
-  std::size_t limit = SIZE_MAX;  // the smallest there is; SIZE_MAX: none below `physical`
-  std::size_t physical = 0;      // memory of the machine; 0: not known
-  bool knows_stalls = false;     // else `collisions` is all there is to go by
-  std::uint64_t stalled_us = 0;  // so long some task has waited for memory, all in all
-  std::uint64_t collisions = 0;  // so often the container has run into its limit
+  std::size_t limit = SIZE_MAX;  // the lowest limit, in bytes; SIZE_MAX: none below `physical`
+  std::size_t physical = 0;      // the machine's memory, in bytes; 0: not known
+  bool knows_stalls = false;     // `stalled_us` is known; else there is only `collisions`
+  std::uint64_t stalled_us = 0;  // total time in which some task waited for memory
+  std::uint64_t collisions = 0;  // how often the container has run into its limit
 };
 
-// Reads files. One thread at a time, which is for the caller to see to.
+// Reads the current grant from files, which takes system calls. Requires: no other thread is in
+// this function.
 MemoryGrant read_memory_grant();
 
 // ---- threads and time -------------------------------------------------------------------------
 
-// Sleeps while `word` holds `expected`; may return early.
+// Sleeps until a wake-up, if `word` holds `expected`; else returns at once. Either a change of the
+// word precedes that check, and the call returns, or the wake-up that follows the change finds this
+// thread asleep. It may also return early: the caller checks its condition again.
 void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
-void wake_one(std::atomic<std::uint32_t>& word);
 
-// Wakes all of them.
-void wake_all(std::atomic<std::uint32_t>& word);
-
-// As wait, for so many milliseconds at most.
+// Like wait(), for at most `ms` milliseconds.
 void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms);
 
-// Lets another thread run.
+// Wake one thread, or all threads, that wait on `word`. The word's memory may already have been
+// freed and reused: then threads that wait on another word at this address may wake up early.
+void wake_one(std::atomic<std::uint32_t>& word);
+void wake_all(std::atomic<std::uint32_t>& word);
+
+// Lets another thread run on this processor.
 void yield();
 
-// Milliseconds of a clock that never goes back, cheap and as coarse as a scheduler tick.
+// Milliseconds of a monotonic clock; cheap, and as coarse as a scheduler tick.
 std::uint64_t now_ms();
 
-// Nanoseconds of a clock that never goes back.
+// Nanoseconds of a monotonic clock, at its full resolution.
 std::uint64_t now_ns();
 
-// Makes every running thread of this process pass a full fence before it returns; the calling
-// thread passes one, too. Where the system has nothing of the kind it is a fence of the calling
-// thread alone. The first call of enable_process_barrier decides which, and says it.
+// The process barrier: a full fence that every running thread of this process passes.
+//
+// enable_process_barrier() asks the system for it and returns whether there is one. The first call
+// decides for the life of the process; later calls return the same.
 bool enable_process_barrier();
+
+// Whether enable_process_barrier() has been called and there is a process barrier.
 bool has_process_barrier();
+
+// Returns after every running thread of the process, the calling one included, has passed a full
+// fence. Without a process barrier only the calling thread passes one.
 void process_barrier();
 
-// How many processors this process may use at once: as many as its affinity mask has, or fewer if
-// the container's quota is smaller (rounded up). At least 1.
+// How many processors this process may use at once, at least 1: the number in its affinity mask, or
+// the container's quota, rounded up, if that is lower. Requires: no other thread is in this
+// function.
 unsigned usable_processors();
 
 // A set of processors, by the system's numbers.
 struct ProcessorSet {
-  static constexpr unsigned kMost = 8192;
+  static constexpr unsigned kMax = 8192;
   static constexpr unsigned kBits = 8 * sizeof(unsigned long);
-  unsigned long words[kMost / kBits];
+  unsigned long words[kMax / kBits];
 
   bool has(unsigned p) const { return (words[p / kBits] >> p % kBits & 1) != 0; }
   void add(unsigned p) { words[p / kBits] |= 1UL << p % kBits; }
@@ -110,58 +131,69 @@ struct ProcessorSet {
   }
 };
 
-// Those that the calling thread may run on; false where the system does not tell.
+// Sets `*set` to the processors that the calling thread may run on. Returns false where the system
+// does not tell: then the set is empty.
 bool get_processors(ProcessorSet* set);
+
+// Binds the calling thread to the set. Without effect when the system refuses.
 void set_processors(const ProcessorSet& set);
 
-// The memory nodes that the machine has; and the kinds of cores, from the slowest: 0 where all are
-// alike or the system does not tell. At most `most` are written.
-unsigned read_memory_nodes(int* nodes, unsigned most);
+// Writes the numbers of the machine's memory nodes that have processors, at most `max` of them, and
+// returns how many it wrote. 0 where the system does not tell.
+unsigned read_memory_nodes(int* nodes, unsigned max);
+
+// The number of kinds of cores. 0 where all cores are alike or the system does not tell. The kinds
+// are numbered from 0, the slowest.
 unsigned count_core_types();
 
-// Takes away what is not of that node, that kind of core, or so many processors of each core; -1
-// leaves everything. What the system does not tell takes nothing away.
+// Removes from the set all processors that do not belong to memory node `node` or to core type
+// `core_type`, and all but `threads_per_core` processors of each core. An argument of -1 imposes no
+// restriction. Nor does one for which the system has no data.
 void keep_processors(ProcessorSet* set, int node, int core_type, int threads_per_core);
 
-// A number by which a ThreadWatch knows the calling thread.
+// The system's number of the calling thread, by which a ThreadWatch finds it.
 std::uint32_t thread_id();
 
-// Whether that is the thread that the process began with.
+// Whether `thread` is the thread that the process began with.
 bool is_main_thread(std::uint32_t thread);
 
-// Whether threads can be watched at all: the system may not show them, or under other numbers.
+// Whether a ThreadWatch can work at all. False where the system does not show threads, or shows
+// them under other numbers than thread_id().
 bool can_watch_threads();
 
-// Finds out whether another thread of this process sleeps for certain.
+// Finds out whether another thread of this process is certainly asleep.
 //
-// It does if the system says that it waits in a system call, one that programs wait in, and if it
-// came there by calls alone: no signal handler is running in it that may have interrupted anything.
+// The thread is certainly asleep if two conditions hold. The system reports that it waits in a
+// system call, of a kind that programs wait in. And no signal handler runs in it, because a handler
+// may have interrupted anything. Only one thread at a time may use an object.
 class ThreadWatch {
  public:
-  // `local` is the address of a thread-local variable of that thread.
+  // `thread` is that thread's thread_id(), `local` the address of one of its thread-local
+  // variables. Where the system does not show the thread, it never appears asleep.
   ThreadWatch(std::uint32_t thread, const void* local);
   ~ThreadWatch();
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
 
-  // A first look, which proves nothing. kElsewhere: in a system call of another kind, or the system
-  // does not tell.
+  // A cheap look that proves nothing. kElsewhere: the thread is in a system call of another kind,
+  // or the system does not tell.
   enum class Seems { kAwake, kAsleep, kElsewhere };
   Seems seems();
 
-  // True if the thread sleeps at some moment during the call. All that it did before it fell asleep
-  // happens before the return, and all that the caller did before the call happens before whatever
-  // the thread does when it wakes up.
+  // Returns true only if the thread is asleep at some moment during the call. Then everything the
+  // thread did before it fell asleep happens before the return, and everything the caller did
+  // before the call happens before whatever the thread does when it wakes up.
   bool is_asleep();
 
-  // After is_asleep(): whether the thread has slept all the time since. So what was read of its
-  // data in between was at rest.
+  // Returns true only if the thread has slept without a break since is_asleep() returned true, so
+  // that what the caller read of its data in between was at rest. Requires: is_asleep() returned
+  // true.
   bool is_still_asleep();
 
  private:
   struct Sleep {
-    static constexpr std::size_t kMost = 256;
-    char line[kMost];  // as the system tells it
+    static constexpr std::size_t kMaxLine = 256;
+    char line[kMaxLine];  // the system's report
     std::size_t length = 0;
     std::uintptr_t stack_pointer = 0;
   };
@@ -174,55 +206,67 @@ class ThreadWatch {
   Sleep found_;
 };
 
-// Calls `on_exit(argument)` in threads that end, after the destructors of thread-local objects. One
-// object for each purpose, which lasts as long as the process.
+// Calls `on_exit(argument)` in each hooked thread when it ends, after the destructors of its
+// thread-local objects. A program has one object for each purpose; it is never destroyed.
 class ThreadExit {
  public:
   explicit constexpr ThreadExit(void (*on_exit)(void*)) : on_exit_(on_exit) {}
 
-  // For the calling thread, whose argument, not nullptr, replaces an earlier one. From `on_exit`,
-  // too. May call malloc. False when the system has no room for it.
+  // Hooks the calling thread. Requires: `argument` is not nullptr; it replaces an earlier one.
+  // `on_exit` may call it, and is then called again. May call malloc. Returns false when the system
+  // has no room: then an earlier argument remains.
   bool hook(void* argument);
 
  private:
   void (*const on_exit_)(void*);
-  std::atomic<std::uint32_t> key_{0};  // the system's, and 1; 0: none yet
+  std::atomic<std::uint32_t> key_{0};  // the system's key, plus 1; 0: none yet
 };
 
-// Starts a thread that the program notices as little of as may be: it takes no signals but those
-// that a fault in it raises (which the program may want to report), and has no open files of the
-// program's. May call malloc. False when the system refuses. There is one such thread at a time.
+// Starts a thread that interferes as little as possible with the program. It blocks all signals but
+// those that its own faults raise, which the program may want to report. It runs on the main
+// thread's processors, at ordinary priority, and, if the system supports that, shares no open files
+// with the program. At most one such thread exists at a time. May call malloc. Returns false when
+// the system refuses.
 bool start_thread(const char* name, void (*run)());
 
-// Waits until that thread has ended.
+// Waits until that thread has ended. Requires: start_thread() returned true, and no other thread
+// joins. Returns at once in the child of a fork, which does not have the thread.
 void join_thread();
 
-// Starts a thread that nobody joins, with no signals but those of its own faults. A `stack_size` of
-// 0, or less than a thread may have, is the system's choice. False when the system refuses.
+// Starts a detached thread that blocks all signals but those of its own faults. A `stack_size` of
+// 0, or below the system's minimum, selects the system's default. May call malloc. Returns false
+// when the system refuses.
 bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument);
 
-// The size of stacks whose size nobody says.
+// The system's default stack size in bytes; 0 where it does not tell.
 std::size_t default_stack_size();
 
-// What the calling thread is called in debuggers and lists; at most 15 characters.
+// Names the calling thread in debuggers and process lists. At most 15 characters are kept.
 void name_thread(const char* name);
 
-// A stack that code can run on instead of the thread's own. At any time a thread runs on one of
-// them, or on its own, which a Fiber without a stack stands for. All functions are for one thread.
+// A stack that code can run on instead of the thread's own. At any time a thread runs on one Fiber.
+// A Fiber without a stack represents the thread's own stack. Fibers that switch to each other may
+// be used by only one thread at a time.
 class Fiber {
  public:
-  // The thread's own stack; or one of a `stack_size` as for start_detached. Check is_complete().
+  // A Fiber for the calling thread's own stack. May call malloc. Check is_complete().
   Fiber();
+
+  // A Fiber that runs `run(argument)` on a new stack; `stack_size` as for start_detached(). `run`
+  // must never return. May call malloc. Check is_complete().
   Fiber(std::size_t stack_size, void (*run)(void*), void* argument);
+
+  // Requires: no thread runs on it.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // False when the system had no memory for it.
+  // False when there was no memory: then only the destructor may be called.
   bool is_complete() const { return saved_ != nullptr; }
 
-  // Leaves `this`, on which the thread runs, and goes on with `other`, where it began or where it
-  // was left. Returns when somebody switches back. `run` never returns.
+  // Leaves `this` and continues `other` where it was left, or at the beginning of its `run`.
+  // Returns when a thread switches back to `this`. Requires: the calling thread runs on `this`, no
+  // thread runs on `other`, and both are complete.
   void switch_to(Fiber& other);
 
  private:
@@ -234,25 +278,27 @@ class Fiber {
   Saved* saved_ = nullptr;
   void (*run_)(void*) = nullptr;
   void* argument_ = nullptr;
-  void* sanitizer_ = nullptr;  // what the address or thread sanitizer knows this stack by
+  void* sanitizer_ = nullptr;  // the thread sanitizer's handle of this stack
   const Fiber* from_ = nullptr;
 };
 
-// Registers the three for every later fork, once a process. May call malloc.
+// Registers handlers for every later fork: `prepare` runs before it, `parent` and `child` after it,
+// each in the process of its name. To be called once. May call malloc.
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 
 // ---- process ----------------------------------------------------------------------------------
 
-// nullptr when the variable is not set. Safe before the C library has been initialised.
+// The value of an environment variable; nullptr when it is not set. May be called before the C
+// library has been initialised. The text is valid until the program changes its environment.
 const char* environment(const char* name);
 
-// Writes to standard error, all or as much as goes.
+// Writes `size` bytes to standard error, or as many as the system accepts. Errors are ignored.
 void write_error(const char* text, std::size_t size);
 
-// Ends the process at once, abnormally (a core dump where the system makes one).
+// Ends the process at once and abnormally, with a core dump where the system makes one.
 [[noreturn]] void abort();
 
-// The peak resident memory of the process, in bytes; 0 where it cannot be had.
+// The peak resident memory of the process, in bytes; 0 where the system does not tell.
 std::size_t peak_resident();
 
 }  // namespace corbel::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc/self/maps with system calls alone: the question is asked when the heap is in doubt.
+// Reads /proc/self/maps with system calls alone, because it is needed when the heap may be corrupt.
 #include "proxy/address_map.hpp"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ extern const char _end[] __attribute__((weak, visibility("hidden")));
 namespace corbel::proxy {
 namespace {
 
-// One line of the file at a time; a line longer than the buffer loses its tail.
+// Reads the file line by line. A line longer than the buffer loses its tail.
 class MapsReader {
  public:
   MapsReader()
@@ -121,8 +121,8 @@ bool parse_line(const char* s, std::uintptr_t address, Mapping& mapping) {
   return true;
 }
 
-// The kernel calls the zeroed data of an image anonymous; the dynamic linker knows better. An image
-// may also be mapped as a file without being a library.
+// Reclassifies an address that lies in the program or a library. The kernel reports the zeroed data
+// of an image as anonymous, so the dynamic linker is asked. A mapped file need not be an image.
 void find_image(const void* address, Mapping& mapping) {
   if (mapping.place == Place::kUnmapped) return;
   Dl_info info;
@@ -137,7 +137,8 @@ void find_image(const void* address, Mapping& mapping) {
   }
 }
 
-// A thread's stack ends where its thread block begins, in memory that the kernel calls anonymous.
+// Reclassifies an address on the calling thread's stack, which the kernel reports as anonymous. The
+// stack ends where the thread block begins.
 void find_stack(const void* address, Mapping& mapping) {
   if (mapping.place != Place::kAnonymous) return;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -163,7 +164,7 @@ Mapping find_mapping(const void* address) noexcept {
     if (!found) mapping.place = Place::kUnmapped;
   } else {
     const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t(4095);
-    unsigned char resident[16];  // a page may be larger than 4 KiB, never smaller
+    unsigned char resident[16];  // more than enough: a page has at least 4 KiB
     if (syscall(SYS_mincore, page, 1UL, resident) != 0 && errno == ENOMEM) {
       mapping.place = Place::kUnmapped;
     }

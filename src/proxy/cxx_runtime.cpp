@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file alone is compiled with exceptions, for the one try block of the proxy.
+// This file alone is compiled with exceptions, for the proxy's only try block.
 //
-// In the shared library all names of the C++ run-time library are weak: null in a process that has
-// none when it starts. Such a process may still load one later (a Python module written in C++,
-// say), whose names are then not in sight of weak references; it is asked for by its file name.
+// In the shared library all references to the C++ run-time library are weak: null in a process that
+// starts without one. Such a process may still load one later, for example with a Python module
+// written in C++. Weak references do not see its symbols, so we find the library by file name.
 #include "proxy/cxx_runtime.hpp"
 
 #include <initializer_list>
@@ -16,7 +16,7 @@
 
 #include "alloc/allocator.hpp"
 
-// What the compiler itself refers to for the try block cannot be declared weak in C++.
+// The symbols that the compiler refers to for the try block; C++ cannot declare them weak.
 asm(".weak __gxx_personality_v0\n"
     ".weak __cxa_begin_catch\n"
     ".weak __cxa_end_catch\n"
@@ -48,7 +48,7 @@ namespace {
 // The parts of the run-time library that every implementation of the C++ ABI has.
 struct Runtime {
   NewHandler (*get_new_handler)();
-  void (*throw_bad_alloc)();  // libstdc++ alone
+  void (*throw_bad_alloc)();  // only in libstdc++
   void* (*allocate_exception)(std::size_t);
   void (*throw_exception)(void*, void*, void (*)(void*));
   void* bad_alloc_type;
@@ -67,7 +67,7 @@ void look_up_in(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// A library loaded since, and kept from now on.
+// A run-time library that was loaded after the start, or nullptr. The handle keeps it loaded.
 void* loaded_library() {
   const int saved = errno;
   void* library = nullptr;
@@ -93,11 +93,11 @@ Runtime loaded_runtime() {
   return found;
 }
 
-// Passed by reference and never looked at; std::nothrow itself lies in the run-time library.
+// Passed by reference and never read. std::nothrow itself is part of the run-time library.
 constexpr std::nothrow_t kNothrow{};
 
-// The nothrow form of the loaded library calls the visible operator new, and can catch what that
-// throws.
+// Calls the loaded library's nothrow form, which calls the operator new that the process sees and
+// can catch what it throws.
 void* late_new_or_null(std::size_t size, std::size_t alignment, bool array) noexcept {
   void* library = loaded_library();
   if (library == nullptr) return nullptr;
@@ -120,8 +120,8 @@ void throw_from(const Runtime& runtime) {
     return;
   }
   void* exception = runtime.allocate_exception(sizeof(std::bad_alloc));
-  // The object is a pointer into the table of its virtual functions, past the two words that the
-  // C++ ABI puts first. Its constructor is inline, and mostly nowhere to be found.
+  // The object consists of a pointer to its virtual table, past the two words that the C++ ABI puts
+  // first. We build it by hand, because the constructor is inline and usually not exported.
   static_assert(sizeof(std::bad_alloc) == sizeof(void*));
   *static_cast<char**>(exception) = runtime.bad_alloc_table + 2 * sizeof(void*);
   runtime.throw_exception(exception, runtime.bad_alloc_type, runtime.bad_alloc_destroy);
@@ -161,7 +161,7 @@ namespace corbel::proxy {
 void* new_or_null(const BasicForms& forms, std::size_t size, std::size_t alignment,
                   bool array) noexcept {
 #if !defined(CORBEL_STATIC)
-  // Asked of a name that the try block does not use, which the compiler would take for granted.
+  // Tests a symbol that the try block does not use: the compiler assumes that those exist.
   if (&__cxa_throw == nullptr) return late_new_or_null(size, alignment, array);
 #endif
   try {

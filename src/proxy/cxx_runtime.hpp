@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The little that operator new needs of the C++ run-time library: the new-handler, and a way to
-// throw and catch. The shared library must not depend on that library (C programs have none), so
-// there it is looked up; the static library simply uses it.
+// What operator new needs from the C++ run-time library: the new-handler, and a way to throw and
+// catch. The shared library must not depend on that library, because C programs have none, so it
+// looks the symbols up. The static library links to them.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace corbel::proxy {
 
 using NewHandler = void (*)();
 
-// nullptr when no handler is set, or when there is no run-time library to ask.
+// The current new-handler; nullptr when none is set or there is no run-time library.
 CORBEL_PROXY_HIDDEN NewHandler current_new_handler() noexcept;
 
-// Throws std::bad_alloc. In a process without a C++ run-time library it ends the process with one
+// Throws std::bad_alloc. Without a C++ run-time library it ends the process with a message of one
 // line.
 [[noreturn]] CORBEL_PROXY_HIDDEN void throw_bad_alloc();
 
-// The basic forms of operator new and delete, as some part of the process sees them.
+// The eight basic forms of operator new and delete that the rest is defined in terms of.
 struct BasicForms {
   void* (*new_one)(std::size_t);
   void* (*new_array)(std::size_t);
@@ -32,8 +32,8 @@ struct BasicForms {
   void (*delete_aligned_array)(void*, std::align_val_t);
 };
 
-// Calls the new of `forms` (the aligned one if `alignment` is not 0) and returns nullptr when it
-// throws.
+// Calls the operator new of `forms` (an aligned form if `alignment` is not 0, an array form if
+// `array`) and returns nullptr when it throws.
 CORBEL_PROXY_HIDDEN void* new_or_null(const BasicForms& forms, std::size_t size,
                                       std::size_t alignment, bool array) noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pointer goes that the allocator did not make. The owner is the allocator that would
-// serve the process without us: the next definition of free in the order of the libraries, which is
-// mostly the C library's, but may be another replacement.
+// Forwards foreign pointers to their owner. The owner is the allocator that would serve the process
+// without us: the next definition of free in the library order. That is usually the C library's,
+// but may be another replacement.
 #include "proxy/foreign.hpp"
 
 #include <dlfcn.h>
@@ -24,8 +24,8 @@ struct Owner {
   std::size_t (*usable_size)(void*) = nullptr;
 };
 
-// How deep this thread is in functions of other allocators that we have called. One of them may
-// share our heap (the same library under two names in one process) and give the pointer back.
+// The depth of this thread's calls into other allocators. One of them may share our heap (the same
+// library under two names in one process) and pass the pointer back to us.
 thread_local int forwarding = 0;
 
 class Forwarding {
@@ -41,13 +41,13 @@ void look_up(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
 }
 
-// Asked anew each time, because the next library may have been unloaded; it is not a hot path.
+// Looks the owner up at each call, because the next library may have been unloaded. Not a hot path.
 Owner find_owner() {
   Owner owner;
   if (dlsym == nullptr) return owner;
   const int saved = errno;
   void* from = RTLD_NEXT;
-#if !defined(CORBEL_STATIC)  // where the heap is nobody else's, and the linker warns of dlopen
+#if !defined(CORBEL_STATIC)  // a static heap is never shared, and the linker warns of dlopen
   if (forwarding > 0) {
     void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (libc != nullptr) from = libc;
@@ -70,8 +70,9 @@ bool is_glibc(void (*function)(void*)) {
   return strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc-2.", 7) == 0;
 }
 
-// Whether glibc may have made the block, from the two words before it. glibc checks less before it
-// trusts them, and a random address must not corrupt its heap. `mapping` holds the block.
+// Whether glibc may have allocated the block, judged by the two words before it. glibc's own free
+// checks less, so a random address that reached it could corrupt its heap. Requires: `mapping`
+// contains the block.
 bool looks_like_glibc_block(const void* block, const Mapping& mapping) {
   constexpr std::uintptr_t kPreviousInUse = 1;
   constexpr std::uintptr_t kMapped = 2;
@@ -90,7 +91,7 @@ bool looks_like_glibc_block(const void* block, const Mapping& mapping) {
     return previous_size <= start - mapping.start && ((start - previous_size) & kPageMask) == 0 &&
            ((previous_size + size) & kPageMask) == 0;
   }
-  // The first arena lives in the classic heap, every other one says what it is.
+  // Only a block of the main arena, which lies in the brk segment, lacks the other-arena flag.
   if ((flags & kOtherArena) == 0 && mapping.place != Place::kBreak) return false;
   if (mapping.end - start - size < 16) return false;
   std::uintptr_t next_flags;
@@ -127,7 +128,7 @@ using Message = Text<400>;
   alloc::die(function, why.data(), block);
 }
 
-// The owner of the block; the process ends here when there is none.
+// Returns the owner of the block. Ends the process when there is none.
 Owner owner_or_die(const char* function, const void* block) {
   const Mapping mapping = find_mapping(block);
   switch (mapping.place) {

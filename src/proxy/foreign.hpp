@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointers that another allocator made: before this one was active, in a heap of its own, or never
-// (an address on the stack, in a library's data, or nowhere). They go back to their owner if one
-// is likely, else the process ends with one line that says where the address lies.
+// Foreign pointers: blocks that another allocator handed out, before this one was active or from a
+// heap of its own, and addresses that are no blocks (on the stack, in a library's data, unmapped).
+// If an owner is likely, the pointer is forwarded to it. Otherwise the process ends with a message
+// of one line that says where the address lies.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +14,14 @@ namespace corbel::proxy {
 // Tells the allocator to call the functions below.
 CORBEL_PROXY_HIDDEN void install_foreign_handlers() noexcept;
 
+// Frees a foreign block. Leaves errno unchanged.
 CORBEL_PROXY_HIDDEN void foreign_free(void* block) noexcept;
 
-// Moves the content into a block of ours and gives the old one back to its owner. On failure the
-// old block is untouched.
+// Moves the content into a new block of ours and frees the foreign one. Returns nullptr on failure:
+// then the old block is unchanged. A `size` of 0 frees the block and returns nullptr.
 CORBEL_PROXY_HIDDEN void* foreign_realloc(void* block, std::size_t size) noexcept;
 
-// 0 when no owner can say.
+// The usable size of a foreign block, in bytes; 0 when no owner tells.
 CORBEL_PROXY_HIDDEN std::size_t foreign_usable_size(void* block) noexcept;
 
 }  // namespace corbel::proxy

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The malloc family of glibc and musl, replaced: the C functions that allocate, and their second
-// names. The functions that report and tune are in linux_report.cpp, operator new and delete in
-// new_delete.cpp.
+// Replaces the malloc family of glibc and musl: the C functions that allocate, and their aliases.
+// linux_report.cpp has the functions that report and tune, new_delete.cpp operator new and delete.
 //
-// Nothing here calls a function of this file or a public scalable_* function by name: whichever
-// library comes first in the process would answer, and that need not be this one.
+// No function here calls another of this file, or a public scalable_* function, by name: the
+// dynamic linker would pick the first definition in the process, which need not be this library's.
 #include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 #include "alloc/allocator.hpp"
-#include "alloc/fast_path.hpp"
+#include "alloc/heap/fast_path.hpp"
 #include "base/bits.hpp"
 #include "proxy/foreign.hpp"
 #include "proxy/proxy.hpp"
@@ -26,7 +25,7 @@ void* out_of_memory() {
   return nullptr;
 }
 
-// Small blocks of up to eight bytes are aligned to eight only, every other one to 16.
+// allocate_fast() aligns blocks of up to eight bytes to eight, all others to 16.
 inline void* aligned(size_t size, size_t alignment) {
   if (alignment <= sizeof(void*) || (alignment <= alloc::kMinAlignment && size > sizeof(void*))) {
     return alloc::allocate_fast(size);
@@ -35,8 +34,9 @@ inline void* aligned(size_t size, size_t alignment) {
 }
 
 size_t system_page_size() {
-  static size_t size = 0;  // every thread would store the same number
-  size_t known = __atomic_load_n(&size, __ATOMIC_RELAXED);  // relaxed: nothing else is published
+  static size_t size = 0;
+  // relaxed: nothing else is published, and every thread stores the same number
+  size_t known = __atomic_load_n(&size, __ATOMIC_RELAXED);
   if (known == 0) {
     known = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     __atomic_store_n(&size, known, __ATOMIC_RELAXED);  // relaxed: as above
@@ -94,8 +94,8 @@ CORBEL_PROXY_API int posix_memalign(void** result, size_t alignment, size_t size
   return 0;
 }
 
-// C23 7.24.3.4 and 5. The size is not trusted: realloc may have shrunk the block where it lay, so
-// that it belongs to a larger size class than the caller's size tells.
+// C23 7.24.3.4 and 5. The size is checked, not trusted: realloc may have shrunk the block in place,
+// so that its size class is larger than the caller's size suggests.
 CORBEL_PROXY_API void free_sized(void* block, size_t size) noexcept {
   if (size - 1 < alloc::kSmallMax && alloc::put_back_sized(block, size)) return;
   alloc::deallocate_fast(block);
@@ -113,8 +113,8 @@ CORBEL_PROXY_API void* reallocarray(void* block, size_t count, size_t size) noex
   return alloc::reallocate(block, bytes);
 }
 
-// As glibc: an alignment that is not a power of two is rounded up to one, and only one that cannot
-// be is refused.
+// Like glibc, rounds an alignment that is not a power of two up to one. Fails with EINVAL only if
+// that is impossible.
 CORBEL_PROXY_API void* memalign(size_t alignment, size_t size) noexcept {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;
@@ -129,7 +129,8 @@ CORBEL_PROXY_API void* valloc(size_t size) noexcept {
   return aligned(size, corbel::proxy::system_page_size());
 }
 
-// Whole pages; glibc gives an empty block for 0, and BSD, where the name comes from, a page.
+// Rounds up to whole pages. For size 0 glibc returns an empty block; BSD, where the function comes
+// from, returns a page, and so do we.
 CORBEL_PROXY_API void* pvalloc(size_t size) noexcept {
   const size_t page = corbel::proxy::system_page_size();
   size_t end;
@@ -144,9 +145,9 @@ CORBEL_PROXY_API size_t malloc_usable_size(void* block) noexcept {
   return alloc::usable_size(block);
 }
 
-// ---- second names -----------------------------------------------------------------------------
+// ---- aliases ----------------------------------------------------------------------------------
 
-// What the aliases leave out of the attributes of their targets matters to callers alone.
+// The aliases lack some attributes of their targets, which matter only to callers.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wunknown-warning-option"
@@ -167,11 +168,11 @@ CORBEL_PROXY_ALSO(posix_memalign) int __posix_memalign(void**, size_t, size_t) n
 
 // ---- anchors ----------------------------------------------------------------------------------
 
-// Headers refer to these names, so that the linker keeps the library; some of them call it.
+// Headers refer to these names so that the linker keeps the library. Some headers call them.
 CORBEL_PROXY_API void __TBB_malloc_proxy() noexcept {}
 CORBEL_PROXY_API void corbel_malloc_proxy() noexcept {}
 
-// ---- where our own definitions lie ------------------------------------------------------------
+// ---- the addresses of our own definitions -----------------------------------------------------
 
 #define CORBEL_PROXY_FUNCTIONS(each)                                                       \
   each(malloc) each(free) each(calloc) each(realloc) each(reallocarray) each(memalign)     \
@@ -180,8 +181,9 @@ CORBEL_PROXY_API void corbel_malloc_proxy() noexcept {}
 CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_DECLARE_SELF)
 CORBEL_PROXY_FUNCTIONS(CORBEL_PROXY_DEFINE_SELF)
 
-// Defined in linux_report.cpp. To mention them here makes a program that takes malloc from the
-// static library take these too, and not the C library's, whose file brings its malloc along.
+// Defined in linux_report.cpp. Because of these references, a program that takes malloc from the
+// static library takes these functions too, rather than the C library's, whose object file would
+// bring the C library's malloc along.
 #define CORBEL_PROXY_REPORTS(each)                                                  \
   each(malloc_trim) each(mallopt) each(mallinfo) each(mallinfo2) each(malloc_stats) \
       each(malloc_info)

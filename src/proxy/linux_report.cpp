@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of glibc that report on malloc and tune it, answered from the allocator's figures.
+// glibc's functions that report on malloc and tune it, answered from the allocator's statistics.
 //
-// How the figures map onto glibc's words: "mmapped" are the blocks with a span of their own, the
-// "arena" is the rest of the address space taken for blocks, so that, as in glibc,
-// arena = uordblks + fordblks, and what the program holds is uordblks + hblkhd. "Fast" are the
-// blocks in the caches of threads.
+// The statistics map onto glibc's terms as follows. "mmapped" blocks are those with a span of their
+// own. The "arena" is the rest of the address space for blocks. As in glibc, arena = uordblks +
+// fordblks, and the program holds uordblks + hblkhd. "Fast" blocks are those in the caches of
+// threads.
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -22,10 +22,10 @@ namespace {
 struct Summary {
   alloc::Stats stats;
   size_t arena;        // address space for blocks that share spans
-  size_t in_use;       // of it, held by the program
-  size_t free;         // of it, not held
-  size_t fast_blocks;  // free blocks in caches
-  size_t rest_blocks;  // and in slabs
+  size_t in_use;       // the part of the arena that the program holds
+  size_t free;         // the rest of the arena
+  size_t fast_blocks;  // free blocks in the caches of threads
+  size_t rest_blocks;  // free blocks in slabs
 };
 
 Summary summary() {
@@ -52,11 +52,11 @@ struct mallinfo2 information() {
   info.fsmblks = s.stats.thread_cached;
   info.uordblks = s.in_use;
   info.fordblks = s.free;
-  info.keepcost = s.stats.free_resident;  // what malloc_trim could give back
+  info.keepcost = s.stats.free_resident;  // what malloc_trim can give back
   return info;
 }
 
-// The free blocks by size. What no block was cut from is unsorted, in glibc's word.
+// The free blocks by size. glibc calls memory that no block was cut from "unsorted".
 void add_sizes(TextInto& text, const Summary& s) {
   text.add("<sizes>\n");
   size_t sorted = 0;
@@ -85,9 +85,9 @@ void add_totals(TextInto& text, const Summary& s) {
   text.add("\" size=\"").add_decimal(s.free - s.stats.thread_cached).add("\"/>\n");
 }
 
-void add_system(TextInto& text, size_t current, size_t most) {
+void add_system(TextInto& text, size_t current, size_t max) {
   text.add("<system type=\"current\" size=\"").add_decimal(current);
-  text.add("\"/>\n<system type=\"max\" size=\"").add_decimal(most);
+  text.add("\"/>\n<system type=\"max\" size=\"").add_decimal(max);
   text.add("\"/>\n<aspace type=\"total\" size=\"").add_decimal(current);
   text.add("\"/>\n<aspace type=\"mprotect\" size=\"").add_decimal(current).add("\"/>\n");
 }
@@ -111,7 +111,7 @@ void add_xml(TextInto& text, const Summary& s) {
   text.add("\" threads=\"").add_decimal(s.stats.threads).add("\"/>\n</malloc>\n");
 }
 
-// glibc lets the old structure wrap around; a number that stays at the top misleads less.
+// In glibc the fields of the old structure wrap around; a saturated number misleads less.
 int saturated(size_t n) { return n > INT_MAX ? INT_MAX : static_cast<int>(n); }
 
 }  // namespace
@@ -138,14 +138,14 @@ CORBEL_PROXY_API struct mallinfo mallinfo() noexcept {
 }
 #pragma GCC diagnostic pop
 
-// 1 when memory was given back, else 0.
+// Returns 1 when memory was given back, else 0.
 CORBEL_PROXY_API int malloc_trim(size_t pad) noexcept {
   return corbel::alloc::trim(pad) != 0 ? 1 : 0;
 }
 
-// 1 for the parameters that are hints to another design, which are accepted and have no effect;
-// 0 for values that glibc refuses, for requests that change what a program can see, and for
-// unknown parameters.
+// Returns 1 for parameters that tune a design other than ours: they are accepted and have no
+// effect. Returns 0 for values that glibc refuses, for parameters that would change visible
+// behaviour, and for unknown parameters.
 CORBEL_PROXY_API int mallopt(int parameter, int value) noexcept {
   constexpr int kArenaTest = -7;
   constexpr int kArenaMax = -8;
@@ -185,14 +185,14 @@ CORBEL_PROXY_API void malloc_stats() noexcept {
   fwrite(text.data(), 1, text.size(), stderr);
 }
 
-// The elements of glibc's version 1, with one heap, and one element of our own. -1 with EINVAL
-// when `options` is not 0 (as the manual page says; glibc returns EINVAL itself).
+// Prints the elements of glibc's version 1, with one heap, and one element of our own. Returns -1
+// with EINVAL when `options` is not 0 (as the manual page says; glibc returns EINVAL itself).
 CORBEL_PROXY_API int malloc_info(int options, FILE* stream) noexcept {
   if (options != 0) {
     errno = EINVAL;
     return -1;
   }
-  // Put together first: printing to a stream may allocate, and the figures should agree.
+  // The text is built first: printing to a stream may allocate, and the figures must agree.
   const corbel::proxy::Summary s = corbel::proxy::summary();
   char buffer[16 << 10];
   corbel::TextInto text(buffer, sizeof(buffer));
@@ -221,7 +221,7 @@ CORBEL_PROXY_DEFINE_SELF(malloc_info)
 
 namespace corbel::proxy {
 
-// In the static library: who takes a report takes malloc too.
+// In the static library, a program that takes a report function takes malloc too.
 __attribute__((used)) const Symbol* const kReportedFunctions = kFunctions;
 
 }  // namespace corbel::proxy

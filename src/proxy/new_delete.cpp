@@ -3,14 +3,14 @@
 // aligned, and their combinations.
 //
 // The standard defines the nothrow and sized forms in terms of eight basic ones (new, delete, new[]
-// and delete[], plain and aligned), and of those the array forms in terms of the others. A program
-// may replace any of the eight, and then the rest must lead to the program's own. As long as nobody
-// has, the rest takes the short way.
+// and delete[], plain and aligned), and the basic array forms in terms of the other basic ones. A
+// program may replace any of the eight; then all other forms must lead to the program's own. As
+// long as it replaces none, they call the allocator directly.
 #include <cstddef>
 #include <new>
 
 #include "alloc/allocator.hpp"
-#include "alloc/fast_path.hpp"
+#include "alloc/heap/fast_path.hpp"
 #include "proxy/cxx_runtime.hpp"
 #include "proxy/proxy.hpp"
 
@@ -23,23 +23,24 @@ using std::size_t;
 namespace corbel::proxy {
 namespace {
 
-// Whether the eight basic forms of the process are ours. False until it is known, which is slower
-// and as right. Written once, before the constructors of the program run.
+// Whether the eight basic forms that the process sees are ours. False until find_basic_forms() has
+// run, which is slower but also correct. Written once, before the program's constructors run.
 bool basic_forms_are_ours = false;
 
-// The largest size for the short way of the sized forms; 0 unless the basic forms are ours.
-std::size_t short_way_up_to = 0;
+// The largest size that sized delete handles directly; 0 unless the basic forms are ours.
+std::size_t max_direct_size = 0;
 
 inline bool ours() { return __builtin_expect(basic_forms_are_ours, 1); }
 
-// The definitions that the process sees. Read through volatile, because a compiler that has the
-// definitions below before its eyes takes them for the only ones.
+// The definitions that the process sees. volatile, because a compiler that sees the definitions
+// below assumes that there are no others.
 const volatile BasicForms visible = {
     ::operator new,    ::operator new[],    ::operator new,    ::operator new[],
     ::operator delete, ::operator delete[], ::operator delete, ::operator delete[],
 };
 
-// alignment 0 means: that of the plain forms. Blocks of up to eight bytes are aligned to eight.
+// `alignment` 0 selects that of the plain forms. allocate_fast() aligns blocks of up to eight bytes
+// to eight, all others to 16.
 inline void* try_allocate(size_t size, size_t alignment) {
   if (alignment <= sizeof(void*) || (alignment <= alloc::kMinAlignment && size > sizeof(void*))) {
     return alloc::allocate_fast(size);
@@ -49,7 +50,7 @@ inline void* try_allocate(size_t size, size_t alignment) {
 
 constexpr bool is_valid(size_t alignment) { return (alignment & (alignment - 1)) == 0; }
 
-// [new.delete.single]: the handler is called, and the request repeated, until there is no handler.
+// [new.delete.single]: calls the new-handler and tries again until that succeeds or there is none.
 __attribute__((noinline, cold)) void* allocate_or_throw(size_t size, size_t alignment) {
   if (!is_valid(alignment)) throw_bad_alloc();
   for (;;) {
@@ -94,9 +95,9 @@ inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
   return nothrow_slow(size, alignment, array);
 }
 
-// Size 0 takes the long way.
+// Returns whether it has freed the block. If not, as for size 0, ordinary delete must do it.
 inline bool delete_sized(void* block, size_t size) {
-  return __builtin_expect(size - 1 < short_way_up_to && alloc::put_back_sized(block, size), 1);
+  return __builtin_expect(size - 1 < max_direct_size && alloc::put_back_sized(block, size), 1);
 }
 
 }  // namespace
@@ -184,7 +185,7 @@ CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size) noexcept {
   proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_array(block);
 }
 
-// An aligned block lies in the size class of its alignment: the size alone does not tell which.
+// Not direct: the size class of an aligned block depends on its alignment, not on the size alone.
 CORBEL_PROXY_CXX_API void operator delete(void* block, size_t, align_val_t alignment) noexcept {
   proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
 }
@@ -194,7 +195,7 @@ CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t, align_val_t ali
                 : proxy::visible.delete_aligned_array(block, alignment);
 }
 
-// ---- where our own definitions lie ------------------------------------------------------------
+// ---- the addresses of our own definitions -----------------------------------------------------
 
 #define CORBEL_PROXY_OPERATORS(each)                                                              \
   each(_Znwm, "operator new(size_t)") each(_Znam, "operator new[](size_t)")                       \
@@ -239,7 +240,7 @@ const Symbol kOperators[] = {
 
 namespace {
 
-// In the static library this makes a program that takes operator new take malloc and free too.
+// In the static library, a program that takes operator new takes malloc and free too.
 __attribute__((used)) const Symbol* const kCPart = kFunctions;
 
 template <typename Function>
@@ -247,8 +248,9 @@ const void* address_of(Function* function) {
   return reinterpret_cast<const void*>(function);
 }
 
-// After the relocations, before the constructors of the program. An executable that is not
-// position-independent may have addresses of its own for our functions: then the long way is taken.
+// Runs after the relocations and before the program's constructors. In an executable that is not
+// position-independent, the addresses in `visible` may be entries of the executable's own that jump
+// to our functions. Then the comparison fails, and the forms call each other through `visible`.
 __attribute__((constructor(101))) void find_basic_forms() {
   basic_forms_are_ours = address_of(visible.new_one) == kOperators[0].self &&
                          address_of(visible.new_array) == kOperators[1].self &&
@@ -258,7 +260,7 @@ __attribute__((constructor(101))) void find_basic_forms() {
                          address_of(visible.delete_array) == kOperators[5].self &&
                          address_of(visible.delete_aligned) == kOperators[6].self &&
                          address_of(visible.delete_aligned_array) == kOperators[7].self;
-  if (basic_forms_are_ours) short_way_up_to = alloc::kSmallMax;
+  if (basic_forms_are_ours) max_direct_size = alloc::kSmallMax;
 }
 
 }  // namespace

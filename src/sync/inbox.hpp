@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where other threads leave what belongs to one: a stack of chains that anybody pushes to and the
-// owner empties as a whole (Treiber, 1986, without his ABA problem, which only popping single
-// elements has), together with the word that says whether there is an owner.
+// The inbox of an owner: a stack of chains that any thread pushes to and the owner empties as a
+// whole, and a word that says whether there is an owner. The stack is Treiber's (1986); it has no
+// ABA problem, because no thread pops a single element.
 //
-// Who empties it when the owner is gone? An owner that leaves (a) stores kIdle, (b) empties the
-// inbox once more, whether it looks empty or not. A sender (c) pushes, (d) reads the state. (b) and
-// (c) are read-modify-writes of one word, so either (b) comes after (c) and finds the chain, or (c)
-// reads what (b) wrote, directly or through other pushes and takes, each of which passes it on:
-// then (a) happens before (d), and the sender sees that nobody is there and sees to the inbox
-// itself. Every write to the word must stay a read-modify-write that acquires and releases.
+// Which thread empties the inbox when the owner is gone? An owner that leaves (a) stores kIdle,
+// then (b) empties the inbox once more, whether it looks empty or not. A sender (c) pushes, then
+// (d) reads the state. (b) and (c) are read-modify-writes of one word, so one of them comes first.
+// Either (c) does, and (b) finds the chain. Or (b) does, and (c) reads what (b) wrote, directly or
+// through other pushes and takes, each of which passes it on: then (a) happens before (d), and the
+// sender sees that there is no owner and empties the inbox itself. Every write to the word must
+// therefore be a read-modify-write that acquires and releases.
 //
-// The atomics are a parameter so that a model checker can run this very source
+// The atomics are a parameter, so that a model checker runs this very source
 // (test/model/inbox_model.cpp).
 #pragma once
 
@@ -25,54 +26,54 @@ class BasicInbox {
   enum State : std::uint32_t {
     kIdle,    // no owner
     kLive,    // owned by a thread
-    kShared,  // owned by whoever holds a lock
-    kLost,    // the owner did not survive a fork; what is pushed is never seen again
+    kShared,  // owned by the thread that holds a certain lock
+    kLost,    // the owner did not survive a fork; no thread reads what is pushed
   };
 
   explicit constexpr BasicInbox(State state = kIdle) : state_(state) {}
 
-  // Pushes a chain. `link` is the word in its last element that leads to the next one: its address,
-  // in the bits of kAddressMask; the other bits are kept. True if somebody has to empty the inbox
-  // in the owner's place.
+  // Pushes the chain that begins at `first`. `link` is the word in its last element that will hold
+  // the address of the next element, in the bits of kAddressMask; its other bits are kept. Returns
+  // true if there is no owner, so that the caller must have the inbox emptied.
   bool push(std::uintptr_t first, std::uintptr_t* link) {
     const std::uintptr_t kept = *link & ~kAddressMask;
-    std::uintptr_t head = chains_.load(std::memory_order_relaxed);  // relaxed: the swap checks it
+    std::uintptr_t head = chains_.load(std::memory_order_relaxed);  // relaxed: (1) checks it
     do {
       *link = head | kept;
-      // (1) acq_rel: publishes the chain to (2), and sees (4) through it, which is (c) above.
-      // relaxed on failure: tried again
+      // (1) acq_rel, (c) above: publishes the chain to (2) and (5), and sees (4) through (2).
+      // relaxed on failure: the loop tries again
     } while (!chains_.compare_exchange_weak(head, first, std::memory_order_acq_rel,
                                             std::memory_order_relaxed));
-    // relaxed: (3), (d) above; (1) has acquired what matters
+    // (3) relaxed, (d) above: if (1) comes after (2), it has acquired (4)
     const std::uint32_t state = state_.load(std::memory_order_relaxed);
     return state == kIdle || state == kShared;
   }
 
-  // Whether emptying is worth while; relaxed: take_all() synchronises, what is missed now is found
-  // next time
+  // Whether take_all() is worth calling. relaxed: take_all() synchronises, and a chain that this
+  // misses is found next time
   bool has_any() const { return chains_.load(std::memory_order_relaxed) != 0; }
 
-  // All chains, the last pushed first, linked to one; 0 if there are none.
+  // Removes all chains and returns them linked to one, the last pushed first; 0 if there are none.
   std::uintptr_t take_all() {
-    // (2) acq_rel: sees the chains published by (1), and publishes (4) to it, which is (b) above
+    // (2) acq_rel, (b) above: sees the chains published by (1), and publishes (4) to (1)
     return chains_.exchange(0, std::memory_order_acq_rel);
   }
 
-  // The chains as take_all() would find them, for the owner to look at, who has to keep those out
-  // that may still empty the inbox because they saw it idle.
+  // What take_all() would return, without removing it. For the owner only. It must exclude the
+  // senders that saw kIdle before it came and may still empty the inbox.
   std::uintptr_t first() const {
-    return chains_.load(std::memory_order_acquire);  // (5) acquire: as (2), and takes nothing
+    return chains_.load(std::memory_order_acquire);  // (5) acquire: sees the chains of (1)
   }
 
-  // An owner that leaves must call take_all() afterwards.
+  // An owner that leaves sets kIdle and must call take_all() afterwards.
   void set_state(State state) {
-    state_.store(state, std::memory_order_relaxed);  // relaxed: (4), (a) above; (2) publishes it
+    state_.store(state, std::memory_order_relaxed);  // (4) relaxed, (a) above: (2) publishes it
   }
 
-  // relaxed: for the owner itself, where no other thread exists, and for statistics
+  // relaxed: read by the owner itself, where no other thread exists, and for statistics
   State state() const { return State(state_.load(std::memory_order_relaxed)); }
 
-  // Of an element: aligned to eight, in the address space of the supported systems.
+  // The bits of an element's address: it is a multiple of 8, in the supported address spaces.
   static constexpr std::uintptr_t kAddressMask = (std::uintptr_t(1) << 48) - 8;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The libraries' only lock: the mutex of mutex.hpp and a rank. A thread takes locks in ascending
-// order of rank only, which debug builds check, so that they can never deadlock.
+// The libraries' only lock: the mutex of mutex.hpp and a rank. Each thread takes locks in ascending
+// order of rank, so that no deadlock is possible. Debug builds check the order.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace corbel::sync {
 
-// What the mutex needs of the processor and the kernel.
+// Connects the mutex to the processor and the kernel.
 struct MutexSystem {
   static constexpr int kSpins = 64;
   static void pause() { arch::pause(); }
@@ -25,7 +25,7 @@ struct MutexSystem {
 
 class Lock {
  public:
-  // A higher rank may be taken while a lower one is held.
+  // A thread that holds a lock may take only locks of a higher rank.
   explicit constexpr Lock(int rank = 0) : rank_(rank) {}
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
@@ -48,15 +48,16 @@ class Lock {
     mutex_.unlock();
   }
 
-  // Around a fork one thread takes the locks and keeps them, while other fork handlers still run in
-  // it and may use what the locks protect: until the release it passes through. The ranks are not
-  // looked at: which library's handlers come first is decided by when they were registered.
+  // Takes the lock for the duration of a fork. Until the release, lock() and unlock() have no
+  // effect in this thread, because other fork handlers run in it meanwhile and may use what the
+  // lock protects. The rank is not checked: the order in which libraries registered their handlers
+  // decides which take their locks first.
   void lock_for_fork() {
     lock_another_for_fork();
     note_taken();
   }
-  // The same for one of many, of a rank of which or above which the thread may have taken others
-  // so.
+  // Like lock_for_fork(), for one of several locks of a rank: the thread may already have taken
+  // locks of this rank or a higher one for the fork. The rank is not noted.
   void lock_another_for_fork() {
     if (!mutex_.try_lock()) mutex_.lock_contended();
     held_for_fork_ = true;
@@ -66,18 +67,19 @@ class Lock {
     end_fork();
     unlock();
   }
-  // In the child no other thread exists, so nobody waits.
+  // In the child no other thread exists, so no thread waits for the lock.
   void unlock_after_fork_in_child() {
     end_fork();
     note_released();
     mutex_.reset();
   }
 
-  // Whether the calling thread holds a lock. Only debug builds know, others say no.
+  // Whether the calling thread holds a lock. Only debug builds know; others return false.
   static bool holds_any() { return config::kDebugChecks && held_ranks_ != 0; }
 
  private:
-  // Only the forking thread reads held_for_fork_, which it wrote itself.
+  // A thread reads held_for_fork_ only while it forks, and then it has written the flag itself, if
+  // its fork handlers take all locks before other handlers run.
   bool passes() const { return held_in_fork_ != 0 && held_for_fork_; }
 
   void end_fork() {
@@ -95,7 +97,7 @@ class Lock {
   }
 
   static thread_local constinit std::uint32_t held_ranks_;
-  static thread_local constinit unsigned held_in_fork_;  // by this thread
+  static thread_local constinit unsigned held_in_fork_;  // locks this thread holds for a fork
 
   BasicMutex<std::atomic, MutexSystem> mutex_;
   bool held_for_fork_ = false;

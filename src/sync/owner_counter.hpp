@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A count that one thread writes and any thread may read for statistics.
+// A count that one thread writes and any thread may read.
 #pragma once
 
 #include <atomic>
@@ -7,25 +7,27 @@
 
 namespace corbel::sync {
 
-// Only the owner writes, so an increment is a plain load and store; readers get some recent value.
+// Only the owner writes, so an increment is a plain load and a plain store. Readers get a recent
+// value.
 //
-// A compiler turns `--n` into one instruction on memory but never does so for an atomic object, and
-// this is the hot path of free. An aligned 32-bit access is indivisible on every processor Corbel
-// runs on, so the plain form behaves as a relaxed atomic there; under the thread sanitizer, which
-// judges the source, it is one.
+// Compilers turn `--n` into one instruction on memory, but not if `n` is an atomic object, and this
+// is the hot path of free. An aligned 32-bit access is indivisible on every processor Corbel
+// supports, so the plain form behaves like a relaxed atomic there. Under the thread sanitizer,
+// which checks the source, the counter uses atomic accesses.
 class OwnerCounter {
  public:
   std::uint32_t get() const { return value_; }
 
-  // For threads other than the owner. relaxed: a statistic, nothing is concluded from it. The
-  // thread sanitizer may not look: by then the memory may be something else.
+  // For threads other than the owner. relaxed: orders nothing; the value may be out of date. Hidden
+  // from the thread sanitizer, because the memory may have been reused for something else.
   __attribute__((no_sanitize("thread"))) std::uint32_t peek() const {
     return __atomic_load_n(&value_, __ATOMIC_RELAXED);
   }
 
   void set(std::uint32_t n) {
 #if defined(__SANITIZE_THREAD__)
-    __atomic_store_n(&value_, n, __ATOMIC_RELAXED);  // relaxed: see above
+    __atomic_store_n(&value_, n, __ATOMIC_RELAXED);  // relaxed: orders nothing; a protocol that
+                                                     // reads it brings its own order
 #else
     value_ = n;
 #endif
@@ -33,7 +35,7 @@ class OwnerCounter {
 
   void add(std::uint32_t n) { set(get() + n); }
 
-  // The new value.
+  // Returns the new value.
   std::uint32_t decrement() {
 #if defined(__SANITIZE_THREAD__)
     set(get() - 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation of a tree of contexts (src/sched/cancellation.hpp): none is missed for good, none
-// comes to a node that it does not concern, and nobody looks at a node that has gone.
-#include "sched/cancellation.hpp"
+// Cancellation in a tree of contexts (src/sched/core/cancellation.hpp): no cancellation is lost,
+// none reaches a node outside the cancelled subtree, and no thread reads a node that has been
+// destroyed.
+#include "sched/core/cancellation.hpp"
 
 #include <memory>
 
@@ -13,12 +14,12 @@ namespace {
 
 using enum std::memory_order;
 
-// A node in memory that may go.
+// A context whose memory may be released.
 struct Node {
   enum : std::uint64_t { kCancelled = 1, kOneCancellation = 8 };
   enum : std::uintptr_t { kMayBeCut = 1, kIsCut = 2, kIsShared = 4, kStep = 8 };
 
-  // Every use of the state is one of the node's memory.
+  // Every access to the state is also an access to the node's memory.
   struct State {
     Var<int> memory;
     Atomic<std::uint64_t> word{kOneCancellation};
@@ -44,7 +45,7 @@ struct Node {
     }
   };
 
-  // Only that of a lasting node changes.
+  // Only the link of a long-lived node changes.
   struct Link {
     std::uintptr_t fixed = 0;
     std::unique_ptr<Atomic<std::uintptr_t>> word;
@@ -61,7 +62,7 @@ struct Node {
   Link link;
   std::unique_ptr<Atomic<std::uint32_t>> walkers;
 
-  // By their numbers, so that all runs are alike.
+  // Nodes by number, so that all runs are alike.
   static inline Node* all[4];
   static inline int count;
   const int number;
@@ -88,14 +89,14 @@ struct Cancellations : Test {
     if (sched::set_cancelled(node)) sched::announce_cancellation<Node>(cancellations);
   }
 
-  // As worker::is_cancelled.
+  // Like thread_data::is_cancelled.
   bool is_cancelled(Node& node) {
     const bool is_current = node.state.load(relaxed) == cancellations.load(relaxed);
     return !is_current && sched::find_cancelled(node, cancellations);
   }
 };
 
-// A node with two below it, and one that stands apart.
+// A chain of three nodes, and one node apart.
 struct Tree : Cancellations {
   Node root, middle, leaf, other;
 
@@ -105,16 +106,16 @@ struct Tree : Cancellations {
   }
 };
 
-// One thread cancels while others ask.
-struct CancelAndAsk : Tree {
-  explicit CancelAndAsk(bool cancels_other) : cancels_other(cancels_other) {}
+// One thread cancels while the others check.
+struct CancelAndCheck : Tree {
+  explicit CancelAndCheck(bool cancels_other) : cancels_other(cancels_other) {}
   const bool cancels_other;
 
   void run(int thread) override {
     if (thread == 0) {
       cancel(root);
     } else if (thread == 1) {
-      if (is_cancelled(leaf)) check(is_cancelled(leaf), "a cancellation is taken back");
+      if (is_cancelled(leaf)) check(is_cancelled(leaf), "a cancellation is undone");
     } else if (cancels_other) {
       cancel(other);
     } else {
@@ -129,7 +130,7 @@ struct CancelAndAsk : Tree {
   }
 };
 
-// The node in the middle is cancelled: the one above is not concerned.
+// The middle node is cancelled. That does not concern the node above.
 struct CancelBelow : Tree {
   void run(int thread) override {
     if (thread == 0) {
@@ -147,11 +148,11 @@ struct CancelBelow : Tree {
 
 // ---- links that may be cut
 
-// A lasting node with one below it, which is linked to one above for a while.
+// A long-lived node with one node below it. It is linked to a node above for a while.
 struct Lasting : Cancellations {
   Node above, lasting, below;
 
-  static constexpr int kLink = 4;  // locations: the number, three states, and these
+  static constexpr int kLink = 4;  // locations: the number, three states, then these two
   static constexpr int kWalkers = 5;
 
   explicit Lasting(bool linked) {
@@ -160,10 +161,10 @@ struct Lasting : Cancellations {
   }
 };
 
-// The call that has made the link ends while somebody else asks.
-struct CutAndAsk : Lasting {
-  explicit CutAndAsk(bool cancels) : Lasting(true), cancels(cancels) {
-    cancellations.fetch_add(Node::kOneCancellation, relaxed);  // of another node
+// The call that made the link ends while another thread checks.
+struct CutAndCheck : Lasting {
+  explicit CutAndCheck(bool cancels) : Lasting(true), cancels(cancels) {
+    cancellations.fetch_add(Node::kOneCancellation, relaxed);  // a cancellation of another node
   }
   const bool cancels;
 
@@ -174,7 +175,7 @@ struct CutAndAsk : Lasting {
     }
     if (cancels) cancel(above);
     cut();
-    if (!is_deserted()) return;  // it would look again
+    if (!has_no_walkers()) return;  // the real code would look again
     above.state.memory.set(1);
     detail::end_link(lasting);
   }
@@ -182,20 +183,20 @@ struct CutAndAsk : Lasting {
     sched::find_cancelled(lasting, cancellations);
     detail::mark_cut(lasting, above);
   }
-  virtual bool is_deserted() { return detail::is_deserted(lasting); }
+  virtual bool has_no_walkers() { return detail::has_no_walkers(lasting); }
 
   void finish() override {
     check(is_cancelled(below) == cancels, cancels ? "a cancellation is missed" : "the wrong one");
   }
 };
 
-// Whoever uses a lasting node cancels it and makes it as new, while somebody else asks.
-struct RenewAndAsk : Lasting {
-  explicit RenewAndAsk(bool linked) : Lasting(linked), linked(linked) {
-    cancellations.fetch_add(Node::kOneCancellation, relaxed);  // of another node
+// The owner of a long-lived node cancels and then resets it while another thread checks.
+struct ResetAndCheck : Lasting {
+  explicit ResetAndCheck(bool linked) : Lasting(linked), linked(linked) {
+    cancellations.fetch_add(Node::kOneCancellation, relaxed);  // a cancellation of another node
   }
   const bool linked;
-  bool is_renewed = false;
+  bool is_reset = false;
 
   void run(int thread) override {
     if (thread != 0) {
@@ -205,20 +206,20 @@ struct RenewAndAsk : Lasting {
     cancel(lasting);
     if (linked) {
       detail::mark_cut(lasting, above);
-      if (!detail::is_deserted(lasting)) return;  // it would look again
+      if (!detail::has_no_walkers(lasting)) return;  // the real code would look again
       detail::end_link(lasting);
     }
     lasting.state.store(cancellations.load(relaxed), relaxed);
-    is_renewed = true;
+    is_reset = true;
   }
   void finish() override {
-    if (is_renewed) check(!is_cancelled(lasting), "a cancellation comes back");
+    if (is_reset) check(!is_cancelled(lasting), "a cancellation comes back");
   }
 };
 
-// The link is made while the node above is cancelled and somebody asks below.
-struct LinkAndAsk : Lasting {
-  LinkAndAsk() : Lasting(false) {}
+// The link is made while the node above is cancelled and another thread checks below.
+struct LinkAndCheck : Lasting {
+  LinkAndCheck() : Lasting(false) {}
 
   void run(int thread) override {
     if (thread == 0) {
@@ -233,7 +234,7 @@ struct LinkAndAsk : Lasting {
     std::uintptr_t link;
     detail::make_link(lasting, above, &link);
     if (!detail::is_current_now(above, cancellations)) {
-      sched::take_over(lasting, above, cancellations);
+      sched::inherit_from(lasting, above, cancellations);
     }
   }
 
@@ -259,85 +260,86 @@ struct Circle : Cancellations {
     }
   }
   void finish() override {
-    check(detail::is_deserted(one), "a walk has not come back");
+    check(detail::has_no_walkers(one), "a walk has not ended");
     cancel(one);
     check(is_cancelled(other), "a cancellation is missed");
   }
 };
 
-TEST(Cancellation, LinkIsCut) { EXPECT_SOUND((explore<CutAndAsk>(2, nullptr, false))); }
-TEST(Cancellation, BeforeTheLinkIsCut) { EXPECT_SOUND((explore<CutAndAsk>(2, nullptr, true))); }
-TEST(Cancellation, NodeIsRenewed) { EXPECT_SOUND((explore<RenewAndAsk>(2, nullptr, false))); }
-TEST(Cancellation, NodeIsCutAndRenewed) { EXPECT_SOUND((explore<RenewAndAsk>(2, nullptr, true))); }
-TEST(Cancellation, LinkIsMade) { EXPECT_SOUND((explore<LinkAndAsk>(3, nullptr))); }
+TEST(Cancellation, LinkIsCut) { EXPECT_SOUND((explore<CutAndCheck>(2, nullptr, false))); }
+TEST(Cancellation, BeforeTheLinkIsCut) { EXPECT_SOUND((explore<CutAndCheck>(2, nullptr, true))); }
+TEST(Cancellation, NodeIsReset) { EXPECT_SOUND((explore<ResetAndCheck>(2, nullptr, false))); }
+TEST(Cancellation, NodeIsCutAndReset) { EXPECT_SOUND((explore<ResetAndCheck>(2, nullptr, true))); }
+TEST(Cancellation, LinkIsMade) { EXPECT_SOUND((explore<LinkAndCheck>(3, nullptr))); }
 TEST(Cancellation, LinksInACircle) { EXPECT_SOUND((explore<Circle>(2, nullptr))); }
 
-TEST(Cancellation, OneAsks) { EXPECT_SOUND((explore<CancelAndAsk>(2, nullptr, false))); }
-TEST(Cancellation, TwoAsk) { EXPECT_SOUND((explore<CancelAndAsk>(3, nullptr, false))); }
-TEST(Cancellation, TwoCancellations) { EXPECT_SOUND((explore<CancelAndAsk>(3, nullptr, true))); }
+TEST(Cancellation, OneChecks) { EXPECT_SOUND((explore<CancelAndCheck>(2, nullptr, false))); }
+TEST(Cancellation, TwoCheck) { EXPECT_SOUND((explore<CancelAndCheck>(3, nullptr, false))); }
+TEST(Cancellation, TwoCancellations) { EXPECT_SOUND((explore<CancelAndCheck>(3, nullptr, true))); }
 TEST(Cancellation, BelowTheRoot) { EXPECT_SOUND((explore<CancelBelow>(2, nullptr))); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 
-TEST(CancellationMutant, NumberThatPublishesNothing) {
+TEST(CancellationMutant, NumberIsNotReleased) {
   const Mutation weak = [](Step& step) {
     if (step.location == kNumber && step.op == Op::kFetch) step.order = relaxed;
   };
-  EXPECT_BROKEN((explore<CancelAndAsk>(2, weak, false)), "a cancellation is missed");
+  EXPECT_BROKEN((explore<CancelAndCheck>(2, weak, false)), "a cancellation is missed");
 }
 
-TEST(CancellationMutant, NumberThatIsNotAcquired) {
+TEST(CancellationMutant, NumberIsNotAcquired) {
   const Mutation weak = [](Step& step) {
     if (step.location == kNumber && step.op == Op::kLoad) step.order = relaxed;
   };
-  EXPECT_BROKEN((explore<CancelAndAsk>(2, weak, false)), "a cancellation is missed");
+  EXPECT_BROKEN((explore<CancelAndCheck>(2, weak, false)), "a cancellation is missed");
 }
 
-// The number is counted up before the flag is set.
-struct CountsFirst : CancelAndAsk {
-  CountsFirst() : CancelAndAsk(false) {}
+// Increments the number before it sets the flag.
+struct CountsFirst : CancelAndCheck {
+  CountsFirst() : CancelAndCheck(false) {}
   void run(int thread) override {
-    if (thread != 0) return CancelAndAsk::run(thread);
+    if (thread != 0) return CancelAndCheck::run(thread);
     sched::announce_cancellation<Node>(cancellations);
     sched::set_cancelled(root);
   }
 };
 
-struct CutsWithoutWaiting : CutAndAsk {
-  CutsWithoutWaiting() : CutAndAsk(false) {}
-  bool is_deserted() override { return true; }
+struct CutsWithoutWaiting : CutAndCheck {
+  CutsWithoutWaiting() : CutAndCheck(false) {}
+  bool has_no_walkers() override { return true; }
 };
 
-TEST(CancellationMutant, CutThatDoesNotWaitForWalkers) {
+TEST(CancellationMutant, CutDoesNotWaitForWalkers) {
   EXPECT_BROKEN((explore<CutsWithoutWaiting>(2, nullptr)), "data race");
 }
 
-struct CutsWithoutLooking : CutAndAsk {
-  CutsWithoutLooking() : CutAndAsk(true) {}
+struct CutsWithoutLooking : CutAndCheck {
+  CutsWithoutLooking() : CutAndCheck(true) {}
   void cut() override { detail::mark_cut(lasting, above); }
 };
 
-TEST(CancellationMutant, CutThatDoesNotLook) {
+TEST(CancellationMutant, CutDoesNotLook) {
   EXPECT_BROKEN((explore<CutsWithoutLooking>(2, nullptr)), "a cancellation is missed");
 }
 
-TEST(CancellationMutant, WalkerThatIsNotOrdered) {
+TEST(CancellationMutant, WalkerIsNotOrdered) {
   const Mutation weak = [](Step& step) {
     if (step.location == Lasting::kWalkers && step.op == Op::kFetch) step.order = relaxed;
     if (step.location == Lasting::kLink && step.op == Op::kLoad) step.order = acquire;
   };
-  EXPECT_BROKEN((explore<CutAndAsk>(2, weak, false)), "data race");
+  EXPECT_BROKEN((explore<CutAndCheck>(2, weak, false)), "data race");
 }
 
-TEST(CancellationMutant, CutThatIsNotOrdered) {
+TEST(CancellationMutant, CutIsNotOrdered) {
   const Mutation weak = [](Step& step) {
     if (step.location == Lasting::kLink && step.op == Op::kCompareExchange) step.order = release;
   };
-  EXPECT_BROKEN((explore<CutAndAsk>(2, weak, false)), "data race");
+  EXPECT_BROKEN((explore<CutAndCheck>(2, weak, false)), "data race");
 }
 
-// Whoever is below has the current number already.
-struct LinksInSilence : LinkAndAsk {
+// Does not announce the cancellation that it finds: a node below may already have recorded the
+// current number, and then does not look again.
+struct LinksWithoutAnnouncing : LinkAndCheck {
   void link() override {
     std::uintptr_t link;
     detail::make_link(lasting, above, &link);
@@ -345,18 +347,18 @@ struct LinksInSilence : LinkAndAsk {
   }
 };
 
-TEST(CancellationMutant, LinkIsMadeInSilence) {
-  EXPECT_BROKEN((explore<LinksInSilence>(3, nullptr)), "a cancellation is missed");
+TEST(CancellationMutant, LinkIsMadeWithoutAnnouncing) {
+  EXPECT_BROKEN((explore<LinksWithoutAnnouncing>(3, nullptr)), "a cancellation is missed");
 }
 
-TEST(CancellationMutant, LinkThatIsNotOrdered) {
+TEST(CancellationMutant, LinkIsNotOrdered) {
   const Mutation weak = [](Step& step) {
     if (step.location == Lasting::kLink && step.op == Op::kCompareExchange) step.order = release;
   };
-  EXPECT_BROKEN((explore<LinkAndAsk>(3, weak)), "a cancellation is missed");
+  EXPECT_BROKEN((explore<LinkAndCheck>(3, weak)), "a cancellation is missed");
 }
 
-TEST(CancellationMutant, NumberComesFirst) {
+TEST(CancellationMutant, NumberChangesFirst) {
   EXPECT_BROKEN((explore<CountsFirst>(2, nullptr)), "a cancellation is missed");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deque (include/corbel/detail/deque.hpp): each entry that was pushed is got by one thread, who
-// sees what its owner had put into it, with either kind of fence.
+// The deque (include/corbel/detail/deque.hpp), with either kind of fence: exactly one thread gets
+// each pushed entry, and that thread sees what the owner stored in the entry.
 #include <corbel/detail/deque.hpp>
 
 #include "model_test.hpp"
@@ -18,7 +18,7 @@ struct Entry {
 
 struct System {
   static constexpr int kFirstLength = 2;
-  // The rings of one run: a run that is left does not come to an end that could free them.
+  // The rings of one run. The explorer abandons runs half way, so no destructor could free them.
   static inline std::vector<std::unique_ptr<std::byte[]>> blocks;
 
   static void* allocate(std::size_t bytes) {
@@ -31,17 +31,17 @@ struct System {
 
 using Deque = detail::basic_deque<Entry, Atomic, System>;
 
-// The locations of the deque: it is the first member of the tests.
+// The deque's memory locations. It is the first member of the tests.
 constexpr int kTop = 0;
 constexpr int kBottom = 1;
 constexpr int kKnownTop = 2;
 constexpr int kRing = 3;
 
-// What the owner does: '+' a push, '-' a pop.
+// The owner's operations: '+' is a push, '-' a pop.
 struct Owner {
   const char* acts;
   bool slow;
-  bool used;  // before: there is a ring
+  bool used;  // before the test, so that there is a ring
 };
 
 struct Stealing : Test {
@@ -53,19 +53,20 @@ struct Stealing : Test {
     }
   }
 
-  // Never ended: what is left of an execution need not make sense.
+  // Never destroyed: an abandoned execution may leave it in any state.
   alignas(Deque) std::byte storage[sizeof(Deque)];
   Deque& deque;
   const char* const acts;
-  static inline char act;  // the current one, for mutations of the owner's steps
+  static inline char act;  // the current operation, by which mutations select the owner's steps
   std::array<Entry, 4> entries;
   std::size_t pushed = 0;
 
   void got(Entry* entry) {
-    check(entry >= entries.data() && entry < entries.data() + pushed, "no entry was got");
-    check(++entry->got == 1, "an entry is got twice");
-    check(entry->content.get() == int(entry - entries.data()) + 1, "the wrong content");
-    entry->content.set(0);  // as who runs a task may
+    check(entry >= entries.data() && entry < entries.data() + pushed,
+          "the pointer is not one of an entry");
+    check(++entry->got == 1, "two threads got one entry");
+    check(entry->content.get() == int(entry - entries.data()) + 1, "the content is wrong");
+    entry->content.set(0);  // like the thread that runs the task, which may overwrite it
   }
 
   void run(int thread) override {
@@ -82,15 +83,15 @@ struct Stealing : Test {
       }
     } else {
       Entry* entry = nullptr;
-      if (deque.steal(&entry) == Deque::found::kTaken) got(entry);
+      if (deque.steal(&entry) == Deque::steal_result::kTaken) got(entry);
     }
   }
 
-  // The main thread, which knows all, is the next owner.
+  // The main thread knows all events. It acts as the next owner.
   void finish() override {
     while (Entry* const entry = deque.pop()) got(entry);
     for (std::size_t i = 0; i < pushed; ++i) check(entries[i].got == 1, "an entry is lost");
-    check(deque.seems_empty(), "there is something behind the end");
+    check(deque.seems_empty(), "the deque is not empty at the end");
   }
 };
 
@@ -111,12 +112,13 @@ TEST_P(Deques, TwoThieves) { EXPECT_SOUND(run(2, "++-", GetParam())); }
 TEST_P(Deques, TwoThievesAndTheLastEntry) { EXPECT_SOUND(run(2, "+-", GetParam())); }
 TEST_P(Deques, TwoThievesAndTwoEntries) { EXPECT_SOUND(run(2, "++--", GetParam())); }
 TEST_P(Deques, RingGrows) { EXPECT_SOUND(run(1, "+++-", GetParam())); }
-TEST_P(Deques, RingGoesRound) { EXPECT_SOUND(run(1, "++-+-+", GetParam())); }
+TEST_P(Deques, RingWrapsAround) { EXPECT_SOUND(run(1, "++-+-+", GetParam())); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
-// With a ring at hand from the beginning, or the thief would look for one at address 0. Not among
-// them: (7) with the load of top_ in make_room. They keep a thief from reading what the owner
-// writes later, which the explorer never lets it do.
+// The ring exists from the beginning; otherwise the thief would look for one at address 0.
+//
+// Not among the mutants: (7) together with the load of top_ in make_room. These keep a thief from
+// reading what the owner writes later, and the explorer never lets a thread read later writes.
 
 Mutation weaken(int location, Op op, std::memory_order from, std::memory_order to, char act = 0) {
   return [=](Step& step) {
@@ -131,63 +133,63 @@ Mutation leave_out(Op op) {
   };
 }
 
-TEST_P(Deques, MutantPushThatPublishesNothing) {
+TEST_P(Deques, MutantPushIsNotReleased) {
   const Mutation weak = weaken(kBottom, Op::kStore, release, relaxed, '+');
   EXPECT_BROKEN(run(1, "+-", GetParam(), weak), "data race");
 }
 
-TEST_P(Deques, MutantThiefThatAcquiresNothing) {
+TEST_P(Deques, MutantThiefDoesNotAcquire) {
   const Mutation weak = weaken(kBottom, Op::kLoad, seq_cst, relaxed);
   EXPECT_BROKEN(run(1, "+-", GetParam(), weak), "data race");
 }
 
-TEST_P(Deques, MutantRingThatIsNotPublished) {
+TEST_P(Deques, MutantRingIsNotReleased) {
   const Mutation weak = weaken(kRing, Op::kStore, release, relaxed);
-  EXPECT_BROKEN(run(1, "+++", GetParam(), weak), "known to be made");
+  EXPECT_BROKEN(run(1, "+++", GetParam(), weak), "known to be constructed");
 }
 
-TEST_P(Deques, MutantRingThatIsNotAcquired) {
+TEST_P(Deques, MutantRingIsNotAcquired) {
   const Mutation weak = weaken(kRing, Op::kLoad, acquire, relaxed);
-  EXPECT_BROKEN(run(1, "+++", GetParam(), weak), "known to be made");
+  EXPECT_BROKEN(run(1, "+++", GetParam(), weak), "known to be constructed");
 }
 
-// The thief reads the bottom that a pop has stored, and takes what lies below it.
-TEST(DequeMutant, PopThatPublishesNothing) {
+// The thief reads the bottom that a pop stored, and takes the entry below it.
+TEST(DequeMutant, PopIsNotReleased) {
   const Mutation weak = weaken(kBottom, Op::kStore, release, relaxed, '-');
   EXPECT_BROKEN(run(1, "++--", false, weak), "data race");
 }
 
-// It takes two thieves: the first moves top, so that the second is at the owner's entry.
+// It takes two thieves: the first advances top, so that the second reaches the owner's entry.
 TEST(DequeMutant, ThiefWithoutTheBarrier) {
-  EXPECT_BROKEN(run(2, "++-", false, leave_out(Op::kProcessBarrier)), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++-", false, leave_out(Op::kProcessBarrier)), "two threads got one entry");
 }
 
-// A pop has taken the second entry, knowing of no theft, and learns of the first one's behind that.
-// Who relies on what it knows then must not read an older bottom.
-TEST(DequeMutant, KnownTopThatPublishesNothing) {
+// A pop takes the second entry before it knows of the theft of the first, and then learns of that
+// theft. A thread that relies on the known top must not read an older bottom.
+TEST(DequeMutant, KnownTopIsNotReleased) {
   const Mutation weak = weaken(kKnownTop, Op::kStore, release, relaxed);
-  EXPECT_BROKEN(run(2, "++--", false, weak), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++--", false, weak), "two threads got one entry");
 }
 
-TEST(DequeMutant, KnownTopThatIsNotAcquired) {
+TEST(DequeMutant, KnownTopIsNotAcquired) {
   const Mutation weak = weaken(kKnownTop, Op::kLoad, acquire, relaxed);
-  EXPECT_BROKEN(run(2, "++--", false, weak), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++--", false, weak), "two threads got one entry");
 }
 
 TEST(DequeMutant, CompilerMovesTheLoadOfTopUp) {
-  EXPECT_BROKEN(run(2, "++-", false, leave_out(Op::kCompilerBarrier)), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++-", false, leave_out(Op::kCompilerBarrier)), "two threads got one entry");
 }
 
 TEST(DequeMutant, SlowPopThatOnlyAcquiresAndReleases) {
   const Mutation store = weaken(kBottom, Op::kExchange, seq_cst, acq_rel);
-  EXPECT_BROKEN(run(2, "++-", true, store), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++-", true, store), "two threads got one entry");
   const Mutation load = weaken(kTop, Op::kLoad, seq_cst, acquire, '-');
-  EXPECT_BROKEN(run(2, "++-", true, load), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++-", true, load), "two threads got one entry");
 }
 
 TEST(DequeMutant, SlowThiefThatOnlyAcquires) {
   const Mutation bottom = weaken(kBottom, Op::kLoad, seq_cst, acquire);
-  EXPECT_BROKEN(run(2, "++-", true, bottom), "an entry is got twice");
+  EXPECT_BROKEN(run(2, "++-", true, bottom), "two threads got one entry");
 }
 
 }  // namespace

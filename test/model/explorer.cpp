@@ -22,7 +22,7 @@ Result Explorer::explore(int threads, const std::function<std::unique_ptr<Test>(
     ++result_.runs;
     if (ended_ == Ended::kWhole) ++result_.executions;
     if (result_.runs == kMaxRuns && result_.failure.empty()) {
-      result_.failure = "too large a test: given up";
+      result_.failure = "gave up: the test is too large";
     }
   } while (result_.failure.empty() && next_path());
   result_.states = long(seen_.size());
@@ -40,7 +40,7 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
   current_ = 0;
   ended_ = Ended::kNo;
   test_ = make();
-  // To start the threads, and to end, is an event: what was done before it is known after it.
+  // The start and the end of the threads are events: what happened before one is known after it.
   Clock& main_clock = memory_.clock(0);
   ++main_clock[0];
   for (std::size_t t = 1; t < threads_.size(); ++t) {
@@ -52,7 +52,7 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
     memory_.clock(int(t)) = main_clock;
     memory_.compiler_barrier(int(t));
 #if defined(__SANITIZE_ADDRESS__)
-    // The last run was left without unwinding.
+    // The last run was abandoned without unwinding.
     __asan_unpoison_memory_region(thread.stack.data(), kStackSize);
 #endif
     getcontext(&thread.context);
@@ -78,7 +78,7 @@ void Explorer::enter() {
   self.schedule();
 }
 
-// Back to the main thread; the others stay as they are and are started anew.
+// Returns to the main thread. The other threads stay as they are; the next run starts them anew.
 void Explorer::leave(Ended how) {
   ended_ = how;
   const int from = current_;
@@ -86,9 +86,9 @@ void Explorer::leave(Ended how) {
   if (from != 0) swapcontext(&threads_[std::size_t(from)].context, &threads_[0].context);
 }
 
-// Lets any thread that can go on do so, this one first: a switch costs more than a step.
+// Continues any thread that can run, preferably this one: a switch costs more than a step.
 void Explorer::schedule() {
-  // No vector: a run that is left does not come back here to free it.
+  // Not a vector: an abandoned run does not return here to free it.
   std::array<int, kMaxThreads> able;
   std::size_t number = 0;
   bool all_done = true;
@@ -105,7 +105,7 @@ void Explorer::schedule() {
     able[number++] = t;
   }
   if (all_done) return leave(Ended::kWhole);
-  if (number == 0) return fail("deadlock: every thread that has not ended sleeps");
+  if (number == 0) return fail("deadlock: all threads that have not ended are asleep");
   const int from = current_;
   current_ = able[std::size_t(choose(number))];
   if (current_ == from) return;
@@ -129,7 +129,7 @@ Explorer::Done Explorer::perform(Step step) {
   if (mutation_ && current_ != 0) mutation_(step);
   if (step.op == Op::kNothing) return {};
   if (step.op >= Op::kCompilerBarrier) return perform_fence(step.op);
-  // A call of the system, across which the compiler moves nothing.
+  // A system call, across which the compiler moves nothing.
   const bool calls = step.op == Op::kWait || step.op == Op::kWake;
   if (current_ != 0) {
     Thread& self = threads_[std::size_t(current_)];
@@ -198,12 +198,12 @@ Explorer::Done Explorer::perform_fence(Op op) {
   return {};
 }
 
-// Of the kernel, for a futex.
+// Records what the kernel knows of a futex.
 void Explorer::note_call(const Event& event) {
   Futex& futex = futexes_[std::size_t(event.location)];
   futex.calls.push_back(event.name());
   int place = memory_.oldest_visible(event.thread, event.location);
-  // May be newer: waking reads nothing.
+  // May be newer than needed: waking reads nothing.
   if (futex.floor >= 0) place = std::max(place, memory_.place(event.location, futex.floor));
   futex.floor = memory_.writes(event.location)[std::size_t(place)];
 }
@@ -213,23 +213,23 @@ Outcome Explorer::choose_outcome(const Step& step) {
   return found[std::size_t(choose(found.size()))];
 }
 
-// Every outcome of the step that the memory model allows, the one that needs no weak memory first.
+// Every outcome of the step that the memory model allows. The sequentially consistent one is first.
 std::vector<Outcome> Explorer::outcomes(const Step& step) {
   const int location = step.location;
   const int newest = memory_.newest(location);
   int oldest = memory_.oldest_visible(current_, location);
   if (step.op == Op::kWait && futexes_[std::size_t(location)].floor >= 0) {
-    // The kernel orders the calls for one word: who comes later sees what the earlier caller saw.
+    // The kernel orders the calls on one word: a later caller sees what the earlier caller saw.
     oldest = std::max(oldest, memory_.place(location, futexes_[std::size_t(location)].floor));
   }
   if (step.op == Op::kLock || step.op == Op::kUnlock) oldest = newest;
   if (step.op == Op::kWake) return {Outcome{}};
-  if (oldest < 0) fail("data race: use of an object that is not known to be made");
+  if (oldest < 0) fail("data race: use of an object that is not known to be constructed");
   std::vector<Outcome> found;
   for (int place = newest; place >= oldest; --place) {
     const int source = memory_.writes(location)[std::size_t(place)];
     const std::uint64_t value = memory_.value(location, place);
-    const bool room = memory_.has_room_behind(location, place);
+    const bool room = memory_.has_room_after(location, place);
     const int behind = place + 1;
     switch (step.op) {
       case Op::kLoad:
@@ -258,7 +258,8 @@ std::vector<Outcome> Explorer::outcomes(const Step& step) {
   return found;
 }
 
-// Who sleeps on the location and is to be woken; 0 if nobody. Of all, a bit for each.
+// Returns which thread sleeps on the location and has to be woken, or 0 for none. With `all`: a bit
+// for each sleeper.
 int Explorer::wake(int location, bool all) {
   std::vector<int> sleepers;
   for (int t = 1; t < int(threads_.size()); ++t) {
@@ -278,10 +279,10 @@ int Explorer::wake(int location, bool all) {
   return woken;
 }
 
-// Goes no further if the execution so far has been met before; what can follow is known then.
+// Ends the run if this execution was met before: what can follow it is known.
 void Explorer::note_state() {
-  if (int(memory_.events().size()) > kMaxSteps) return fail("no end: a thread goes on for ever");
-  if (depth_ < path_.size()) return;  // the run is still repeating the one before
+  if (int(memory_.events().size()) > kMaxSteps) return fail("no end: a thread runs forever");
+  if (depth_ < path_.size()) return;  // the run still repeats the one before
   std::uint64_t hash = 0;
   for (const Thread& thread : threads_) hash = mix(hash, thread.history);
   hash = mix(hash, memory_.fenced());

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model checker: runs a small test of two or three threads again and again until every execution
-// that the memory model (memory.hpp) allows has been seen.
+// A model checker: it runs a small test of two or three threads until it has seen every execution
+// that the memory model (memory.hpp) allows.
 //
-// The threads are coroutines that stop before each atomic operation. Two things are open there: who
-// goes on, and with which outcome. A run follows a path of such choices; the next run takes the
-// same path up to the last choice with an alternative left, and that one (stateless depth-first
-// search). Many orders of steps lead to the same execution, though: an execution is told by what
-// each thread has read and by the modification orders, and one met before is not followed again.
+// The threads are coroutines that stop before each atomic operation. Two choices are open there:
+// which thread continues, and with which outcome. A run follows a path of such choices. The next
+// run takes the same path up to the last choice that has an alternative, and takes that alternative
+// (stateless depth-first search). Many interleavings lead to the same execution. An execution is
+// identified by what each thread has read and by the modification orders; an execution that was met
+// before is not followed again.
 //
-// This needs tests that are deterministic but for the choices, and whose threads share nothing but
-// the types of types.hpp (or what comes out the same in any order, like a count).
+// Tests must be deterministic apart from the choices, and their threads may share only the types of
+// types.hpp (or results that do not depend on the order, such as a count).
 #pragma once
 
 #include <ucontext.h>
@@ -23,36 +24,36 @@
 
 namespace corbel::model {
 
-// What the threads of one test do. The constructor sets it up; nothing runs beside it.
+// What the threads of one test do. The constructor sets the test up; no thread runs meanwhile.
 class Test {
  public:
   virtual ~Test() = default;
   virtual void run(int thread) = 0;  // thread 0, 1, ...
-  virtual void finish() {}           // when all have ended
+  virtual void finish() {}           // when all threads have ended
 };
 
 enum class Op {
   kLoad,
   kStore,
   kExchange,
-  kFetch,  // fetch_add and the like
+  kFetch,  // fetch_add, fetch_or ...
   kCompareExchange,
   kLock,  // of the model's own mutex
   kUnlock,
-  kWait,  // of a futex
-  kWake,  // one sleeper, or with the operand kAll every one
+  kWait,  // on a futex
+  kWake,  // wakes one sleeper, or all with the operand kAll
   kCompilerBarrier,
-  kFence,           // of this thread alone
+  kFence,           // of this thread only
   kProcessBarrier,  // membarrier(2)
-  kNothing,         // for mutations
+  kNothing,         // for mutations: the step is left out
 };
 
 inline constexpr std::uint64_t kAll = 1;
 
-// An operation about to be done. A mutation edits it, so that what runs is the shipped source but
-// for the one operation that the mutant is about.
+// An operation that is about to be done. A mutation edits it. So a mutant runs the shipped source,
+// except for one operation.
 struct Step {
-  int location;  // in the order of construction, from 0; -1: a fence
+  int location;  // numbered in the order of construction, from 0; -1 is a fence
   Op op;
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure_order = std::memory_order_relaxed;
@@ -65,11 +66,11 @@ struct Step {
 using Mutation = std::function<void(Step&)>;
 
 struct Result {
-  std::string failure;  // empty when every execution is good
-  std::string trace;    // of the failed one
+  std::string failure;  // empty if every execution is correct
+  std::string trace;    // of the execution that failed
   long runs = 0;
-  long executions = 0;  // different ones, run to their end
-  long states = 0;      // different ones, ended or not
+  long executions = 0;  // number of distinct ones that ran to the end
+  long states = 0;      // number of distinct ones, complete or not
 };
 
 class Explorer {
@@ -91,7 +92,7 @@ class Explorer {
     return location;
   }
 
-  // Does the step, once it is this thread's turn. What was read, and whether anything was written.
+  // Does the step when it is this thread's turn. Returns what was read, and whether the step wrote.
   struct Done {
     std::uint64_t value;
     bool wrote;
@@ -101,11 +102,10 @@ class Explorer {
   // Whether the running thread has slept.
   bool has_slept() const { return threads_[std::size_t(current_)].has_slept; }
 
-  // Ends the exploration; does not return unless called from the set-up or finish().
+  // Ends the exploration. Returns only to the set-up and to finish().
   void fail(const std::string& what);
 
-  // For the detection of data races: an access now is known to thread t later on if
-  // t.knows(stamp of the access).
+  // Detects data races: thread t knows of an access if t.knows(stamp of the access) later.
   struct Stamp {
     int thread = 0;
     int index = 0;
@@ -117,9 +117,10 @@ class Explorer {
 
  private:
   static constexpr std::size_t kStackSize = 128 * 1024;
-  static constexpr int kMaxSteps = 100;  // of one execution: more means it has no end
+  // of one execution; an execution with more steps has no end
+  static constexpr int kMaxSteps = 100;
   static constexpr long kMaxRuns = 20'000'000;
-  static constexpr int kMaxSpurious = 1;  // spurious failures of weak exchanges, in one execution
+  static constexpr int kMaxSpurious = 1;  // spurious failures of weak exchanges in one execution
 
   enum class Ended { kNo, kWhole, kSeenBefore, kFailed };
 
@@ -127,7 +128,7 @@ class Explorer {
     ucontext_t context;
     std::vector<char> stack;
     bool done = false;
-    int wants_mutex = -1;  // stands before locking this location
+    int wants_mutex = -1;  // the location that it is about to lock
     int sleeps_on = -1;
     bool has_slept = false;
     std::uint64_t history = 0;  // hash of its events

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model checker itself: it must find every outcome of the well-known small tests of memory
-// models, and no other.
+// Tests the model checker itself: it must find every outcome of the well-known litmus tests of
+// memory models, and no other.
 #include <set>
 
 #include "model_test.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using enum std::memory_order;
 
-// Up to four results of two or three threads; the outcomes seen over all executions.
+// Up to four results of two or three threads.
 using Values = std::array<int, 4>;
 std::set<Values> seen;
 
@@ -50,7 +50,7 @@ TEST(Explorer, StoreBuffering) {
   EXPECT_EQ((outcomes_of<StoreBuffering>(2, release, seq_cst)), weak);
 }
 
-// Each thread stores, fences in its way, and loads what the other stores.
+// Each thread stores, executes its kind of fence, and loads what the other stores.
 struct FencedBuffering : Litmus {
   FencedBuffering(Op first, Op second) : fences{first, second} {}
   const std::array<Op, 2> fences;
@@ -63,7 +63,7 @@ struct FencedBuffering : Litmus {
   }
 };
 
-// A process barrier in one thread does for both, if the other's compiler keeps the order.
+// A process barrier in one thread suffices for both, if the other's compiler keeps the order.
 TEST(Explorer, ProcessBarrier) {
   const std::set<Values> strong{{0, 1}, {1, 0}, {1, 1}};
   std::set<Values> weak = strong;
@@ -76,8 +76,8 @@ TEST(Explorer, ProcessBarrier) {
   EXPECT_EQ((outcomes_of<FencedBuffering>(2, Op::kProcessBarrier, Op::kProcessBarrier)), strong);
 }
 
-// Two other threads are interrupted at different times: what the one does behind its fence the
-// other may see before its own.
+// The process barrier interrupts two threads at different times: what one of them does after its
+// fence, the other may see before its own.
 struct Interrupted : Litmus {
   explicit Interrupted(Op second) : second(second) {}
   const Op second;
@@ -97,13 +97,14 @@ struct Interrupted : Litmus {
   }
 };
 
-TEST(Explorer, ProcessBarrierIsNoMoment) {
-  // The second thread has seen x, and the third has seen that, but not x.
+TEST(Explorer, ProcessBarrierIsNotOneInstant) {
+  // The second thread saw x. The third saw what the second did next, but not x.
   const Values apart{1, 1, 0};
   EXPECT_TRUE((outcomes_of<Interrupted>(3, Op::kCompilerBarrier).contains(apart)));
 }
 
-// What a thread did before its fence is known to the caller afterwards, and the other way round.
+// What a thread did before its fence is known to the caller of the barrier afterwards, and vice
+// versa.
 struct OneBarrier : Litmus {
   void run(int thread) override {
     if (thread == 0) {
@@ -119,7 +120,7 @@ struct OneBarrier : Litmus {
   }
 };
 
-TEST(Explorer, ProcessBarrierLeavesTheRestOpen) {
+TEST(Explorer, ProcessBarrierOrdersNothingElse) {
   EXPECT_EQ((outcomes_of<OneBarrier>(2)),
             (std::set<Values>{{0, 1, 1}, {1, 0, 0}, {1, 0, 1}, {1, 1, 1}}));
 }
@@ -147,7 +148,7 @@ TEST(Explorer, MessagePassing) {
   EXPECT_EQ((outcomes_of<MessagePassing>(2, release, relaxed)), weak);
 }
 
-// A read-modify-write in between does not end the release sequence, a plain store does.
+// A read-modify-write does not end the release sequence, a plain store does.
 struct ReleaseSequence : Litmus {
   explicit ReleaseSequence(bool by_update) : by_update(by_update) {}
   bool by_update;
@@ -195,7 +196,7 @@ TEST(Explorer, Coherence) {
   EXPECT_EQ(seen.size(), 36U);
 }
 
-// A write need not end up last in the modification order: 2+2W.
+// A write need not be last in the modification order: 2+2W.
 struct TwoWritesEach : Litmus {
   explicit TwoWritesEach(std::memory_order order) : order(order) {}
   std::memory_order order;
@@ -246,7 +247,7 @@ struct IndependentReads : Litmus {
 };
 
 TEST(Explorer, IndependentReads) {
-  const Values split{1, 0, 1, 0};  // each reader sees the other write first
+  const Values split{1, 0, 1, 0};  // each reader sees the other's write first
   EXPECT_FALSE((outcomes_of<IndependentReads>(4, seq_cst, seq_cst).contains(split)));
   EXPECT_EQ(seen.size(), 15U);
   EXPECT_TRUE((outcomes_of<IndependentReads>(4, release, acquire).contains(split)));

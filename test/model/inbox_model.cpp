@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbox (src/sync/inbox.hpp), as src/alloc/remote.cpp and src/alloc/thread.cpp use it: whatever
-// the threads do, each element pushed is received once, by one who may touch it.
+// The inbox (src/sync/inbox.hpp) as src/alloc/heap/remote.cpp and src/alloc/heap/thread.cpp use it:
+// in any interleaving, each pushed element is received once, by a thread that may touch it.
 #include "sync/inbox.hpp"
 
 #include "model_test.hpp"
@@ -12,17 +12,17 @@ namespace {
 using enum std::memory_order;
 using Inbox = sync::BasicInbox<Atomic>;
 
-// The locations of the inbox: it is the first member of the tests.
+// The memory locations of the inbox. It is the first member of the tests.
 constexpr int kChains = 0;
 constexpr int kState = 1;
 
-// What the sender has in its links besides the address.
+// The bits of the sender's links that are not address bits.
 constexpr std::uintptr_t kKept = 5 | std::uintptr_t(5) << 48;
 
 struct alignas(8) Element {
   std::uintptr_t link = kKept;
-  // Stands for the whole element, its link included: the sender writes it before the push, the
-  // receiver reads it, and writes it again, as who frees a block does.
+  // Stands for the whole element, its link included. The sender writes it before the push. The
+  // receiver reads it and writes it again, like a thread that frees a block.
   Var<int> content;
 };
 
@@ -31,14 +31,14 @@ struct InboxTest : Test {
 
   Inbox inbox;
   Mutex orphans_lock;
-  Var<int> orphan_heap;  // written with the lock held
+  Var<int> orphan_heap;  // written while the lock is held
   std::array<Element, 4> elements;
   std::array<int, 4> sent{};
   std::array<int, 4> received{};
 
   static std::uintptr_t address(Element& e) { return reinterpret_cast<std::uintptr_t>(&e); }
 
-  // send() of remote.cpp, with a chain of the elements first..last.
+  // send() of remote.cpp, for the chain of the elements first..last.
   void send(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i <= last; ++i) {
       elements[i].content.set(int(i) + 1);
@@ -56,8 +56,7 @@ struct InboxTest : Test {
       Element& e = *reinterpret_cast<Element*>(link & Inbox::kAddressMask);
       const int number = e.content.get();
       check(number == int(&e - elements.data()) + 1, "an element is received twice");
-      check((e.link & ~Inbox::kAddressMask) == kKept,
-            "what a link has besides the address is lost");
+      check((e.link & ~Inbox::kAddressMask) == kKept, "the other bits of a link are lost");
       e.content.set(0);
       heap.set(heap.get() + 1);
       ++received[std::size_t(number) - 1];
@@ -65,7 +64,7 @@ struct InboxTest : Test {
     }
   }
 
-  // detach_heap() of thread.cpp; `kTakesTooEarly` and `kLooksFirst` are mutants.
+  // detach_heap() of thread.cpp. `kTakesTooEarly` and `kLooksFirst` are mutants.
   enum Leaving { kRight, kTakesTooEarly, kLooksFirst };
   void leave(Leaving how) {
     if (how == kTakesTooEarly) {
@@ -83,14 +82,14 @@ struct InboxTest : Test {
   }
 
   void finish() override {
-    check(inbox.take_all() == 0, "a chain is lost: nobody will look for it");
+    check(inbox.take_all() == 0, "a chain is lost: no thread will look for it");
     for (std::size_t i = 0; i < elements.size(); ++i) {
       check(received[i] == sent[i], "an element is lost, or received twice");
     }
   }
 };
 
-// An owner at work, who then leaves, and two senders.
+// An owner receives, then leaves. Two threads send.
 struct OwnerLeaves : InboxTest {
   explicit OwnerLeaves(Leaving how = kRight, bool again = false)
       : InboxTest(Inbox::kLive), how(how), again(again) {}
@@ -111,7 +110,7 @@ struct OwnerLeaves : InboxTest {
   }
 };
 
-// The owner leaves its heap to the next one, who may leave it, too.
+// The owner leaves its heap to another thread, which may leave it, too.
 struct HeapChangesHands : InboxTest {
   explicit HeapChangesHands(bool leaves_too) : InboxTest(Inbox::kLive), leaves_too(leaves_too) {}
   const bool leaves_too;
@@ -144,13 +143,13 @@ struct HeapChangesHands : InboxTest {
   }
 
   void finish() override {
-    // An owner that is still there looks again.
+    // A live owner will look again.
     if (inbox.state() == Inbox::kLive) receive_into(heap);
     InboxTest::finish();
   }
 };
 
-// The inbox of the orphans has no owner but the lock.
+// The inbox of the orphans: its owner is the thread that holds the lock.
 struct SharedInbox : InboxTest {
   SharedInbox() : InboxTest(Inbox::kShared) {}
 
@@ -164,7 +163,7 @@ struct SharedInbox : InboxTest {
   }
 };
 
-// The orders of the source, to be weakened one by one.
+// The memory orders of the source, each of which a mutant weakens.
 struct Orders {
   std::memory_order push = acq_rel;        // (1)
   std::memory_order take = acq_rel;        // (2)
@@ -182,7 +181,7 @@ Mutation with(const Orders& orders) {
 }
 
 TEST(Inbox, OwnerLeaves) { EXPECT_SOUND((explore<OwnerLeaves>(3, nullptr))); }
-TEST(Inbox, OwnerLeavesSenderGoesOn) {
+TEST(Inbox, OwnerLeavesSenderSendsAgain) {
   EXPECT_SOUND((explore<OwnerLeaves>(3, nullptr, InboxTest::kRight, true)));
 }
 TEST(Inbox, HeapChangesHands) { EXPECT_SOUND((explore<HeapChangesHands>(3, nullptr, false))); }
@@ -191,41 +190,41 @@ TEST(Inbox, SharedInbox) { EXPECT_SOUND((explore<SharedInbox>(3, nullptr))); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 
-TEST(InboxMutant, PushThatPublishesNothing) {
+TEST(InboxMutant, PushDoesNotRelease) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, with({.push = acquire}))), "data race");
   EXPECT_BROKEN((explore<SharedInbox>(3, with({.push = relaxed}))), "data race");
 }
 
-TEST(InboxMutant, TakeThatAcquiresNothing) {
+TEST(InboxMutant, TakeDoesNotAcquire) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, with({.take = release}))), "data race");
   EXPECT_BROKEN((explore<SharedInbox>(3, with({.take = relaxed}))), "data race");
 }
 
-TEST(InboxMutant, PushThatDoesNotSeeTheTakeBefore) {
+TEST(InboxMutant, PushDoesNotSeeTheTakeBeforeIt) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, with({.push = release}))), "a chain is lost");
 }
 
-TEST(InboxMutant, TakeThatDoesNotPublishTheState) {
+TEST(InboxMutant, TakeDoesNotReleaseTheState) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, with({.take = acquire}))), "a chain is lost");
 }
 
-// A message-passing reading of the protocol: every store releases, every load acquires.
+// The protocol as plain message passing: every store releases, every load acquires.
 TEST(InboxMutant, StateReadBeforeThePushIsSeen) {
   const Mutation weak = with({release, acquire, acquire, release});
   EXPECT_BROKEN((explore<OwnerLeaves>(3, weak)), "a chain is lost");
   EXPECT_BROKEN((explore<HeapChangesHands>(3, weak, true)), "a chain is lost");
 }
 
-TEST(InboxMutant, OwnerTakesBeforeItSaysThatItLeaves) {
+TEST(InboxMutant, OwnerTakesBeforeItAnnouncesThatItLeaves) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, nullptr, InboxTest::kTakesTooEarly)), "a chain is lost");
 }
 
-// has_any() is relaxed: it may overlook the chain that only the owner can still find.
-TEST(InboxMutant, OwnerOnlyLooksBeforeItLeaves) {
+// has_any() is relaxed: it may overlook a chain that only the owner can still find.
+TEST(InboxMutant, OwnerOnlyChecksBeforeItLeaves) {
   EXPECT_BROKEN((explore<OwnerLeaves>(3, nullptr, InboxTest::kLooksFirst)), "a chain is lost");
 }
 
-// The owner that leaves does not say so.
+// The owner leaves without changing the state.
 TEST(InboxMutant, StateStaysLive) {
   const Mutation stays = [](Step& step) {
     if (step.location == kState && step.op == Op::kStore) step.operand = Inbox::kLive;

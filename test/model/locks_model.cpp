@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks of the headers that sleep (include/corbel/detail/basic_mutex.hpp, basic_rw_mutex.hpp):
-// writers alone, readers among themselves, each sees what those before it did, nobody sleeps for
-// ever, and upgrades and downgrades keep what they say.
+// The sleeping locks of the headers (include/corbel/detail/basic_mutex.hpp, basic_rw_mutex.hpp): a
+// writer is alone, readers share, each holder sees what earlier holders did, no thread sleeps
+// forever, and upgrades and downgrades return the truth.
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/basic_rw_mutex.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 using enum std::memory_order;
 
-// As in the sources.
+// The same values as in the sources.
 constexpr std::uint64_t kHeld = 1;
 constexpr std::uint64_t kWaitedFor = 2;
 constexpr std::uint64_t kWriter = 1;
@@ -21,7 +21,7 @@ constexpr std::uint64_t kClaimed = 2;
 constexpr std::uint64_t kSleepers = 4;
 constexpr std::uint64_t kReader = 8;
 
-// What each thread does, a letter a section.
+// The critical sections of each thread, one letter each.
 using Scripts = std::array<const char*, 3>;
 
 // ---- mutex --------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ struct RwSections : Test {
       case 'u': {  // upgrade
         mutex.lock_shared();
         const int seen = value.get();
-        if (mutex.upgrade()) check(value.get() == seen, "somebody wrote during an upgrade");
+        if (mutex.upgrade()) check(value.get() == seen, "another thread wrote during an upgrade");
         return write_and_unlock();
       }
       case 'd': {  // downgrade
@@ -92,7 +92,7 @@ struct RwSections : Test {
         write();
         const int mine = value.get();
         mutex.downgrade();
-        check(value.get() == mine, "somebody wrote during a downgrade");
+        check(value.get() == mine, "another thread wrote during a downgrade");
         return mutex.unlock_shared();
       }
       default:
@@ -111,7 +111,7 @@ struct RwSections : Test {
 
   void finish() override {
     check(value.get() == writes, "a write is lost");
-    check(mutex.try_lock_shared(), "a writer is still inside, or said to be waiting");
+    check(mutex.try_lock_shared(), "a writer is still inside, or announced as waiting");
     mutex.unlock_shared();
     check(mutex.try_lock(), "a reader is still inside");
   }
@@ -136,7 +136,7 @@ TEST(RwMutex, Downgrade) { EXPECT_SOUND(rw_sections(nullptr, {"d", "w", ""})); }
 TEST(RwMutex, DowngradeAmongReaders) { EXPECT_SOUND(rw_sections(nullptr, {"d", "r", ""})); }
 TEST(RwMutex, Tries) { EXPECT_SOUND(rw_sections(nullptr, {"ts", "w", ""})); }
 
-// Compare-and-swap never fails without a reason: else the executions are too many.
+// Weak compare-and-swap never fails spuriously here; otherwise there are too many executions.
 void strongly(Step& step) { step.weak = false; }
 
 TEST(RwMutex, TwoUpgrades) { EXPECT_SOUND(rw_sections(strongly, {"u", "u", ""})); }
@@ -151,17 +151,17 @@ Mutation weaken(Op op, std::memory_order from, std::memory_order to) {
   };
 }
 
-TEST(SleepingMutexMutant, UnlockThatPublishesNothing) {
+TEST(SleepingMutexMutant, UnlockDoesNotRelease) {
   EXPECT_BROKEN(sections(weaken(Op::kExchange, release, relaxed), {"l", "l", ""}), "data race");
 }
-TEST(SleepingMutexMutant, FastPathThatAcquiresNothing) {
+TEST(SleepingMutexMutant, FastPathDoesNotAcquire) {
   EXPECT_BROKEN(sections(weaken(Op::kCompareExchange, acquire, relaxed), {"l", "l", ""}),
                 "data race");
 }
-TEST(SleepingMutexMutant, SlowPathThatAcquiresNothing) {
+TEST(SleepingMutexMutant, SlowPathDoesNotAcquire) {
   EXPECT_BROKEN(sections(weaken(Op::kExchange, acquire, relaxed), {"l", "l", ""}), "data race");
 }
-TEST(SleepingMutexMutant, WaiterDoesNotSaySo) {
+TEST(SleepingMutexMutant, WaiterDoesNotAnnounceItself) {
   const Mutation quiet = [](Step& step) {
     if (step.op == Op::kExchange && step.operand == kWaitedFor) step.operand = kHeld;
     if (step.op == Op::kWait) step.expected = kHeld;
@@ -169,26 +169,26 @@ TEST(SleepingMutexMutant, WaiterDoesNotSaySo) {
   EXPECT_BROKEN(sections(quiet, {"l", "l", ""}), "deadlock");
 }
 
-TEST(RwMutexMutant, WriterThatPublishesNothing) {
+TEST(RwMutexMutant, WriterDoesNotRelease) {
   EXPECT_BROKEN(rw_sections(weaken(Op::kFetch, release, relaxed), {"w", "r", ""}), "data race");
 }
-TEST(RwMutexMutant, ReaderThatPublishesNothing) {
+TEST(RwMutexMutant, ReaderDoesNotRelease) {
   EXPECT_BROKEN(rw_sections(weaken(Op::kCompareExchange, release, relaxed), {"w", "r", ""}),
-                "data race: write beside a read");
+                "data race: write concurrent with a read");
 }
-TEST(RwMutexMutant, EntryThatAcquiresNothing) {
+TEST(RwMutexMutant, EntryDoesNotAcquire) {
   EXPECT_BROKEN(rw_sections(weaken(Op::kCompareExchange, acquire, relaxed), {"w", "r", ""}),
                 "data race");
 }
-TEST(RwMutexMutant, UpgradeThatAcquiresNothing) {
+TEST(RwMutexMutant, UpgradeDoesNotAcquire) {
   EXPECT_BROKEN(rw_sections(weaken(Op::kLoad, acquire, relaxed), {"u", "r", ""}), "data race");
 }
-TEST(RwMutexMutant, DowngradeThatPublishesNothing) {
+TEST(RwMutexMutant, DowngradeDoesNotRelease) {
   EXPECT_BROKEN(rw_sections(weaken(Op::kCompareExchange, release, relaxed), {"d", "r", ""}),
                 "data race");
 }
-// Who goes to sleep does not say so.
-TEST(RwMutexMutant, SleeperDoesNotSaySo) {
+// The sleeping thread does not set the sleepers' bit.
+TEST(RwMutexMutant, SleeperDoesNotAnnounceItself) {
   const Mutation quiet = [](Step& step) {
     if (step.op == Op::kCompareExchange && step.operand == (step.expected | kSleepers)) {
       step.operand = step.expected;
@@ -198,8 +198,8 @@ TEST(RwMutexMutant, SleeperDoesNotSaySo) {
   EXPECT_BROKEN(rw_sections(quiet, {"w", "w", ""}), "deadlock");
   EXPECT_BROKEN(rw_sections(quiet, {"w", "r", ""}), "deadlock");
 }
-// Who leaves takes the sleepers' sign away and wakes nobody.
-TEST(RwMutexMutant, NobodyIsWoken) {
+// The leaving thread clears the sleepers' bit without waking a sleeper.
+TEST(RwMutexMutant, NoThreadIsWoken) {
   const Mutation silent = [](Step& step) {
     if (step.op == Op::kWake) step.op = Op::kNothing;
   };
@@ -208,19 +208,19 @@ TEST(RwMutexMutant, NobodyIsWoken) {
     EXPECT_BROKEN(rw_sections(silent, scripts), "deadlock");
   }
 }
-// A writer comes in and leaves its claim behind: readers wait for a writer that does not exist.
-TEST(RwMutexMutant, ClaimIsLeftBehind) {
+// A writer enters without clearing its claim: readers wait for a writer that does not exist.
+TEST(RwMutexMutant, ClaimIsNotCleared) {
   const Mutation keeps = [](Step& step) {
     if (step.op == Op::kCompareExchange && (step.expected & kClaimed) != 0 &&
         step.operand == ((step.expected & ~kClaimed) | kWriter)) {
       step.operand |= kClaimed;
     }
   };
-  EXPECT_BROKEN(rw_sections(keeps, {"w", "w", ""}), "said to be waiting");
+  EXPECT_BROKEN(rw_sections(keeps, {"w", "w", ""}), "announced as waiting");
   EXPECT_BROKEN(rw_sections(keeps, {"w", "wr", ""}), "deadlock");
 }
-// The upgrader takes itself for the only reader, while another is inside.
-TEST(RwMutexMutant, UpgradeThatDoesNotWait) {
+// The upgrading thread takes itself for the only reader while another is inside.
+TEST(RwMutexMutant, UpgradeDoesNotWait) {
   const Mutation hasty = [](Step& step) {
     if (step.op == Op::kCompareExchange && step.order == relaxed &&
         step.operand == (step.expected | kWriter)) {

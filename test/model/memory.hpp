@@ -3,37 +3,38 @@
 // operation at a time, with every outcome that the model allows for the next one.
 //
 // Each location has a modification order, a list of the events that wrote to it. Each event has a
-// vector clock, which says what happens before it. From these follows what an operation may do:
-//  - coherence: a read may return any write that is not older than one the thread knows of, that
-//    is, than one written or read by an event that happens before; a write goes anywhere behind
-//    those, not only to the end;
-//  - atomicity: a read-modify-write stands directly behind the write it reads, for ever;
-//  - synchronisation: an acquiring read learns the clock of the release that heads the release
-//    sequence it reads from;
-//  - sequential consistency: the seq_cst operations have one total order that agrees with "strongly
-//    happens before" and, on each location, with "coherence-ordered before"; what would close a
-//    cycle is not allowed.
-// An operation reads only what has been written already. As the explorer tries the threads' steps
-// in every order, this rules out one thing alone: load buffering, in which each of two threads
-// reads what the other writes later (and with it values out of thin air). Of the fences there are
-// only those of below; consume is missing.
+// vector clock, which records what happens before it. They decide what an operation may do:
+//  - Coherence: a read may return any write that is not older than one the thread knows of, that
+//    is, than one written or read by an event that happens before. A write may go to any position
+//    after those, not only to the end.
+//  - Atomicity: a read-modify-write stays directly after the write that it reads.
+//  - Synchronisation: an acquiring read learns the clock of the release that heads the release
+//    sequence it reads from.
+//  - Sequential consistency: the seq_cst operations have one total order that agrees with "strongly
+//    happens before" and, on each location, with "coherence-ordered before". An outcome that would
+//    close a cycle is not allowed.
+// An operation reads only what has already been written. Since the explorer tries the threads'
+// steps in every order, this excludes only load buffering, in which each of two threads reads what
+// the other writes later (and with it values out of thin air). The only fences are those described
+// below; memory_order_consume is missing.
 //
-// Fences. A full fence of a thread (atomic_thread_fence(seq_cst)) learns what all full fences
-// before it knew, and tells those after it what its thread knows.
+// Fences. A full fence of a thread (atomic_thread_fence(seq_cst)) learns what all earlier full
+// fences knew, and passes what its thread knows on to later ones.
 //
 // membarrier(2) promises that every running thread of the process passes a full fence somewhere
-// between the begin and the end of the call, and the caller one at both ends; a thread that does
-// not run has passed one when it was taken off its processor. So the call is a fence of the caller,
-// then one in each other thread, one after the other in any order and other steps in between, then
-// one of the caller. In the thread that is interrupted the fence stands between two instructions of
-// the compiled program, which may have the order of what lies between two compiler barriers
-// changed: what the thread has done since the last one need not lie before the fence, and what it
-// does before the next one need not lie behind it. This is the pair of fences of D. Goldblatt,
-// "Asymmetric Fences" (P1202), but that the interruptions, as full fences, are ordered with one
+// between the start and the end of the call, and that the caller passes one at both. A thread that
+// is not running passed one when it was taken off its processor. So the call is a fence of the
+// caller, then one in each other thread, in any order and with other steps in between, then one of
+// the caller. In an interrupted thread the fence lies between two instructions of the compiled
+// program, and the compiler may have reordered the operations between two compiler barriers: what
+// the thread has done since its last compiler barrier need not precede the fence, and what it does
+// before its next one need not follow it. This is the pair of fences of D. Goldblatt, "Asymmetric
+// Fences" (P1202), except that here the interruptions, being full fences, are ordered with one
 // another.
 //
-// Knowledge from fences counts as "happens before", also for plain variables. The standard demands
-// an atomic operation read behind the fence for that; processors do not, and compilers cannot tell.
+// Knowledge from fences counts as "happens before", also for plain variables. The standard requires
+// an atomic operation that is read after the fence for that. Processors do not, and compilers
+// cannot tell.
 #pragma once
 
 #include <algorithm>
@@ -44,9 +45,9 @@
 
 namespace corbel::model {
 
-inline constexpr int kMaxThreads = 5;  // thread 0 sets the test up and looks at its end
+inline constexpr int kMaxThreads = 5;  // thread 0 sets the test up and checks the result
 
-// For each thread, how many of its events are known.
+// How many events of each thread are known.
 using Clock = std::array<int, kMaxThreads>;
 
 inline void join(Clock& clock, const Clock& other) {
@@ -63,27 +64,27 @@ inline bool releases(std::memory_order order) {
          order == std::memory_order_seq_cst;
 }
 
-// One of the outcomes of an operation.
+// One possible outcome of an operation.
 struct Outcome {
   static constexpr int kNone = -1;
   int source = kNone;  // the event whose value is read
-  int place = kNone;   // where in the modification order the new value goes
+  int place = kNone;   // the new value's position in the modification order
   std::uint64_t value = 0;
   std::memory_order order = std::memory_order_relaxed;
 };
 
 struct Event {
   int thread;
-  int index;  // among the thread's events, from 1
+  int index;  // position among the thread's events, from 1
   int location;
   Outcome outcome;
   Clock before;   // the thread's clock before the event
-  Clock release;  // what who acquires from it learns
+  Clock release;  // what a thread that acquires from it learns
 
   bool reads() const { return outcome.source != Outcome::kNone; }
   bool writes() const { return outcome.place != Outcome::kNone; }
   bool is_seq_cst() const { return outcome.order == std::memory_order_seq_cst; }
-  // The same in every execution that differs only in the order of independent steps.
+  // The same in all executions that differ only in the order of independent steps.
   std::uint64_t name() const { return std::uint64_t(thread) * 4096 + std::uint64_t(index); }
 };
 
@@ -105,7 +106,7 @@ class Memory {
 
   const std::vector<Event>& events() const { return events_; }
   const Event& event(int id) const { return events_[std::size_t(id)]; }
-  // The events that wrote to a location, in modification order.
+  // The events that wrote to the location, in modification order.
   const std::vector<int>& writes(int location) const { return orders_[std::size_t(location)]; }
   std::uint64_t value(int location, int place) const {
     return event(writes(location)[std::size_t(place)]).outcome.value;
@@ -118,7 +119,7 @@ class Memory {
 
   Clock& clock(int thread) { return clocks_[std::size_t(thread)]; }
 
-  // The place of the newest write to the location that the thread knows of; -1 before the first.
+  // The position of the newest write to the location that the thread knows of; -1 before the first.
   int oldest_visible(int thread, int location) const {
     const Clock& known = clocks_[std::size_t(thread)];
     int place = -1;
@@ -130,12 +131,12 @@ class Memory {
     return place;
   }
 
-  // Whether something can be written directly behind the write at `place`.
-  bool has_room_behind(int location, int place) const {
+  // Whether a write may come directly after the one at `place` in the modification order.
+  bool has_room_after(int location, int place) const {
     return place == newest(location) || !event(writes(location)[std::size_t(place) + 1]).reads();
   }
 
-  // Whether the total order of the seq_cst operations still exists after this outcome.
+  // Whether the seq_cst operations still have a total order after this outcome.
   bool allows(int thread, int location, const Outcome& outcome) {
     if (outcome.order != std::memory_order_seq_cst) return true;
     const Clock kept = clocks_[std::size_t(thread)];
@@ -165,18 +166,18 @@ class Memory {
     join(fences_, clocks_[t]);
   }
 
-  // A fence in the middle of what the thread does.
+  // A fence between two operations of the thread.
   void interrupt(int thread) {
     const std::size_t t = std::size_t(thread);
     join(pending_[t], fences_);
     join(fences_, told_[t]);
   }
 
-  // What the fences have brought about that no thread has read yet; for the explorer.
+  // What fences have made known and no thread has read yet; for the explorer.
   const Clock& fenced() const { return fences_; }
   const Clock& pending(int thread) const { return pending_[std::size_t(thread)]; }
 
-  // Adds the event; its number.
+  // Adds the event and returns its number.
   int perform(int thread, int location, const Outcome& outcome) {
     const int id = int(events_.size());
     Clock& now = clocks_[std::size_t(thread)];
@@ -184,7 +185,7 @@ class Memory {
     now[std::size_t(thread)] = e.index;
     if (e.reads() && acquires(outcome.order)) join(now, event(outcome.source).release);
     if (e.writes()) {
-      if (e.reads()) e.release = event(outcome.source).release;  // goes on with the sequence
+      if (e.reads()) e.release = event(outcome.source).release;  // continues the release sequence
       if (releases(outcome.order)) join(e.release, now);
       auto& order = orders_[std::size_t(location)];
       order.insert(order.begin() + outcome.place, id);
@@ -194,18 +195,18 @@ class Memory {
   }
 
  private:
-  // Where the write stands that the event made or read.
+  // The position of the write that the event made or read.
   int place_of(int id) const {
     const Event& e = event(id);
     return place(e.location, e.writes() ? id : e.outcome.source);
   }
 
-  // Whether the one seq_cst event must come before the other in their total order.
+  // Whether the first seq_cst event must precede the second in their total order.
   bool must_precede(int first, int second) const {
     const Event& a = event(first);
     const Event& b = event(second);
     if (a.thread == b.thread) return a.index < b.index;
-    // "Strongly happens before": something after a happens before something before b.
+    // "Strongly happens before": an event after a happens before an event before b.
     if (b.before[std::size_t(a.thread)] > a.index) return true;
     if (a.location != b.location || !(a.reads() || a.writes()) || !(b.reads() || b.writes())) {
       return false;
@@ -235,9 +236,9 @@ class Memory {
   std::vector<Event> events_;
   std::vector<std::vector<int>> orders_;
   std::array<Clock, kMaxThreads> clocks_{};
-  Clock fences_{};                            // what the last full fence knew
-  std::array<Clock, kMaxThreads> told_{};     // what the thread had done at its compiler barrier
-  std::array<Clock, kMaxThreads> pending_{};  // what it learns at its next one
+  Clock fences_{};                         // what the last full fence knew
+  std::array<Clock, kMaxThreads> told_{};  // what the thread had done at its last compiler barrier
+  std::array<Clock, kMaxThreads> pending_{};  // what the thread learns at its next one
 };
 
 }  // namespace corbel::model

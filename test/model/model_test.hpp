@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the models' tests run the explorer.
+// How the model tests run the explorer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Result explore(int threads, const Mutation& mutation, const Arguments&... argume
     EXPECT_GT(r.executions, 1);          \
   } while (false)
 
-// The failure must be the one that the mutant is expected to bring about.
+// The failure must be the one that the mutant is expected to cause.
 #define EXPECT_BROKEN(result, what)                                                          \
   do {                                                                                       \
     const Result r = (result);                                                               \

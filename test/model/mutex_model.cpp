@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutex (src/sync/mutex.hpp): one holder at a time, who sees what the last one did, and nobody
-// sleeps for ever.
+// The mutex (src/sync/mutex.hpp): one holder at a time, which sees what the last holder did, and no
+// thread sleeps forever.
 #include "sync/mutex.hpp"
 
 #include "model_test.hpp"
@@ -13,11 +13,11 @@ using enum std::memory_order;
 template <int kSpins>
 using UnderTest = sync::BasicMutex<Atomic, Kernel<kSpins>>;
 
-// As in the source.
+// The same values as in the source.
 constexpr std::uint64_t kHeld = 1;
 constexpr std::uint64_t kWaitedFor = 2;
 
-// Each thread takes the lock so many times.
+// The number of times that each thread takes the lock.
 template <int kSpins = 1>
 struct Sections : Test {
   explicit Sections(std::array<int, 3> times) : times(times) {}
@@ -29,7 +29,7 @@ struct Sections : Test {
 
   void run(int thread) override {
     for (int i = 0; i < times[std::size_t(thread)]; ++i) {
-      // Without spins only the first thread tries: failed attempts make the executions too many.
+      // Without spins only the first thread tries: failed attempts would make too many executions.
       if ((kSpins == 0 && thread > 0) || !mutex.try_lock()) mutex.lock_contended();
       sections.set(sections.get() + 1);
       mutex.unlock();
@@ -73,24 +73,24 @@ Mutation weaken(Op op, std::memory_order from, std::memory_order to) {
   };
 }
 
-TEST(MutexMutant, UnlockThatPublishesNothing) {
+TEST(MutexMutant, UnlockDoesNotRelease) {
   EXPECT_BROKEN((explore<Sections<>>(3, weaken(Op::kExchange, release, relaxed), Times{1, 1, 1})),
                 "data race");
 }
 
-TEST(MutexMutant, FastPathThatAcquiresNothing) {
+TEST(MutexMutant, FastPathDoesNotAcquire) {
   EXPECT_BROKEN(
       (explore<Sections<>>(3, weaken(Op::kCompareExchange, acquire, relaxed), Times{1, 1, 1})),
       "data race");
 }
 
-TEST(MutexMutant, SlowPathThatAcquiresNothing) {
+TEST(MutexMutant, SlowPathDoesNotAcquire) {
   EXPECT_BROKEN((explore<Sections<>>(3, weaken(Op::kExchange, acquire, relaxed), Times{1, 1, 1})),
                 "data race");
 }
 
-// Who waits says "held", not "waited for": the holder sees no reason to wake.
-TEST(MutexMutant, WaiterDoesNotSaySo) {
+// A waiter stores "held" instead of "waited for": the holder sees no reason to wake it.
+TEST(MutexMutant, WaiterDoesNotAnnounceItself) {
   const Mutation quiet = [](Step& step) {
     if (step.op == Op::kExchange && step.operand == kWaitedFor) step.operand = kHeld;
     if (step.op == Op::kWait) step.expected = kHeld;
@@ -98,7 +98,8 @@ TEST(MutexMutant, WaiterDoesNotSaySo) {
   EXPECT_BROKEN((explore<Sections<>>(2, quiet, Times{1, 1, 0})), "deadlock");
 }
 
-// The same, asleep only if the word still says "waited for": nobody sleeps, the waiter spins.
+// Like the last one, but the waiter still sleeps only if the word says "waited for". No thread
+// sleeps: the waiter spins.
 TEST(MutexMutant, WaiterDoesNotSleep) {
   const Mutation restless = [](Step& step) {
     if (step.op == Op::kExchange && step.operand == kWaitedFor) step.operand = kHeld;
@@ -106,8 +107,8 @@ TEST(MutexMutant, WaiterDoesNotSleep) {
   EXPECT_BROKEN((explore<Sections<>>(2, restless, Times{1, 1, 0})), "no end");
 }
 
-// A waiter that has been woken takes the lock as "held": the next sleeper is forgotten. It takes
-// all three threads to see it.
+// A woken waiter takes the lock as "held": the next sleeper is forgotten. The fault shows only with
+// three threads.
 TEST(MutexMutant, WokenWaiterForgetsTheOthers) {
   const Mutation forgetful = [](Step& step) {
     if (step.op == Op::kExchange && step.operand == kWaitedFor && Explorer::get().has_slept()) {

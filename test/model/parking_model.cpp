@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping and waking (src/sched/parking.hpp): nobody sleeps for ever while there is work that it
-// could run, or when what it waits for has ended. A lost wake-up shows as a deadlock.
-#include "sched/parking.hpp"
+// Parking and waking (src/sched/core/parking.hpp): no thread stays parked while there is work that
+// it could run, or after the end of what it waits for. A lost wake-up shows as a deadlock.
+#include "sched/core/parking.hpp"
 
 #include "model_test.hpp"
 #include "types.hpp"
@@ -13,53 +13,53 @@ using enum std::memory_order;
 
 struct ParkingSystem : Kernel<0> {
   using Lock = Mutex;
-  // Where the system has no process barrier it is a fence of the caller, and so is what everybody
-  // does before a look at the bell.
+  // On a system without process barriers, the barrier is a fence of the caller, and every pusher
+  // executes a fence before it reads the wake flag.
   static inline bool slow;
   static void process_barrier() { slow ? model::fence() : model::process_barrier(); }
   static void barrier_of_pusher() { slow ? model::fence() : model::compiler_barrier(); }
 };
 
-struct Sleeper {
-  sched::BasicBed<Sleeper, Atomic> bed;
+struct Parked {
+  sched::BasicWaitNode<Parked, Atomic> wait_node;
 };
 
-using Beds = sched::BasicBeds<Sleeper, Atomic, ParkingSystem>;
-using Bell = sched::BasicBell<Atomic, ParkingSystem>;
+using List = sched::BasicParkedThreads<Parked, Atomic, ParkingSystem>;
+using WakeFlag = sched::BasicWakeFlag<Atomic, ParkingSystem>;
 
-// The locations: what Parking begins with.
-constexpr int kBell = 0;
+// Memory locations, in the order of the members of Parking.
+constexpr int kWakeFlag = 0;
 constexpr int kWaiting = 3;
 
-// An arena with two tasks at most, each in a word of its own, and nothing else.
+// An arena of at most two tasks, each in a word of its own.
 struct Parking : Test {
-  Bell bell;                         // locations 0 and 1
-  Beds beds;                         // locations 2 (the lock) and 3
-  std::array<Atomic<int>, 2> tasks;  // 1: there, 2: taken
+  WakeFlag wake_flag;                // locations 0 and 1
+  List list;                         // locations 2 (the lock) and 3
+  std::array<Atomic<int>, 2> tasks;  // 1: present, 2: taken
   Atomic<int> ended{0};
   std::array<Var<int>, 2> contents;
-  std::array<Sleeper, 3> sleepers;
-  bool ringer_gives_up = false;  // a mutant
+  std::array<Parked, 3> parked;
+  bool signal_gives_up = false;  // set by a mutant
 
   explicit Parking(bool slow) { ParkingSystem::slow = slow; }
 
   bool has_work() const { return tasks[0].load(relaxed) == 1 || tasks[1].load(relaxed) == 1; }
 
-  // As Arena::ring, where there are no more threads to ask for.
-  void ring() {
-    if (beds.wake_first([this](const Sleeper&) { return has_work(); })) return;
-    if (!has_work() && !ringer_gives_up) pass_on();
+  // Like Arena::signal_work when no worker can be requested.
+  void signal_work() {
+    if (list.unpark_first([this](const Parked&) { return has_work(); })) return;
+    if (!has_work() && !signal_gives_up) chain_wake_up();
   }
-  void pass_on() {
-    bell.pass_on(true, [this] { return has_work(); }, [this] { ring(); });
+  void chain_wake_up() {
+    wake_flag.chain_wake_up(true, [this] { return has_work(); }, [this] { signal_work(); });
   }
 
-  // As spawn() of task.hpp and ring() of dispatch.cpp.
+  // Like spawn() of task.hpp and signal_new_task() of dispatch.cpp.
   void push(std::size_t task) {
     contents[task].set(1);
     tasks[task].store(1, release);
     ParkingSystem::barrier_of_pusher();
-    if (bell.word().load(relaxed) != 0 && bell.take()) ring();
+    if (wake_flag.word().load(relaxed) != 0 && wake_flag.take()) signal_work();
   }
 
   bool take() {
@@ -74,108 +74,108 @@ struct Parking : Test {
     return false;
   }
 
-  // As Wait::run, of a thread that waits until it has got one task. One that sleeps has announced
-  // itself before the test began.
-  enum Begin { kAwake, kAsleep };
-  void get_one(Sleeper& self, Begin begin = kAwake, bool passes_on = true) {
+  // Like Wait::run in a thread that waits until it has got one task. With kParked, the thread has
+  // announced itself before the test begins.
+  enum Begin { kAwake, kParked };
+  void get_one(Parked& self, Begin begin = kAwake, bool chains = true) {
     bool woken = false;
-    if (begin == kAsleep) {
-      beds.sleep(self);
-      bell.wake_up();
+    if (begin == kParked) {
+      list.park(self);
+      wake_flag.end_park();
       woken = true;
     }
     while (!take()) {
-      woken = bell.sleep(beds, self, nullptr, false, [this] { return has_work(); });
+      woken = wake_flag.park(list, self, nullptr, false, [this] { return has_work(); });
     }
-    if (woken && passes_on) pass_on();
+    if (woken && chains) chain_wake_up();
   }
-  void announce(Sleeper& self) { bell.announce(beds, self, nullptr, false); }
+  void announce(Parked& self) { wake_flag.announce(list, self, nullptr, false); }
 
-  // As notify_waiters() of task.hpp.
+  // Like notify_waiters() of task.hpp.
   void end() {
     contents[0].set(2);
     ended.store(1, release);
     ParkingSystem::barrier_of_pusher();
-    if (beds.waiting().load(relaxed) != 0) beds.wake(&ended);
+    if (list.waiting().load(relaxed) != 0) list.unpark_waiters(&ended);
   }
 
-  void wait_for_end(Sleeper& self) {
+  void wait_for_end(Parked& self) {
     const auto has_ended = [this] { return ended.load(acquire) == 1; };
-    while (!has_ended()) bell.sleep(beds, self, &ended, false, has_ended);
-    check(contents[0].get() == 2, "not what was waited for");
+    while (!has_ended()) wake_flag.park(list, self, &ended, false, has_ended);
+    check(contents[0].get() == 2, "the wait returned too early");
   }
 };
 
-struct PushAndSleep : Parking {
+struct PushAndPark : Parking {
   using Parking::Parking;
   void run(int thread) override {
     if (thread == 0) {
       push(0);
     } else {
-      get_one(sleepers[0]);
+      get_one(parked[0]);
     }
   }
 };
 
-struct EndAndSleep : Parking {
+struct EndAndPark : Parking {
   using Parking::Parking;
   void run(int thread) override {
     if (thread == 0) {
       end();
     } else {
-      wait_for_end(sleepers[0]);
+      wait_for_end(parked[0]);
     }
   }
 };
 
-// One thread pushes two tasks, for each of which there is a sleeper.
-struct TwoSleepers : Parking {
-  TwoSleepers(bool slow, bool passes_on) : Parking(slow), passes_on(passes_on) {
-    announce(sleepers[1]);
-    announce(sleepers[2]);
+// One thread pushes two tasks. Two threads are parked.
+struct TwoParkedThreads : Parking {
+  TwoParkedThreads(bool slow, bool chains) : Parking(slow), chains(chains) {
+    announce(parked[1]);
+    announce(parked[2]);
   }
-  const bool passes_on;
+  const bool chains;
   void run(int thread) override {
     if (thread == 0) {
       push(0);
       push(1);
     } else {
-      get_one(sleepers[std::size_t(thread)], kAsleep, passes_on);
+      get_one(parked[std::size_t(thread)], kParked, chains);
     }
   }
 };
 
-// Who has got one task sleeps again for the next.
-struct SleepsTwice : Parking {
-  explicit SleepsTwice(bool slow, bool gives_up = false) : Parking(slow) {
-    ringer_gives_up = gives_up;
+// A thread that got one task parks again for the next.
+struct ParksTwice : Parking {
+  explicit ParksTwice(bool slow, bool gives_up = false) : Parking(slow) {
+    signal_gives_up = gives_up;
   }
   void run(int thread) override {
     if (thread == 0) {
       push(0);
       push(1);
     } else {
-      get_one(sleepers[0]);
-      get_one(sleepers[0]);
+      get_one(parked[0]);
+      get_one(parked[0]);
     }
   }
 };
 
-// A thread that sets the bell when it has looked already.
+// A thread sets the wake flag only after it has looked for work.
 struct LooksFirst : Parking {
   using Parking::Parking;
   void run(int thread) override {
     if (thread == 0) return push(0);
-    Sleeper& self = sleepers[0];
+    Parked& self = parked[0];
     while (!take()) {
-      beds.announce(self, nullptr);
+      list.announce(self, nullptr);
       ParkingSystem::process_barrier();
       const bool found = has_work();
-      bell.set();
+      wake_flag.set();
       if (found) {
-        beds.withdraw(self);
+        list.withdraw(self);
       } else {
-        beds.sleep(self);
+        list.park(self);
       }
     }
   }
@@ -183,14 +183,14 @@ struct LooksFirst : Parking {
 
 class ParkingModel : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Model, ParkingModel, testing::Bool(), [](const auto& info) {
-  return info.param ? "FencesOfAll" : "FencesOfTheSleeper";
+  return info.param ? "FencesOfAll" : "FencesOfTheParkingThread";
 });
 
-TEST_P(ParkingModel, PushAndSleep) { EXPECT_SOUND(explore<PushAndSleep>(2, nullptr, GetParam())); }
-TEST_P(ParkingModel, EndAndSleep) { EXPECT_SOUND(explore<EndAndSleep>(2, nullptr, GetParam())); }
-TEST_P(ParkingModel, SleepsTwice) { EXPECT_SOUND(explore<SleepsTwice>(2, nullptr, GetParam())); }
-TEST_P(ParkingModel, TwoSleepers) {
-  EXPECT_SOUND((explore<TwoSleepers>(3, nullptr, GetParam(), true)));
+TEST_P(ParkingModel, PushAndPark) { EXPECT_SOUND(explore<PushAndPark>(2, nullptr, GetParam())); }
+TEST_P(ParkingModel, EndAndPark) { EXPECT_SOUND(explore<EndAndPark>(2, nullptr, GetParam())); }
+TEST_P(ParkingModel, ParksTwice) { EXPECT_SOUND(explore<ParksTwice>(2, nullptr, GetParam())); }
+TEST_P(ParkingModel, TwoParkedThreads) {
+  EXPECT_SOUND((explore<TwoParkedThreads>(3, nullptr, GetParam(), true)));
 }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
@@ -203,47 +203,47 @@ Mutation leave_out(Op op) {
   };
 }
 
-TEST_P(ParkingModel, MutantSleeperWithoutBarrier) {
+TEST_P(ParkingModel, MutantParkWithoutBarrier) {
   const Mutation weak = leave_out(GetParam() ? Op::kFence : Op::kProcessBarrier);
-  EXPECT_BROKEN(explore<PushAndSleep>(2, weak, GetParam()), kLost);
-  EXPECT_BROKEN(explore<EndAndSleep>(2, weak, GetParam()), kLost);
+  EXPECT_BROKEN(explore<PushAndPark>(2, weak, GetParam()), kLost);
+  EXPECT_BROKEN(explore<EndAndPark>(2, weak, GetParam()), kLost);
 }
 
-TEST(ParkingMutant, CompilerMovesTheLoadOfTheBellUp) {
-  EXPECT_BROKEN(explore<PushAndSleep>(2, leave_out(Op::kCompilerBarrier), false), kLost);
-  EXPECT_BROKEN((explore<EndAndSleep>(2, leave_out(Op::kCompilerBarrier), false)), kLost);
+TEST(ParkingMutant, CompilerMovesTheLoadOfTheFlagUp) {
+  EXPECT_BROKEN(explore<PushAndPark>(2, leave_out(Op::kCompilerBarrier), false), kLost);
+  EXPECT_BROKEN((explore<EndAndPark>(2, leave_out(Op::kCompilerBarrier), false)), kLost);
 }
 
-// The bell is never set, or the count of those who wait.
-TEST_P(ParkingModel, MutantSleeperThatDoesNotSaySo) {
+// Neither the wake flag nor the number of waiters is ever set.
+TEST_P(ParkingModel, MutantParkWithoutAnnouncement) {
   const Mutation quiet = [](Step& step) {
-    if (step.location == kBell && step.op == Op::kStore) step.op = Op::kNothing;
+    if (step.location == kWakeFlag && step.op == Op::kStore) step.op = Op::kNothing;
     if (step.location == kWaiting && step.op == Op::kFetch) step.op = Op::kNothing;
   };
-  EXPECT_BROKEN(explore<PushAndSleep>(2, quiet, GetParam()), kLost);
-  EXPECT_BROKEN(explore<EndAndSleep>(2, quiet, GetParam()), kLost);
+  EXPECT_BROKEN(explore<PushAndPark>(2, quiet, GetParam()), kLost);
+  EXPECT_BROKEN(explore<EndAndPark>(2, quiet, GetParam()), kLost);
 }
 
-// The bell set behind the look, that is, when it is too late.
-TEST_P(ParkingModel, MutantBellSetBehindTheLook) {
+// The wake flag is set after the look for work: too late.
+TEST_P(ParkingModel, MutantFlagIsSetTooLate) {
   EXPECT_BROKEN(explore<LooksFirst>(2, nullptr, GetParam()), kLost);
 }
 
-TEST_P(ParkingModel, MutantWokenThreadThatDoesNotPassOn) {
-  EXPECT_BROKEN((explore<TwoSleepers>(3, nullptr, GetParam(), false)), kLost);
+TEST_P(ParkingModel, MutantWokenThreadDoesNotChain) {
+  EXPECT_BROKEN((explore<TwoParkedThreads>(3, nullptr, GetParam(), false)), kLost);
 }
 
-// Who rings does not know that somebody sleeps who has set the bell.
-TEST_P(ParkingModel, MutantBellThatPublishesNothing) {
+// The thread that takes the flag does not know of the parked thread that set it.
+TEST_P(ParkingModel, MutantFlagIsNotReleased) {
   const Mutation weak = [](Step& step) {
-    if (step.location == kBell) step.order = relaxed;
+    if (step.location == kWakeFlag) step.order = relaxed;
   };
-  EXPECT_BROKEN(explore<SleepsTwice>(2, weak, GetParam()), kLost);
+  EXPECT_BROKEN(explore<ParksTwice>(2, weak, GetParam()), kLost);
 }
 
-// The task for which the bell rang has been taken by a thread that was not woken for it.
-TEST_P(ParkingModel, MutantRingerThatGivesUp) {
-  EXPECT_BROKEN((explore<SleepsTwice>(2, nullptr, GetParam(), /*gives_up=*/true)), kLost);
+// Another thread, one that was not woken, took the task for which the flag was taken.
+TEST_P(ParkingModel, MutantSignalGivesUp) {
+  EXPECT_BROKEN((explore<ParksTwice>(2, nullptr, GetParam(), /*gives_up=*/true)), kLost);
 }
 
 }  // namespace

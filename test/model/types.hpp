@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the threads of a model share: atomics for the sources under test, plain variables that
-// report data races, a mutex for what is not under test, and a kernel to sleep in.
+// report data races, a mutex for code that is not under test, and a kernel to sleep in.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace corbel::model {
 
-// In place of std::atomic, for integers and pointers. As Corbel's sources do, callers name every
+// Replaces std::atomic for integers and pointers. As in Corbel's sources, callers name every memory
 // order.
 template <typename T>
 class Atomic {
@@ -93,8 +93,8 @@ class Atomic {
   const int location_;
 };
 
-// A plain variable. Two accesses of which one writes, and neither happens before the other, are a
-// data race, in whatever order this run has them.
+// A plain variable. Two accesses race if at least one of them writes and neither happens before the
+// other, whatever their order in this run.
 template <typename T>
 class Var {
  public:
@@ -104,16 +104,16 @@ class Var {
 
   T get() const {
     Explorer& explorer = Explorer::get();
-    if (!explorer.knows(write_)) explorer.fail("data race: read beside a write");
+    if (!explorer.knows(write_)) explorer.fail("data race: read concurrent with a write");
     reads_.push_back(explorer.now());
     return value_;
   }
 
   void set(T value) {
     Explorer& explorer = Explorer::get();
-    if (!explorer.knows(write_)) explorer.fail("data race: write beside a write");
+    if (!explorer.knows(write_)) explorer.fail("data race: write concurrent with a write");
     for (const Explorer::Stamp& read : reads_) {
-      if (!explorer.knows(read)) explorer.fail("data race: write beside a read");
+      if (!explorer.knows(read)) explorer.fail("data race: write concurrent with a read");
     }
     reads_.clear();
     write_ = explorer.now();
@@ -126,8 +126,8 @@ class Var {
   mutable std::vector<Explorer::Stamp> reads_;  // since the last write
 };
 
-// A lock taken for granted: one step to take, one to give back, and no execution in which somebody
-// waits in vain.
+// A mutex that is assumed correct: one step locks it, one unlocks it, and no execution has a thread
+// that waits in vain.
 class Mutex {
  public:
   Mutex() : location_(Explorer::get().add_location(0)) {}
@@ -158,9 +158,9 @@ class MutexGuard {
   Mutex& mutex_;
 };
 
-// The system of sync::BasicMutex and of the locks of the headers. The kernel promises that a sleep
-// and a wake of the same word come one after the other, and nothing that a data race could hide
-// behind.
+// The system interface of sync::BasicMutex and of the locks of the headers. The kernel promises
+// only that a sleep and a wake on the same word have an order. It orders nothing else, so it cannot
+// hide a data race.
 template <int kSpinsBeforeSleep>
 struct Kernel {
   static constexpr int kSpins = kSpinsBeforeSleep;
@@ -189,7 +189,7 @@ inline void process_barrier() {
   Explorer::get().perform({.location = -1, .op = Op::kProcessBarrier});
 }
 
-// For what a test itself asserts.
+// For the assertions of a test.
 inline void check(bool good, const char* what) {
   if (!good) Explorer::get().fail(what);
 }

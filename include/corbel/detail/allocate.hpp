@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator classes share: memory for n objects, as operator new would get it. Not for
+// Memory for n objects, with the error handling of operator new, for the allocator classes. Not for
 // programs to include.
 #ifndef CORBEL_DETAIL_ALLOCATE_HPP
 #define CORBEL_DETAIL_ALLOCATE_HPP
@@ -22,19 +22,19 @@
 namespace corbel {
 namespace detail {
 
-// As corbel_allocate, of libcorbelmalloc alone.
+// Like corbel_allocate, but always from libcorbelmalloc.
 inline void* scalable_allocate(std::size_t size, std::size_t alignment) noexcept {
   const std::size_t natural = size <= 8 ? 8 : 16;
   return alignment <= natural ? scalable_malloc(size)
                               : scalable_aligned_malloc(size == 0 ? 1 : size, alignment);
 }
 
-// What memory is taken from: scalable_allocate or corbel_allocate.
+// The source of the memory: scalable_allocate or corbel_allocate.
 using allocate_function = void* (*)(std::size_t size, std::size_t alignment);
 
-// A block of `size` bytes aligned to `alignment`, never nullptr. Does what operator new must do
-// (C++17 21.6.2.1) when memory is exhausted: calls the new-handler and tries again until there is
-// no handler, then throws bad_alloc. Whatever the handler throws passes through.
+// Returns a block of `size` bytes aligned to `alignment`, never nullptr. If memory is exhausted,
+// does what operator new must do (C++17 21.6.2.1): calls the new-handler and tries again until
+// there is no handler, then throws bad_alloc. Exceptions of the handler propagate.
 inline void* allocate_or_throw(allocate_function allocate, std::size_t size,
                                std::size_t alignment) {
   for (;;) {
@@ -46,14 +46,15 @@ inline void* allocate_or_throw(allocate_function allocate, std::size_t size,
   }
 }
 
-// The largest n for which n objects of T can be asked for at all.
+// Returns the largest n for which n objects of T fit into PTRDIFF_MAX bytes.
 template <typename T>
 constexpr std::size_t max_count() {
   return static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T);
 }
 
-// Memory for `count` objects of T. More than max_count throws bad_array_new_length, which is a
-// bad_alloc, without asking the new-handler: no memory it could free would help.
+// Returns memory for `count` objects of T. If `count` exceeds max_count, throws
+// bad_array_new_length, which is a bad_alloc, without calling the new-handler, which could not
+// help.
 template <typename T>
 inline T* allocate_objects(allocate_function allocate, std::size_t count, std::size_t alignment) {
   if (count > max_count<T>()) raise(std::bad_array_new_length());

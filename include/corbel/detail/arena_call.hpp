@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that is called in an arena or a region, and what it returns. Not for programs to
+// A function to be called in an arena or an isolation scope, and its result. Not for programs to
 // include.
 #ifndef CORBEL_DETAIL_ARENA_CALL_HPP
 #define CORBEL_DETAIL_ARENA_CALL_HPP
@@ -15,7 +15,8 @@
 namespace corbel {
 namespace detail {
 
-// `call` calls the function; take_result() moves out what it has returned, if it was called.
+// call() calls the function and keeps its result; take_result(), which may be called only after it,
+// moves the result out.
 template <typename F, typename Result>
 class arena_call {
  public:
@@ -67,25 +68,26 @@ class arena_call<F, void> {
   F& function_;
 };
 
-// Calls function(argument); waits in it run tasks of the region only, which are those that are
-// started in it. What it throws passes through.
-CORBEL_EXPORT void isolate_in(std::uint64_t region, void (*function)(void*), void* argument);
-CORBEL_EXPORT std::uint64_t new_region() noexcept;
+// Calls function(argument) in the isolation scope `scope`: waits in it run only tasks of the
+// scope, which are those started in it. Exceptions of the function propagate.
+CORBEL_EXPORT void isolate_in(std::uint64_t scope, void (*function)(void*), void* argument);
+// Returns the number of a new isolation scope.
+CORBEL_EXPORT std::uint64_t new_isolation_scope() noexcept;
 
-// The context of what belongs to no group. It is never cancelled.
+// The context of tasks that belong to no group. It is never cancelled.
 extern CORBEL_EXPORT context_node no_group;
 
-// A task on its way into a queue. If it does not get there it is dropped.
-class queued_task {
+// Drops the task if enqueuing it throws.
+class enqueue_guard {
  public:
-  explicit queued_task(task_base& t) : task_(&t) {}
-  ~queued_task() {
-    if (task_ != nullptr) task_->run(task_, current_worker(), true);
+  explicit enqueue_guard(task_base& t) : task_(&t) {}
+  ~enqueue_guard() {
+    if (task_ != nullptr) task_->run(task_, current_thread(), true);
   }
-  queued_task(const queued_task&) = delete;
-  queued_task& operator=(const queued_task&) = delete;
+  enqueue_guard(const enqueue_guard&) = delete;
+  enqueue_guard& operator=(const enqueue_guard&) = delete;
 
-  // Calls enqueue(task).
+  // Calls enqueue(task), which takes the task over unless it throws.
   template <typename F>
   void pass_to(const F& enqueue) {
     enqueue(*task_);
@@ -96,29 +98,31 @@ class queued_task {
   task_base* task_;
 };
 
-// A task that nobody waits for. What its function throws ends the program, as in a thread.
+// A task that belongs to no group, for task_arena::enqueue. An exception of its function ends the
+// program, as in a std::thread.
 template <typename F>
-struct lone_task : task_base {
+struct enqueued_task : task_base {
   F body;
 
   template <typename G>
-  explicit lone_task(G&& f) : task_base(&execute), body(std::forward<G>(f)) {
+  explicit enqueued_task(G&& f) : task_base(&execute), body(std::forward<G>(f)) {
     context = &no_group;
   }
 
   template <typename G>
-  static lone_task& make(worker& w, G&& f) {
-    return *new_task<lone_task>(w, std::forward<G>(f));
+  static enqueued_task& make(thread_data& thread, G&& f) {
+    return *new_task<enqueued_task>(thread, std::forward<G>(f));
   }
 
  private:
   static void call(F& f) noexcept { f(); }
 
-  // `dropped`: it could not be enqueued. Its context is never cancelled.
-  static task_base* execute(task_base* self, worker& w, bool dropped) {
-    lone_task* const t = static_cast<lone_task*>(self);
+  // `dropped` is `cancelled` of task_base::run, which here means that enqueue_guard drops the task:
+  // the context is never cancelled.
+  static task_base* execute(task_base* self, thread_data& thread, bool dropped) {
+    enqueued_task* const t = static_cast<enqueued_task*>(self);
     if (!dropped) call(t->body);
-    delete_task(w, t);
+    delete_task(thread, t);
     return nullptr;
   }
 };

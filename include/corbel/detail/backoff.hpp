@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a thread waits between two looks at a word that another is about to change. Not for
-// programs to include.
+// Back-off: how a thread waits between two looks at a word that another thread is about to change.
+// Not for programs to include.
 #ifndef CORBEL_DETAIL_BACKOFF_HPP
 #define CORBEL_DETAIL_BACKOFF_HPP
 
@@ -11,12 +11,12 @@
 namespace corbel {
 namespace detail {
 
-// Pauses that double, then the processor for others: with more threads than processors the one
-// waited for may not be running, and only then does yielding help.
+// Pauses twice as long each time, then yields the processor: with more threads than processors the
+// thread waited for may not be running, and only then does yielding help.
 class backoff {
  public:
   void pause() {
-    if (count_ > kMost) {
+    if (count_ > kMaxPauses) {
       std::this_thread::yield();
       return;
     }
@@ -27,9 +27,9 @@ class backoff {
   void reset() { count_ = 1; }
 
  private:
-  // 31 pauses in all, a microsecond or two: about what a yield costs, so that the spin at most
-  // doubles what waiting for an absent thread costs.
-  static constexpr int kMost = 16;
+  // 31 pauses in total take a microsecond or two. That is about the cost of a yield, so spinning at
+  // most doubles the cost of waiting for a thread that is not running.
+  static constexpr int kMaxPauses = 16;
 
   static void spin(int pauses) {
     for (int i = 0; i < pauses; ++i) cpu_pause();
@@ -45,12 +45,12 @@ void spin_until(Condition condition) {
   while (!condition()) wait.pause();
 }
 
-// How a lock waits that never sleeps: the parameter of basic_rw_mutex.
+// The parameter of basic_rw_mutex for a lock that never sleeps.
 struct spinning_wait {
   static constexpr int kSpins = 0;
   static constexpr bool kSleeps = false;
 
-  // `round` counts from 0 in each wait.
+  // `round` counts from 0 within each wait.
   static void pause(int round) noexcept {
     if (round > 4) {
       std::this_thread::yield();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocators for containers have in common: member types, rebinding, comparison. Not for
+// The common part of the allocators for containers: member types, rebinding, comparison. Not for
 // programs to include.
 #ifndef CORBEL_DETAIL_BASIC_ALLOCATOR_HPP
 #define CORBEL_DETAIL_BASIC_ALLOCATOR_HPP
@@ -12,7 +12,7 @@
 namespace corbel {
 namespace detail {
 
-// What T alone determines of an allocator.
+// The part of an allocator that depends only on T.
 template <typename T>
 class basic_allocator {
  public:
@@ -24,11 +24,11 @@ class basic_allocator {
   using size_type = std::size_t;
   using difference_type = std::ptrdiff_t;
 
-  // The largest n that allocate does not refuse at once.
+  // Returns the largest n that allocate accepts.
   std::size_t max_size() const noexcept { return max_count<T>(); }
 };
 
-// Of the allocator that no object type is bound to yet.
+// For an allocator without an object type.
 template <>
 class basic_allocator<void> {
  public:
@@ -37,7 +37,7 @@ class basic_allocator<void> {
   using const_pointer = const void*;
 };
 
-// The base of Self<T>, an allocator without state over the one heap of the process.
+// The base of Self<T>, a stateless allocator of process-wide memory.
 template <template <typename> class Self, typename T>
 class stateless_allocator : public basic_allocator<T> {
  public:
@@ -49,8 +49,8 @@ class stateless_allocator : public basic_allocator<T> {
   };
 };
 
-// All of one Self are equal: what one allocates, any other frees. Those of two Selfs do not
-// compare.
+// All objects of one Self are equal: any of them frees what another allocated. Objects of different
+// Selfs do not compare.
 template <template <typename> class Self, typename T, typename U>
 inline bool operator==(const stateless_allocator<Self, T>&,
                        const stateless_allocator<Self, U>&) noexcept {

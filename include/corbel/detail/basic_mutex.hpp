@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms of the locks that one thread holds at a time: one that spins and one that sleeps.
-// Not for programs to include.
+// The algorithms of the exclusive locks: one that spins and one that sleeps. Not for programs to
+// include.
 #ifndef CORBEL_DETAIL_BASIC_MUTEX_HPP
 #define CORBEL_DETAIL_BASIC_MUTEX_HPP
 
@@ -20,15 +20,15 @@ class spinning_mutex {
   void lock() noexcept {
     backoff wait;
     while (!try_lock()) {
-      // Looked at before it is tried again: a store by each that waits would take the cache line
-      // from the holder. relaxed: try_lock() decides.
+      // Reads before it tries again: stores by waiting threads would take the cache line away from
+      // the holder. relaxed: try_lock() decides.
       do wait.pause();
       while (held_.load(std::memory_order_relaxed));
     }
   }
 
   bool try_lock() noexcept {
-    // (1) acquire: sees what the last holder did before (2)
+    // (1) acquire: sees the last critical section, which (2) published
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
@@ -39,13 +39,14 @@ class spinning_mutex {
   std::atomic<bool> held_{false};
 };
 
-// A word, a short spin, then sleep in the kernel: "mutex2" of U. Drepper, "Futexes Are Tricky"
-// (2011), as the allocator's lock.
+// A futex lock with a short spin: "mutex2" of U. Drepper, "Futexes Are Tricky" (2011). The
+// allocator's lock uses the same algorithm.
 //
-// Either a waiter's exchange (3) comes before the holder's (2), which sees kWaitedFor and wakes, or
-// it comes after and finds the lock free. A waiter that was woken says "waited for" again, since it
-// cannot know whether others sleep. After (2) the holder no longer touches the lock, whose next
-// holder may end its life: the wake needs the address alone.
+// No wake-up is lost. Either a waiting thread's exchange (3) comes before the holder's (2), which
+// then sees kWaitedFor and wakes a thread, or it comes after and finds the lock free. A woken
+// thread stores kWaitedFor again, since it cannot know whether others sleep. After (2) the holder
+// no longer accesses the lock, since the next holder may destroy it: the wake-up uses only the
+// address.
 //
 // The atomics and the system are parameters so that a model checker can run this very source
 // (test/model/locks_model.cpp).
@@ -58,7 +59,8 @@ class basic_mutex {
 
   bool try_lock() noexcept {
     std::uint32_t free = kFree;
-    // (1) acquire: sees what the last holder did before (2); relaxed on failure: nothing is read
+    // (1) acquire: sees the last critical section, which (2) published. relaxed on failure: nothing
+    // is read.
     return word_.compare_exchange_strong(free, kHeld, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -76,7 +78,7 @@ class basic_mutex {
       System::pause(i);
       if (try_lock()) return;
     }
-    // (3) acquire, with (2)
+    // (3) acquire: sees the last critical section, which (2) published
     while (word_.exchange(kWaitedFor, std::memory_order_acquire) != kFree) {
       System::wait(word_, kWaitedFor);
     }

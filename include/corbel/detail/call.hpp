@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls what a program may pass as a function, as std::invoke does ([func.require]), which C++11
-// lacks: an object that can be called, or a pointer to a member of the first argument, or of what
-// that points or refers to.
+// std::invoke ([func.require]), which C++11 lacks: calls an object, or through a pointer to a
+// member of the first argument or of what that points or refers to. Not for programs to include.
 #ifndef CORBEL_DETAIL_CALL_HPP
 #define CORBEL_DETAIL_CALL_HPP
 
@@ -11,8 +10,8 @@
 namespace corbel {
 namespace detail {
 
-// What a pointer to a member of Class applies to. A std::reference_wrapper is known by its get(),
-// for the sake of those who need no <functional>.
+// The object that a pointer to a member of Class applies to. A std::reference_wrapper is recognised
+// by its get(), so that this header does not need <functional>.
 template <typename Class, typename Object>
 inline auto owner_in(Object&& object, int, int) -> typename std::enable_if<
     std::is_base_of<Class, typename std::remove_reference<Object>::type>::value, Object&&>::type {
@@ -33,6 +32,7 @@ inline auto owner_of_member(Object&& object)
   return owner_in<Class>(std::forward<Object>(object), 0, 0);
 }
 
+// Calls f(args...), or the member of the first of `args`.
 template <typename F, typename... Args>
 inline auto call(const F& f, Args&&... args) -> decltype(f(std::forward<Args>(args)...)) {
   return f(std::forward<Args>(args)...);
@@ -53,6 +53,28 @@ inline auto call(Type Class::* member, Object&& object)
     -> decltype((owner_of_member<Class>(std::forward<Object>(object)).*member)) {
   return owner_of_member<Class>(std::forward<Object>(object)).*member;
 }
+
+// A pointer to a member as an object that can be called.
+template <typename Member>
+class member_function {
+ public:
+  member_function(Member member) : member_(member) {}
+  template <typename... Args>
+  auto operator()(Args&&... args) const
+      -> decltype(detail::call(std::declval<const Member&>(), std::forward<Args>(args)...)) {
+    return detail::call(member_, std::forward<Args>(args)...);
+  }
+
+ private:
+  Member member_;
+};
+
+// What an algorithm keeps of a function argument of type const F&, so that it can be called as
+// f(...) and copied: pointers to members are wrapped, functions become pointers.
+template <typename F>
+using callable = typename std::conditional<
+    std::is_member_pointer<F>::value, const member_function<F>,
+    typename std::conditional<std::is_function<F>::value, F* const, const F&>::type>::type;
 
 }  // namespace detail
 }  // namespace corbel

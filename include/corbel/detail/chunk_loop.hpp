@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over numbered elements: chunks are cut from a piece by arithmetic, without a call for each.
+// Loops over a blocked_range of integers or random access iterators. Chunks are cut from a piece by
+// arithmetic on positions: no call of a splitting constructor for each. Not for programs to
+// include.
 #ifndef CORBEL_DETAIL_CHUNK_LOOP_HPP
 #define CORBEL_DETAIL_CHUNK_LOOP_HPP
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
 
-#include <corbel/detail/config.hpp>
-#include <corbel/detail/context_node.hpp>
+#include <corbel/blocked_range.hpp>
+#include <corbel/detail/loop.hpp>
 
 namespace corbel {
 namespace detail {
 
-// Chunks of simple_partitioner: between half the grain, rounded up, and the grain.
+// The chunks of simple_partitioner: between half the grain size, rounded up, and the grain size.
 //
-// All chunks are as long as the grain but for the last two, which share what is left. A piece is
-// known with the number of its chunks, so that only the beginning of a loop divides. Its length is
-// a multiple of the grain unless it contains those two or is one of them.
+// All chunks have the grain size except the last two of the range, which share what remains. A
+// piece carries the number of its chunks, so that only the start of a loop divides. The length of a
+// piece is a multiple of the grain size unless it contains those two chunks or is one of them.
 class even_chunks {
  public:
   struct piece {
@@ -27,36 +32,37 @@ class even_chunks {
   };
 
   even_chunks(std::size_t size, std::size_t grain, unsigned width)
-      : size_(size), grain_(grain), shares_(width > 1) {}
+      : size_(size), grain_(grain), is_shared_(width > 1) {}
 
   piece whole() const {
     const std::size_t rest = grain_ == 1 ? 0 : size_ % grain_;
     return {0, size_, (grain_ == 1 ? size_ : size_ / grain_) + (rest != 0 ? 1 : 0)};
   }
 
-  // Whether others may take part.
-  bool shares() const { return shares_; }
+  // Whether other threads may take part.
+  bool is_shared() const { return is_shared_; }
 
   static bool is_divisible(const piece& p) { return p.count > 1; }
 
-  // The right half; `p` becomes the left one, all of whose chunks are equally long.
+  // Returns the right half; `p` becomes the left half, whose chunks are equally long.
   piece halve(piece& p) const { return split_at(p, p.count / 2); }
 
-  // As halve, with as much as possible on the left.
+  // Like halve, with as much as possible on the left.
   piece cut_tail(piece& p) const { return split_at(p, p.count > 2 ? p.count - 2 : 1); }
 
-  // What is left of a piece with equal chunks.
+  // Drops what lies before `begin` from a piece with equal chunks.
   void resume(piece& p, std::size_t begin) const {
     p.begin = begin;
     p.count = (p.end - begin) / grain_;
   }
 
-  // The lengths of a strand's chunks, one piece after the other.
+  // The lengths of the chunks that one runner cuts.
   class lengths {
    public:
     explicit lengths(const even_chunks& chunks) : grain_(chunks.grain_), length_(0) {}
-    // For a piece with equal chunks.
+    // Starts a piece, whose chunks are equally long.
     void begin(const piece& p, std::size_t) { length_ = p.count > 1 ? grain_ : p.end - p.begin; }
+    // The length of the chunk at a position of the piece.
     std::size_t next(std::size_t) const { return length_; }
 
    private:
@@ -75,12 +81,12 @@ class even_chunks {
 
   const std::size_t size_;
   const std::size_t grain_;
-  const bool shares_;
+  const bool is_shared_;
 };
 
-// Chunks of auto_partitioner: each is a certain part of what the strand still has, but no smaller
-// than half the grain. A strand begins with chunks that are smaller still, each twice as large a
-// part as the one before, since its first ones may be all the work there is.
+// The chunks of auto_partitioner: each is a fixed fraction of what the runner still has, but no
+// smaller than half the grain size. A runner starts with smaller fractions and doubles them
+// kFirstSteps times, because its first chunks may be all the work there is.
 class shrinking_chunks {
  public:
   struct piece {
@@ -89,23 +95,23 @@ class shrinking_chunks {
   };
 
   shrinking_chunks(std::size_t size, std::size_t grain, unsigned width)
-      : size_(size), grain_(grain), shift_(part_of_rest(width)), shares_(width > 1) {}
+      : size_(size), grain_(grain), shift_(fraction_shift(width)), is_shared_(width > 1) {}
 
-  // How often a strand doubles the part.
   static constexpr unsigned kFirstSteps = 4;
 
-  // With so many bits shifted out, the rest is cut into 4 times as many chunks as there are
-  // threads, or up to twice that.
-  static unsigned part_of_rest(unsigned width) {
+  // The fraction as a shift: it cuts the rest into 4 to 8 times as many chunks as there are
+  // threads.
+  static unsigned fraction_shift(unsigned width) {
     unsigned shift = 2;
     while ((1U << (shift - 2)) < width) ++shift;
     return shift;
   }
 
   piece whole() const { return {0, size_}; }
-  bool shares() const { return shares_; }
+  bool is_shared() const { return is_shared_; }
   bool is_divisible(const piece& p) const { return p.end - p.begin > grain_; }
 
+  // Returns the right half; `p` becomes the left half.
   piece halve(piece& p) const {
     const std::size_t middle = p.begin + (p.end - p.begin) / 2;
     const piece right = {middle, p.end};
@@ -113,7 +119,7 @@ class shrinking_chunks {
     return right;
   }
 
-  // There is no need to cut where nobody takes part.
+  // Cuts nothing: a loop that one thread runs alone need not be cut.
   static piece cut_tail(piece& p) { return {p.end, p.end}; }
 
   static void resume(piece& p, std::size_t begin) { p.begin = begin; }
@@ -123,18 +129,20 @@ class shrinking_chunks {
     explicit lengths(const shrinking_chunks& chunks)
         : grain_(chunks.grain_), shift_(chunks.shift_ + kFirstSteps), last_shift_(chunks.shift_) {}
 
-    // `all_end`: where that ends which the strand still has, the exposed part included.
+    // Starts a piece. `all_end` is the end of all that the runner still has, the exposed part
+    // included.
     void begin(const piece& p, std::size_t all_end) {
       end_ = p.end;
       all_end_ = all_end;
     }
 
+    // The length of the chunk at a position of the piece.
     std::size_t next(std::size_t position) {
       const std::size_t part = (all_end_ - position) >> shift_;
       if (shift_ != last_shift_) --shift_;
       const std::size_t length = part < grain_ ? grain_ : part;
       const std::size_t rest = end_ - position;
-      // What would be too short goes with the last one.
+      // A remainder that would be too short joins the last chunk.
       return rest <= length || rest - length < grain_ - grain_ / 2 ? rest : length;
     }
 
@@ -150,50 +158,66 @@ class shrinking_chunks {
   const std::size_t size_;
   const std::size_t grain_;
   const unsigned shift_;
-  const bool shares_;
+  const bool is_shared_;
 };
 
-// `Elements` has a cursor, which gives chunk after chunk to a body.
-template <typename Chunks, typename Elements>
-class chunk_space {
+// The value at a position. For integers the sum is taken in the unsigned type: the range may be
+// longer than the maximum of its own type.
+template <typename Value>
+inline Value value_at(Value first, std::size_t position, std::true_type /* is integral */) {
+  return static_cast<Value>(static_cast<std::size_t>(first) + position);
+}
+template <typename Value>
+inline Value value_at(const Value& first, std::size_t position, std::false_type) {
+  return first + static_cast<typename std::iterator_traits<Value>::difference_type>(position);
+}
+
+// The Loop over a blocked_range<Value>. `Chunks` says how long the chunks are.
+template <typename Value, typename Chunks>
+class chunk_loop {
  public:
   using piece = typename Chunks::piece;
 
-  chunk_space(const Chunks& chunks, const Elements& elements)
-      : chunks_(chunks), elements_(elements) {}
+  template <typename Partitioner>
+  chunk_loop(thread_data& thread, const blocked_range<Value>& range, const Partitioner&)
+      : chunks_(range.size(), range.grainsize() == 0 ? 1 : range.grainsize(), arena_width(thread)),
+        first_(range.begin()),
+        grain_(range.grainsize()) {}
 
   piece whole() const { return chunks_.whole(); }
 
-  template <typename Strand>
-  void run(Strand& s, piece p) const {
+  // Calls the body for all of `p`, except what thieves take. Throws what the body and copies of
+  // Value throw, and bad_alloc.
+  template <typename Runner>
+  void run(Runner& runner, piece p) const {
     typename Chunks::lengths lengths(chunks_);
-    std::atomic<std::size_t> own_limit(0);  // where nothing is exposed
-    piece aside = p;                        // the tail, where nobody takes part
-    bool has_aside = false;
+    std::atomic<std::size_t> own_limit(0);  // the limit while nothing is exposed
+    piece tail = p;                         // cut off a loop that one thread runs alone
+    bool has_tail = false;
     for (;;) {
       const std::size_t all_end = p.end;
       const std::atomic<std::size_t>* limit = &own_limit;
       if (chunks_.is_divisible(p)) {
-        if (chunks_.shares()) {
+        if (chunks_.is_shared()) {
           piece right = chunks_.halve(p);
-          limit = &s.expose(std::move(right), p.end).limit;
+          limit = &runner.expose(std::move(right), p.end).limit;
         } else {
-          aside = chunks_.cut_tail(p);
-          has_aside = aside.begin != aside.end;
+          tail = chunks_.cut_tail(p);
+          has_tail = tail.begin != tail.end;
         }
       }
-      own_limit.store(p.end, std::memory_order_relaxed);  // relaxed: nobody else reads it
+      own_limit.store(p.end, std::memory_order_relaxed);  // relaxed: no other thread reads it
       lengths.begin(p, all_end);
-      const std::size_t position = walk(s, p.begin, lengths, *limit);
+      const std::size_t position = run_chunks(runner, p.begin, lengths, *limit);
       if (CORBEL_UNLIKELY(position < p.end)) {
-        if (s.is_cancelled()) return;
-        s.forget_exposed();
+        if (runner.is_cancelled()) return;
+        runner.forget_exposed();
         chunks_.resume(p, position);
-      } else if (has_aside) {
-        p = aside;
-        has_aside = false;
+      } else if (has_tail) {
+        p = tail;
+        has_tail = false;
       } else {
-        const typename Strand::owned t = s.take_back();
+        const typename Runner::owned_task t = runner.take_back();
         if (!t) return;
         p = t->piece;
       }
@@ -201,28 +225,51 @@ class chunk_space {
   }
 
  private:
-  // The inner loop: up to the limit, which a thief may set to 0, or until it is cancelled. Where it
-  // stopped.
-  template <typename Strand>
-  std::size_t walk(Strand& s, std::size_t position, typename Chunks::lengths& lengths,
-                   const std::atomic<std::size_t>& limit) const {
-    auto& body = s.body();
-    context_node& group = s.group();
-    const std::atomic<std::uint64_t>& cancellations = *s.thread().cancellations;
-    typename Elements::cursor elements(elements_, position);
-    // relaxed: only a hint that there is something else to do
+  // Calls the body for chunk after chunk, up to the limit, which a thief may set to 0, or until the
+  // group is cancelled. Returns the position that it reached.
+  template <typename Runner>
+  std::size_t run_chunks(Runner& runner, std::size_t position, typename Chunks::lengths& lengths,
+                         const std::atomic<std::size_t>& limit) const {
+    Value at = value_at(first_, position, std::is_integral<Value>());
+    auto& body = runner.body();
+    context_node& group = runner.group();
+    const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
+    // relaxed: a thief's 0 is a hint that there is something to expose; no data depends on it
     while (position < limit.load(std::memory_order_relaxed)) {
       if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) break;
       const std::size_t length = lengths.next(position);
-      elements.give(body, length);
+      const Value end = value_at(at, length, std::is_integral<Value>());
+#if defined(__GNUC__)
+      // A chunk is not empty: the body's loop need not test that.
+      if (std::is_scalar<Value>::value && !(at < end)) __builtin_unreachable();
+#endif
+      blocked_range<Value> chunk(at, end, grain_);
+      body(chunk);
+      at = end;
       position += length;
     }
     return position;
   }
 
   const Chunks chunks_;
-  const Elements elements_;
+  const Value first_;
+  const std::size_t grain_;
 };
+
+// ---- which values positions can number ----------------------------------------------------------
+
+template <typename Value, typename = void>
+struct is_random_access : std::false_type {};
+template <typename Value>
+struct is_random_access<Value, typename std::enable_if<std::is_convertible<
+                                   typename std::iterator_traits<Value>::iterator_category,
+                                   std::random_access_iterator_tag>::value>::type>
+    : std::true_type {};
+
+// Whether arithmetic may replace the splitting constructors of blocked_range<Value>.
+template <typename Value>
+struct is_numbered : std::integral_constant<bool, std::is_integral<Value>::value ||
+                                                      is_random_access<Value>::value> {};
 
 }  // namespace detail
 }  // namespace corbel

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the algorithms require of their arguments, for compilers that can check it (C++20): a call
-// that does not meet it is no candidate, so that the error is in the call, and programs can ask
-// whether it would be one. Each requirement is no more than what the algorithm does. Not for
-// programs to include.
+// What the algorithms require of their arguments, for C++20 compilers. A call that does not meet
+// the requirements is not a candidate for overload resolution: the error is reported at the call,
+// and a program can ask whether a call would compile. Each requirement is no more than what the
+// algorithm uses. Not for programs to include.
 #ifndef CORBEL_DETAIL_CONCEPTS_HPP
 #define CORBEL_DETAIL_CONCEPTS_HPP
 
@@ -10,7 +10,7 @@
 #include <version>
 #endif
 
-// CORBEL_REQUIRES(condition) stands behind the template's head.
+// CORBEL_REQUIRES(condition) follows the template parameter list. Empty before C++20.
 #if defined(__cpp_lib_concepts) && __cpp_lib_concepts >= 202002L
 #define CORBEL_HAS_CONCEPTS 1
 #define CORBEL_REQUIRES(...) requires(__VA_ARGS__)

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the headers need of the compiler and the processor, and the switches that a program may set
+// What the headers use of the compiler and the processor, and the macros that a program may define
 // before it includes any of them. Not for programs to include.
 //
-//   CORBEL_USE_DEBUG   nonzero: locks are counted, so that waiting for tasks under one is noticed
-//   CORBEL_USE_ASSERT  nonzero: what callers must see to is checked; a mistake ends the program
+//   CORBEL_USE_DEBUG   nonzero: counts held locks, to report a wait for tasks under a lock
+//   CORBEL_USE_ASSERT  nonzero: checks preconditions; a violation ends the program
 //
-// Where they are not defined, TBB_USE_DEBUG and TBB_USE_ASSERT stand for them, and asserting
-// follows debugging. All files of a program must agree, as on NDEBUG.
+// The defaults are TBB_USE_DEBUG and TBB_USE_ASSERT, if defined; else CORBEL_USE_DEBUG is 0 and
+// CORBEL_USE_ASSERT equals CORBEL_USE_DEBUG. All files of a program must use the same values.
 #ifndef CORBEL_DETAIL_CONFIG_HPP
 #define CORBEL_DETAIL_CONFIG_HPP
 
 #include <cstddef>
 #include <exception>
 
-// Whether exceptions are switched on in this file.
+// Whether exceptions are enabled in this translation unit.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define CORBEL_EXCEPTIONS 1
 #else
 #define CORBEL_EXCEPTIONS 0
 #endif
 
-// A function or class of a library, visible whatever -fvisibility the program is compiled with.
+// Exports a function or class, whatever -fvisibility the program is compiled with.
 #if defined(__GNUC__)
 #define CORBEL_EXPORT __attribute__((visibility("default")))
 #else
 #define CORBEL_EXPORT
 #endif
 
-// How to compile the paths that are taken nearly always, and nearly never.
+// Mark conditions that are nearly always, or nearly never, true.
 #if defined(__GNUC__)
 #define CORBEL_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CORBEL_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define CORBEL_NOINLINE __attribute__((noinline))
-// Reads a thread-local variable of the library without a call. The library cannot be loaded when
-// the thread's reserve for such variables (some KiB in glibc) is exhausted.
+// Accesses a thread-local variable of the library without a call. The library cannot be loaded if
+// the space that the C library reserves for such variables (a few KiB in glibc) is used up.
 #define CORBEL_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 #else
 #define CORBEL_LIKELY(condition) (condition)
@@ -42,7 +42,7 @@
 #define CORBEL_INITIAL_EXEC
 #endif
 
-// The "+ 0" is for a switch that is defined as nothing, which counts as off.
+// "+ 0": a macro that is defined as empty counts as 0.
 #if !defined(CORBEL_USE_DEBUG)
 #if defined(TBB_USE_DEBUG)
 #define CORBEL_USE_DEBUG (TBB_USE_DEBUG + 0)
@@ -58,8 +58,8 @@
 #endif
 #endif
 
-// Calls the assertion handler and ends the program when `condition` is false; nothing at all, not
-// even an evaluation, where asserting is off.
+// Calls the assertion handler and ends the program if `condition` is false. Does not evaluate
+// `condition` if assertions are off.
 #if CORBEL_USE_ASSERT
 #include <corbel/assertion_handler.hpp>
 #define CORBEL_ASSERT(condition, what) \
@@ -72,14 +72,14 @@
 namespace corbel {
 namespace detail {
 
-// The length of a cache line, what two threads must keep apart to not slow each other down.
+// The size of a cache line in bytes: data that different threads write should be this far apart.
 #if defined(__aarch64__) && defined(__APPLE__)
 constexpr std::size_t kCacheLine = 128;
 #else
 constexpr std::size_t kCacheLine = 64;
 #endif
 
-// Throws `error`; where exceptions are switched off, ends the program as a throw would.
+// Throws `error`; without exceptions, ends the program with std::terminate.
 template <typename Error>
 [[noreturn]] inline void raise(const Error& error) {
 #if CORBEL_EXCEPTIONS
@@ -95,7 +95,7 @@ inline void cpu_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  // Waits longer than `yield`, which most implementations ignore.
+  // Pauses longer than `yield`, which most implementations ignore.
   __asm__ __volatile__("isb" ::: "memory");
 #endif
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cancellation and exceptions of a group of tasks. Every task belongs to a node, and the nodes form
-// a tree: cancelling one cancels all below it.
+// a tree: cancelling a node cancels all nodes below it. Not for programs to include.
 //
-// A node does not know its children; it asks upwards, and only when something was cancelled since
-// it last asked. One number counts the cancellations of the process. A node that holds the current
-// number is not cancelled; else the slow path walks up to the root and writes down what it finds.
-// A node on a stack therefore costs two stores, and a check two loads and a comparison.
+// A node does not know its children. A check looks upwards, and only if there was a cancellation
+// since the last check. One number counts the cancellations of the process. A node that holds the
+// current number is not cancelled; otherwise the slow path walks up to the root and stores what it
+// finds. So making a node on a stack costs two stores, and a check two loads and a comparison.
 #ifndef CORBEL_DETAIL_CONTEXT_NODE_HPP
 #define CORBEL_DETAIL_CONTEXT_NODE_HPP
 
@@ -19,21 +19,22 @@ namespace corbel {
 namespace detail {
 
 struct context_node {
-  // The number of the last cancellation that is known not to concern this node, in steps of
-  // kOneCancellation, and these flags. A flag makes the comparison with the current number fail.
+  // The bits of `state`: the number of the last cancellation that is known not to concern this
+  // node, in steps of kOneCancellation, and these flags. A flag makes the comparison with the
+  // current number fail.
   enum : std::uint64_t {
-    kCancelled = 1,         // for good; set once
+    kCancelled = 1,         // set once, until the context is reset
     kFailed = 2,            // cancelled by an exception, which `error` holds
-    kFloatingPoint = 4,     // somebody from here up has floating-point settings of its own
-    kOwnFloatingPoint = 8,  // this one has
-    kLocked = 16,           // a thread is busy with `error`, or `sharers` of a lasting_node
+    kFloatingPoint = 4,     // this node or one above has floating-point settings of its own
+    kOwnFloatingPoint = 8,  // this node has floating-point settings of its own
+    kLocked = 16,           // a thread accesses `error`, or `sharers` of a lasting_node
     kOneCancellation = 32
   };
 
-  // What may be added to the address of the node above.
+  // Flags in `link`, beside the address of the node above.
   enum : std::uintptr_t {
     kMayBeCut = 1,  // the link of a lasting_node
-    kIsCut = 2,     // nobody goes up there any more
+    kIsCut = 2,     // no thread may follow it any more
     kIsShared = 4   // several calls below the same node use it
   };
 
@@ -43,15 +44,15 @@ struct context_node {
 
   // Puts the node below `above`, which is not known to be cancelled.
   void attach_to(context_node& above) {
-    // relaxed: these only matter to threads that get the node from this one later
+    // relaxed, all: matter only to threads that get the node from this one later
     link.store(link_to(above), std::memory_order_relaxed);
     const std::uint64_t known = above.state.load(std::memory_order_relaxed);
-    // Cancelled meanwhile by an exception, it holds that alone.
+    // If `above` has been cancelled by an exception meanwhile, only `above` holds the exception.
     state.store(known & ~std::uint64_t{kFailed | kOwnFloatingPoint | kLocked},
                 std::memory_order_relaxed);
   }
 
-  // A link, and the node that one leads to.
+  // Convert between a link and the node that it leads to.
   static std::uintptr_t link_to(context_node& above) {
     return reinterpret_cast<std::uintptr_t>(&above);
   }
@@ -59,46 +60,52 @@ struct context_node {
     return reinterpret_cast<context_node*>(link & ~std::uintptr_t{kMayBeCut | kIsCut | kIsShared});
   }
 
-  // relaxed: a task that misses a cancellation by a moment runs, as if it had come earlier
+  // Returns whether the node is known not to be cancelled.
   bool is_current(const std::atomic<std::uint64_t>& cancellations) const {
+    // relaxed, both: a task that just misses a cancellation runs, as if it had begun earlier
     return state.load(std::memory_order_relaxed) == cancellations.load(std::memory_order_relaxed);
   }
 
-  // acquire: sees the exception that capture() put into `error`
-  bool has_failed() const { return (state.load(std::memory_order_acquire) & kFailed) != 0; }
+  // Returns whether `error` holds an exception.
+  bool has_failed() const {
+    // (15) acquire: sees `error`, which capture_exception stored before it set kFailed
+    return (state.load(std::memory_order_acquire) & kFailed) != 0;
+  }
 };
 
-// The node of a task_group_context. It may outlast the call that has put it below another node, so
-// that call cuts its link when it ends; see context_link.hpp.
+// The node of a task_group_context. It may outlive the call that put it below another node, so that
+// call cuts the link when it ends; see context_link.hpp.
 struct lasting_node : context_node {
-  std::atomic<std::uint32_t> walkers{0};  // that are above it, or about to go there
-  std::uint32_t sharers = 0;              // of its link, besides one
+  std::atomic<std::uint32_t> walkers{0};  // number of walks above it, or about to go there
+  std::uint32_t sharers = 0;              // number of calls that share its link, minus one
 };
 
 inline std::atomic<std::uint32_t>& walkers_of(context_node& node) {
   return static_cast<lasting_node&>(node).walkers;
 }
 
-// Whether the node or one above it is cancelled. Slow; see worker::is_cancelled.
+// Returns whether the node or one above it is cancelled. The slow path of
+// thread_data::is_cancelled.
 CORBEL_EXPORT bool find_cancelled(context_node& node) noexcept;
 
-// Cancels the node and all below it. False if it was cancelled already.
+// Cancels the node and all nodes below it. Returns false if it was cancelled already.
 CORBEL_EXPORT bool cancel(context_node& node) noexcept;
 
-// In a handler: cancels the node and keeps the current exception for the one who waits for the
-// group. Only the first exception of a group is kept, and none if the group was cancelled before.
+// Called in an exception handler: cancels the node and keeps the current exception for the thread
+// that waits for the group. Keeps only the first exception of a group, and none if the group was
+// cancelled before.
 CORBEL_EXPORT void capture_exception(context_node& node) noexcept;
 
-// In a handler, where the exception goes on to the caller and into no group: throws it again,
-// unless exceptions are to end the program.
+// Called in an exception handler if the exception propagates to the caller instead of into a group:
+// rethrows it, or ends the program if the terminate_on_exception control is set.
 [[noreturn]] CORBEL_EXPORT void pass_exception();
 
-// Throws what capture_exception kept, if anything; the node is not failed any more. Of several who
-// wait for the group one gets it.
+// Throws the exception that capture_exception kept, if there is one, and removes it from the node:
+// if several threads wait for the group, one gets it.
 CORBEL_EXPORT void rethrow_exception(context_node& node);
 
-// The same, and leaves it there for all who wait: in groups of the program, until it makes them as
-// new.
+// Throws the exception but keeps it in the node, for every thread that waits. For contexts of the
+// program, which keep it until they are reset.
 CORBEL_EXPORT void rethrow_copy(const context_node& node);
 
 }  // namespace detail

@@ -13,8 +13,8 @@
 namespace corbel {
 namespace detail {
 
-// A random access iterator ([random.access.iterators]): the number of an element. Value is T or
-// const T.
+// A random access iterator ([random.access.iterators]) that holds the index of an element. Value is
+// T or const T.
 template <typename Container, typename Value>
 class ets_iterator {
   template <typename, typename>
@@ -30,7 +30,7 @@ class ets_iterator {
   ets_iterator() = default;
   ets_iterator(const Container* container, std::size_t index)
       : container_(container), index_(static_cast<difference_type>(index)) {}
-  // From iterator to const_iterator.
+  // Converts iterator to const_iterator.
   template <typename Other,
             typename = typename std::enable_if<std::is_same<const Other, Value>::value>::type>
   ets_iterator(const ets_iterator<Container, Other>& other)
@@ -61,7 +61,7 @@ class ets_iterator {
   friend ets_iterator operator+(difference_type n, ets_iterator it) { return it += n; }
   friend ets_iterator operator-(ets_iterator it, difference_type n) { return it -= n; }
 
-  // Of an iterator and a const_iterator too.
+  // These also take an iterator and a const_iterator.
   template <typename Other>
   difference_type operator-(const ets_iterator<Container, Other>& other) const {
     return index_ - other.index_;
@@ -96,7 +96,7 @@ class ets_iterator {
   difference_type index_ = 0;
 };
 
-// A blocked_range with the member types that the specification gives the ranges of containers.
+// A blocked_range with the member types that the specification requires of a container's range.
 template <typename Iterator>
 class ets_range : public blocked_range<Iterator> {
  public:
@@ -107,7 +107,7 @@ class ets_range : public blocked_range<Iterator> {
 
   ets_range(Iterator begin, Iterator end, std::size_t grainsize = 1)
       : blocked_range<Iterator>(begin, end, grainsize) {}
-  // From range_type to const_range_type.
+  // Converts range_type to const_range_type.
   template <typename Other>
   ets_range(const ets_range<Other>& other)
       : blocked_range<Iterator>(other.begin(), other.end(), other.grainsize()) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which enumerable_thread_specific makes an element: function objects that make a T at
-// an address. Not for programs to include.
+// How enumerable_thread_specific makes elements: function objects that construct a T at an address.
+// Not for programs to include.
 #ifndef CORBEL_DETAIL_ETS_MAKER_HPP
 #define CORBEL_DETAIL_ETS_MAKER_HPP
 
@@ -15,7 +15,7 @@
 namespace corbel {
 namespace detail {
 
-// Whether f() compiles for an f of this type.
+// Whether an object of type F can be called without arguments.
 template <typename F>
 class is_callable {
   template <typename G>
@@ -49,7 +49,7 @@ class ets_make_from {
  public:
   template <typename... Given>
   explicit ets_make_from(Given&&... args) : args_(std::forward<Given>(args)...) {}
-  // Not the constructor above.
+  // Preferred over the constructor template for a non-const source.
   ets_make_from(ets_make_from& other) : args_(other.args_) {}
   ets_make_from(const ets_make_from&) = default;
   ets_make_from(ets_make_from&&) = default;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word that says that something has come to its end, to threads that wait for that. Not for
-// programs to include.
+// A one-shot event that threads wait for. Not for programs to include.
 //
-// Setting it (1) publishes what was done before to who finds it set (2). As soon as it is set who
-// waits goes on: the word, and what it lies in, may be gone.
+// Setting it (1) publishes what was done before to the thread that finds it set (2). The waiting
+// thread continues at once: the flag, and the frame it lies in, may be gone right after (1).
 #ifndef CORBEL_DETAIL_FLAG_HPP
 #define CORBEL_DETAIL_FLAG_HPP
 
@@ -18,20 +17,23 @@ namespace detail {
 // 0 until it is set.
 using flag = std::atomic<std::uint32_t>;
 
-inline void set_flag(worker& w, flag& f) {
+// Sets the flag and wakes the threads that wait for it.
+inline void set_flag(thread_data& thread, flag& f) {
   const void* const key = &f;
-  f.store(1, std::memory_order_release);  // (1) release: with (2)
-  notify_waiters(w, key);
+  f.store(1, std::memory_order_release);  // (1) release: publishes earlier work to (2)
+  notify_waiters(thread, key);
 }
 
-// Whether that at `key` is set; as wait_until asks.
+// Whether the flag at `key` is set; the predicate that wait_until takes.
 inline bool is_flag_set(const void* key) {
-  // (2) acquire: with (1)
+  // (2) acquire: sees what the thread that set the flag did before (1)
   return static_cast<const flag*>(key)->load(std::memory_order_acquire) != 0;
 }
 
 // Runs tasks until it is set.
-inline void wait_for_flag(worker& w, const flag& f) { wait_until(w, &f, &is_flag_set); }
+inline void wait_for_flag(thread_data& thread, const flag& f) {
+  wait_until(thread, &f, &is_flag_set);
+}
 
 }  // namespace detail
 }  // namespace corbel

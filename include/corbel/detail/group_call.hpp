@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of a parallel algorithm is made of: the context its tasks run in, and tasks that a
-// wait_count counts. Not for programs to include.
+// The parts of a call of a parallel algorithm: a context for its tasks, and tasks that a wait_count
+// counts. Not for programs to include.
 #ifndef CORBEL_DETAIL_GROUP_CALL_HPP
 #define CORBEL_DETAIL_GROUP_CALL_HPP
 
-#include <corbel/detail/fork.hpp>
+#include <type_traits>
+
 #include <corbel/detail/new_task.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/task_group_context.hpp>
@@ -12,78 +13,121 @@
 namespace corbel {
 namespace detail {
 
+// Calls `f`. What it throws is kept in the context, which it cancels.
+template <typename F>
+inline void call_captured(context_node& context, F&& f) {
+#if CORBEL_EXCEPTIONS
+  try {
+    f();
+  } catch (...) {
+    capture_exception(context);
+  }
+#else
+  static_cast<void>(context);
+  f();
+#endif
+}
+
+// Calls `f`. What it throws goes to the caller, or ends the program if the terminate_on_exception
+// control is set.
+template <typename F>
+inline void call_passing(F&& f) {
+#if CORBEL_EXCEPTIONS
+  try {
+    f();
+  } catch (...) {
+    pass_exception();
+  }
+#else
+  f();
+#endif
+}
+
 // Makes `node` the context of the thread until the end of the scope.
 class context_switch {
  public:
-  context_switch(worker& w, context_node& node) : worker_(w), outer_(w.context) {
-    w.context = &node;
+  context_switch(thread_data& thread, context_node& node)
+      : thread_(thread), outer_(thread.context) {
+    thread.context = &node;
   }
-  ~context_switch() { worker_.context = outer_; }
+  ~context_switch() { thread_.context = outer_; }
   context_switch(const context_switch&) = delete;
   context_switch& operator=(const context_switch&) = delete;
 
  private:
-  worker& worker_;
+  thread_data& thread_;
   context_node* const outer_;
 };
 
-// Calls f(w, group), the algorithm, in a context of its own below the thread's. What f or its tasks
-// throw is thrown here, when f has ended. Does nothing in a cancelled context.
+// Calls f(thread, group), the algorithm, in a new context below the thread's. What f or its tasks
+// throw is thrown here after f has returned. Does nothing in a cancelled context.
 template <typename F>
 inline void call_in_group(F&& f) {
-  worker& w = current_worker();
-  context_node& outer = *w.context;
-  if (w.is_cancelled(outer)) return;
+  thread_data& thread = current_thread();
+  context_node& outer = *thread.context;
+  if (thread.is_cancelled(outer)) return;
   context_node group;
   group.attach_to(outer);
-  const context_switch scope(w, group);
-  call_captured(group, [&] { f(w, group); });
+  const context_switch scope(thread, group);
+  call_captured(group, [&] { f(thread, group); });
   if (group.has_failed()) rethrow_exception(group);
 }
 
-// The same in the program's context, which is cancelled by what is thrown and keeps it: whoever
-// uses it at the time throws it, too.
+// Calls f(thread, group) in the program's context. An exception cancels that context and stays in
+// it, so that every call that uses the context at the time throws it.
 template <typename F>
 inline void call_in_group(task_group_context& context, F&& f) {
-  worker& w = current_worker();
-  context_use use(w, context);
+  thread_data& thread = current_thread();
+  context_use use(thread, context);
   context_node& group = use.node();
-  if (w.is_cancelled(group)) return;
-  const context_switch scope(w, group);
-  call_captured(group, [&] { f(w, group); });
+  if (thread.is_cancelled(group)) return;
+  const context_switch scope(thread, group);
+  call_captured(group, [&] { f(thread, group); });
   if (group.has_failed()) rethrow_copy(group);
 }
 
-// Counts the task and spawns it. If that throws, it is not counted.
-inline void spawn_counted(worker& w, wait_count& pending, task_base& task) {
+// Whether Arguments, the last parameters of an algorithm, are one context or nothing.
+template <typename... Arguments>
+struct is_context_or_nothing : std::false_type {};
+template <>
+struct is_context_or_nothing<> : std::true_type {};
+template <typename Argument>
+struct is_context_or_nothing<Argument> : std::is_convertible<Argument, task_group_context&> {};
+template <typename... Arguments>
+using if_context_or_nothing =
+    typename std::enable_if<is_context_or_nothing<Arguments...>::value>::type;
+
+// Counts the task and spawns it. Strong guarantee; throws bad_alloc.
+inline void spawn_counted(thread_data& thread, wait_count& pending, task_base& task) {
   struct reservation {
-    worker& owner;
+    thread_data& owner;
     wait_count* count;
     ~reservation() {
       if (count != nullptr) count->release(owner);
     }
-  } reserved{w, &pending};
+  } reserved{thread, &pending};
   pending.reserve();
-  spawn(w, task);
+  spawn(thread, task);
   reserved.count = nullptr;
 }
 
-// The same for a task that new_task made, in the given group. If that throws, the task is deleted.
+// Counts a task that new_task made and spawns it in the group. If that throws bad_alloc, the task
+// is deleted.
 template <typename T>
-inline void spawn_new(worker& w, context_node& group, wait_count& pending, T* task) {
+inline void spawn_new(thread_data& thread, context_node& group, wait_count& pending, T* task) {
   struct keeper {
-    worker& owner;
+    thread_data& owner;
     T* kept;
     ~keeper() {
       if (kept != nullptr) delete_task(owner, kept);
     }
-  } keep{w, task};
+  } keep{thread, task};
   task->context = &group;
-  spawn_counted(w, pending, *task);
+  spawn_counted(thread, pending, *task);
   keep.kept = nullptr;
 }
 
-// A task that does a part of a call of an algorithm: part.run(w, call).
+// A task that does a part of a call of an algorithm: part.run(thread, call).
 template <typename Call, typename Part>
 struct part_task : task_base {
   Call& call;
@@ -93,22 +137,22 @@ struct part_task : task_base {
   part_task(Call& c, wait_count& count, const Part& p)
       : task_base(&execute), call(c), pending(count), part(p) {}
 
-  static task_base* execute(task_base* self, worker& w, bool cancelled) {
+  static task_base* execute(task_base* self, thread_data& thread, bool cancelled) {
     part_task* const task = static_cast<part_task*>(self);
-    if (!cancelled) call_captured(*task->context, [&] { task->part.run(w, task->call); });
+    if (!cancelled) call_captured(*task->context, [&] { task->part.run(thread, task->call); });
     wait_count& count = task->pending;
-    delete_task(w, task);
-    count.release(w);
+    delete_task(thread, task);
+    count.release(thread);
     return nullptr;
   }
 };
 
-// Leaves a part of the call to whoever comes. Throws bad_alloc, and what copying the part throws;
-// nothing is left to anybody then.
+// Spawns a task for a part of the call. Strong guarantee; throws bad_alloc and what copying the
+// part throws.
 template <typename Call, typename Part>
-inline void offer(worker& w, context_node& group, wait_count& pending, Call& call,
-                  const Part& part) {
-  spawn_new(w, group, pending, new_task<part_task<Call, Part>>(w, call, pending, part));
+inline void spawn_part(thread_data& thread, context_node& group, wait_count& pending, Call& call,
+                       const Part& part) {
+  spawn_new(thread, group, pending, new_task<part_task<Call, Part>>(thread, call, pending, part));
 }
 
 }  // namespace detail

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of task groups, and the order that a program may give them. Not for programs to
-// include.
+// The tasks of task groups, and the dependencies between them. Not for programs to include.
 #ifndef CORBEL_DETAIL_GROUP_TASK_HPP
 #define CORBEL_DETAIL_GROUP_TASK_HPP
 
@@ -22,11 +21,11 @@ namespace detail {
 
 struct task_order;
 
-// A task that counts in a group from its construction to its end. To drop one that has not run is
-// to run it cancelled.
+// A task that counts in a group from its construction to its end. A task that has not run is
+// dropped by running it as cancelled.
 struct group_task : task_base {
   group_count* count;
-  // Only of tasks that have something to do with others.
+  // nullptr for a task without dependencies or completion handles.
   std::atomic<task_order*> order;
 
   group_task(function f, context_node& group, group_count& outstanding)
@@ -35,29 +34,35 @@ struct group_task : task_base {
   }
 };
 
-// What others know of a task, also when it has ended: who comes after it, and for how many it
-// waits. Kept by the task and by handles.
+// A task's node in the dependency graph, which may outlive the task: its successors, and the number
+// of its predecessors. Reference-counted; the task and its handles hold references.
+
+// Returns the node of a task, which it makes if there is none. Throws bad_alloc.
 CORBEL_EXPORT task_order& order_of(group_task& t);
+// Adds or removes a reference.
 CORBEL_EXPORT void keep(task_order& order) noexcept;
 CORBEL_EXPORT void drop(task_order& order) noexcept;
-// `after` will not run before the other has ended.
+// Makes `after` a successor: it does not run before the task of `before` has ended. Throws
+// bad_alloc.
 CORBEL_EXPORT void put_before(task_order& before, group_task& after);
-// Those that come after the task that this thread runs will come after `t` instead.
-CORBEL_EXPORT void transfer_order(worker& w, group_task& t);
+// Makes the successors of the task that this thread runs successors of `t` instead. Throws
+// bad_alloc.
+CORBEL_EXPORT void transfer_order(thread_data& thread, group_task& t);
+// Returns whether the task has ended.
 CORBEL_EXPORT bool has_ended(task_order& order) noexcept;
-// Ends the order of a task: those that waited for it alone are spawned.
-CORBEL_EXPORT void end_order(worker& w, task_order& order) noexcept;
-// Whether a task that has been submitted may run now; else the last one it waits for spawns it.
+// Called at the end of a task: spawns the successors that waited only for it.
+CORBEL_EXPORT void end_order(thread_data& thread, task_order& order) noexcept;
+// Submits a task: returns whether it may run now. If not, its last predecessor spawns it.
 CORBEL_EXPORT bool may_begin(task_order& order) noexcept;
 
-// Makes it available, when it may begin.
-inline void submit(worker& w, group_task& t) {
-  task_order* const order =
-      t.order.load(std::memory_order_relaxed);  // relaxed: its handle's holder
-  if (CORBEL_LIKELY(order == nullptr) || may_begin(*order)) spawn(w, t);
+// Spawns the task, if it may begin.
+inline void submit(thread_data& thread, group_task& t) {
+  // relaxed: the owner of the task's handle, which is the caller, stored it
+  task_order* const order = t.order.load(std::memory_order_relaxed);
+  if (CORBEL_LIKELY(order == nullptr) || may_begin(*order)) spawn(thread, t);
 }
 
-// The body, and the memory that the task lies in.
+// A group task that calls a function object, in a block of its own.
 template <typename F>
 struct function_task : group_task {
   F body;
@@ -67,42 +72,43 @@ struct function_task : group_task {
       : group_task(&execute, group, outstanding), body(std::forward<G>(f)) {}
 
   template <typename G>
-  static function_task& make(worker& w, G&& f, context_node& group, group_count& outstanding) {
+  static function_task& make(thread_data& thread, G&& f, context_node& group,
+                             group_count& outstanding) {
     static_assert(alignof(F) <= kCacheLine, "tasks are aligned to cache lines at most");
-    block b{w, allocate_task(w, sizeof(function_task))};
+    block b{thread, allocate_task(thread, sizeof(function_task))};
     function_task& t = *::new (b.memory) function_task(std::forward<G>(f), group, outstanding);
     b.memory = nullptr;
-    outstanding.reserve(w);
+    outstanding.reserve(thread);
     return t;
   }
 
  private:
-  // For bodies whose constructor throws.
+  // Frees the block if the constructor of the body throws.
   struct block {
-    worker& w;
+    thread_data& thread;
     void* memory;
     ~block() {
-      if (memory != nullptr) deallocate_task(w, memory, sizeof(function_task));
+      if (memory != nullptr) deallocate_task(thread, memory, sizeof(function_task));
     }
   };
 
-  static task_base* execute(task_base* self, worker& w, bool cancelled) {
+  static task_base* execute(task_base* self, thread_data& thread, bool cancelled) {
     function_task& t = *static_cast<function_task*>(self);
     task_base* next = nullptr;
     if (!cancelled) {
-      group_task* const outer = w.running;
-      w.running = &t;
+      group_task* const outer = thread.running;
+      thread.running = &t;
       call_captured(*t.context,
                     [&] { next = t.call(std::is_same<decltype(t.body()), task_handle>()); });
-      w.running = outer;
+      thread.running = outer;
     }
     group_count& outstanding = *t.count;
-    // relaxed: set before the task was submitted, or by this thread
+    // relaxed: stored before the task was submitted, or by this thread
     task_order* const order = t.order.load(std::memory_order_relaxed);
     t.~function_task();
-    deallocate_task(w, &t, sizeof(function_task));
-    if (CORBEL_UNLIKELY(order != nullptr)) end_order(w, *order);
-    outstanding.release(w);
+    deallocate_task(thread, &t, sizeof(function_task));
+    if (CORBEL_UNLIKELY(order != nullptr)) end_order(thread, *order);
+    outstanding.release(thread);
     return next;
   }
 

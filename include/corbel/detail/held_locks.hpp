@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many locks of these headers the thread holds, counted by programs compiled with
-// CORBEL_USE_DEBUG. The scheduler looks at it where a thread is about to wait for tasks: one that
-// does so under a lock may take up a task that wants the same lock. Not for programs to include.
+// The number of these headers' locks that a thread holds, counted in programs compiled with
+// CORBEL_USE_DEBUG. The scheduler checks it when a thread begins to wait for tasks: under a lock,
+// the thread may run a task that wants the same lock. Not for programs to include.
 #ifndef CORBEL_DETAIL_HELD_LOCKS_HPP
 #define CORBEL_DETAIL_HELD_LOCKS_HPP
 
@@ -10,11 +10,11 @@
 namespace corbel {
 namespace detail {
 
-// Of libcorbel. Not thread_local, whose access from another library calls a function that asks
-// whether it needs to be constructed.
+// Defined in libcorbel. Not thread_local: access from another library would call a function that
+// checks whether the variable must be constructed.
 extern CORBEL_EXPORT __thread int held_locks;
 
-// The thread has taken (+1) or given back (-1) a lock.
+// Counts a lock that the thread has acquired (+1) or is about to release (-1).
 inline void note_lock_held(int change) noexcept {
 #if CORBEL_USE_DEBUG
   held_locks += change;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers from 0 up as a pack: std::index_sequence, which C++11 lacks. Not for programs to
-// include.
+// std::index_sequence, which C++11 lacks. Not for programs to include.
 #ifndef CORBEL_DETAIL_INDEX_SEQUENCE_HPP
 #define CORBEL_DETAIL_INDEX_SEQUENCE_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread holds a lock, for the locks of classic TBB that notice when their holder wants them
-// again. Not for programs to include.
+// The thread that holds a lock, for the locks of TBB 2020 that report an attempt to lock them
+// twice. Not for programs to include.
 #ifndef CORBEL_DETAIL_LOCK_OWNER_HPP
 #define CORBEL_DETAIL_LOCK_OWNER_HPP
 
@@ -10,19 +10,27 @@
 namespace corbel {
 namespace detail {
 
-// Relaxed, all of it: a thread compares with its own id alone, which nobody else stores, and its
-// own stores it sees in their order. The lock orders the stores of its holders.
+// All operations are relaxed. A thread compares the word only with its own id, which no other
+// thread stores, and it sees its own stores in their order. The lock orders the stores of its
+// holders.
 class lock_owner {
  public:
-  // Whether set_this_thread() was the last thing this thread has done here.
+  // Returns whether the calling thread holds the lock: it called set_this_thread(), and not clear()
+  // since.
   bool is_this_thread() const noexcept {
-    return id_.load(std::memory_order_relaxed) == std::this_thread::get_id();  // see above
+    // relaxed: compared with the own id only
+    return id_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
-  // By the holder, which has just taken the lock, and by the one that is about to give it back.
+  // Called by the thread that has just acquired the lock.
   void set_this_thread() noexcept {
-    id_.store(std::this_thread::get_id(), std::memory_order_relaxed);  // see above
+    // relaxed: only this thread compares with its id
+    id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
-  void clear() noexcept { id_.store(std::thread::id(), std::memory_order_relaxed); }  // see above
+  // Called by the holder that is about to release the lock.
+  void clear() noexcept {
+    // relaxed: no thread has this id
+    id_.store(std::thread::id(), std::memory_order_relaxed);
+  }
 
  private:
   std::atomic<std::thread::id> id_{std::thread::id()};

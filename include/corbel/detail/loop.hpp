@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of parallel loops and reductions: how a loop's pieces are given away, stolen and
-// joined. What a piece is and how it is cut is the business of a space (chunk_loop.hpp,
-// range_loop.hpp).
+// The engine of parallel loops and reductions: how pieces of a loop are exposed, stolen and joined.
+// A Loop (chunk_loop.hpp, range_loop.hpp) says what a piece is and how it is cut. Not for programs
+// to include.
 //
-// A thread works on a loop in a strand. It keeps the left part of its piece for itself and exposes
-// the right part as a task. Between two calls of the body it looks whether that task has been
-// stolen, and only then exposes part of what it still has (lazy splitting on demand; after
-// A. Tzannes, G. Caragea, R. Barua and U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010, with one
-// exposed piece in place of the look at the deque). When its own part is done it takes the exposed
-// one back and goes on. So a loop that nobody steals from costs a push and a pop for each halving,
+// A thread works on a loop through a loop_runner. It keeps the left half of its piece and exposes
+// the right half as a task. Between two calls of the body it checks whether that task has been
+// stolen; only then does it expose part of what it still has (lazy splitting on demand: A. Tzannes,
+// G. Caragea, R. Barua and U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010, with one exposed piece
+// in place of the look at the deque). When its own half is done it takes the exposed half back and
+// continues. A loop that no thread steals from therefore pays a push and a pop for each halving,
 // not for each call of the body.
 //
-// Joins. A strand and a task stolen from it are the two sides of that task: whoever of the two
-// ends last joins them, frees the task, and has then ended one side of the task's parent. The
-// parent is the last task that was stolen from the strand before, or else the one that the strand
-// itself runs; so pieces are joined in the order of the range, and nobody waits but the caller.
+// Joins. A stolen task has two sides: the runner that exposed it and the runner that executes it.
+// The side that ends last joins the two bodies, frees the task, and so ends one side of the task's
+// parent. The parent is the task that was stolen from the same runner before, or else the task that
+// the runner itself executes. Bodies are therefore joined in the order of the range, and no thread
+// waits except the caller.
 #ifndef CORBEL_DETAIL_LOOP_HPP
 #define CORBEL_DETAIL_LOOP_HPP
 
@@ -24,35 +25,36 @@
 #include <type_traits>
 #include <utility>
 
-#include <corbel/detail/arena_place.hpp>
+#include <corbel/detail/arena_slot.hpp>
 #include <corbel/detail/flag.hpp>
-#include <corbel/detail/fork.hpp>
-#include <corbel/detail/late.hpp>
-#include <corbel/detail/new_task.hpp>
+#include <corbel/detail/group_call.hpp>
+#include <corbel/detail/manual_lifetime.hpp>
+#include <corbel/detail/task.hpp>
 #include <corbel/split.hpp>
 
 namespace corbel {
 namespace detail {
 
-// A task that the thread in that place should run, if there is one. Throws bad_alloc, and has done
-// nothing then.
-CORBEL_EXPORT void mail_task(worker& w, task_base& t, unsigned slot);
+// Puts the task into the mailbox of a slot: the thread in that slot runs it if there is one.
+// Strong guarantee; throws bad_alloc.
+CORBEL_EXPORT void mail_task(thread_data& thread, task_base& t, unsigned slot);
 
-// How a thief gets a body: a copy, and nothing to join,
-struct copied_bodies {
-  template <typename Place, typename Body>
-  static void branch(Place& place, Body& left) {
-    place.make(left);
+// How a stolen piece gets a body. parallel_for copies it and joins nothing.
+struct copy_body {
+  template <typename Storage, typename Body>
+  static void make(Storage& storage, Body& left) {
+    storage.make(left);
   }
   template <typename Body>
   static void join(Body&, Body&) {}
 };
 
-// or one that is split off and joined to the one on its left.
-struct split_bodies {
-  template <typename Place, typename Body>
-  static void branch(Place& place, Body& left) {
-    place.make(left, split());
+// parallel_reduce splits the stolen piece's body off the body on its left, and joins the two at the
+// end.
+struct split_body {
+  template <typename Storage, typename Body>
+  static void make(Storage& storage, Body& left) {
+    storage.make(left, split());
   }
   template <typename Body>
   static void join(Body& left, Body& right) {
@@ -60,73 +62,86 @@ struct split_bodies {
   }
 };
 
-// One call of an algorithm; in the caller's frame.
-template <typename Space>
-struct loop {
+// One call of an algorithm; lives in the caller's frame.
+template <typename Loop>
+struct loop_call {
   context_node& group;
-  const Space& space;
-  flag done;  // set only if the caller is not the last to end
+  const Loop& loop;
+  flag done;  // set only if the caller does not end last
 
-  loop(context_node& g, const Space& s) : group(g), space(s), done(0) {}
+  loop_call(context_node& g, const Loop& l) : group(g), loop(l), done(0) {}
 };
 
-// A piece that is exposed, or stolen.
-template <typename Space, typename Body, typename Bodies>
+// A piece that is exposed or stolen.
+template <typename Loop, typename Body, typename BodyPolicy>
 struct loop_task : task_base {
-  using piece_type = typename Space::piece;
+  using piece_type = typename Loop::piece;
 
   loop_task* parent;
-  loop<Space>* whole;
-  Body* left;                        // of the strand that exposed it
-  std::atomic<std::uint32_t> sides;  // that have not ended: the strand and the thief
+  loop_call<Loop>* call;
+  Body* left;                        // the body of the runner that exposed the piece
+  std::atomic<std::uint32_t> sides;  // not ended yet
   bool has_body = false;
-  // Up to where the owner may go in its own part; the thief sets it to 0. (A space that does not
-  // count positions starts it with 1.)
+  // The position up to which the exposing runner may go before it must look again. The thief sets
+  // it to 0. A loop that does not count positions starts it with 1.
   std::atomic<std::size_t> limit;
   piece_type piece;
-  late<typename std::remove_const<Body>::type> body;
+  manual_lifetime<typename std::remove_const<Body>::type> body;
 
-  loop_task(loop<Space>& l, loop_task* up, Body& b, piece_type&& p, std::size_t first_limit)
+  loop_task(loop_call<Loop>& c, loop_task* up, Body& b, piece_type&& p, std::size_t first_limit)
       : task_base(&execute),
         parent(up),
-        whole(&l),
+        call(&c),
         left(&b),
         sides(2),
         limit(first_limit),
         piece(std::move(p)) {
-    context = &l.group;
+    context = &c.group;
   }
   ~loop_task() {
     if (has_body) body.destroy();
   }
 
-  void make_body() {
-    Bodies::branch(body, *left);
-    has_body = true;
+  // Loop tasks are made from the thread's block cache: new (thread) loop_task(...). Throws
+  // bad_alloc.
+  static void* operator new(std::size_t bytes, thread_data& thread) {
+    static_assert(alignof(loop_task) <= kCacheLine, "task blocks are aligned to cache lines");
+    return allocate_task(thread, bytes);
+  }
+  // Called by the language if the constructor throws.
+  static void operator delete(void* memory, thread_data& thread) noexcept {
+    deallocate_task(thread, memory, sizeof(loop_task));
+  }
+  static void destroy(thread_data& thread, loop_task* t) noexcept {
+    t->~loop_task();
+    deallocate_task(thread, t, sizeof(loop_task));
   }
 
-  static task_base* execute(task_base* self, worker& w, bool cancelled);
+  static task_base* execute(task_base* self, thread_data& thread, bool cancelled);
 };
 
-// The work of one thread on a loop, from a piece that it got until it has nothing left of it.
-template <typename Space, typename Body, typename Bodies>
-class strand {
+// The work of one thread on a loop: from the piece it got until nothing of that piece is left.
+template <typename Loop, typename Body, typename BodyPolicy>
+class loop_runner {
  public:
-  using task = loop_task<Space, Body, Bodies>;
-  using piece_type = typename Space::piece;
+  using task = loop_task<Loop, Body, BodyPolicy>;
+  using piece_type = typename Loop::piece;
 
-  // `origin`: the task that the strand runs; nullptr in the caller.
-  strand(worker& w, loop<Space>& l, task* origin) : worker_(w), loop_(l), join_(origin) {}
-  strand(const strand&) = delete;
-  strand& operator=(const strand&) = delete;
+  // `origin` is the task that the runner executes; nullptr in the thread that called the algorithm.
+  loop_runner(thread_data& thread, loop_call<Loop>& call, task* origin, Body& body)
+      : thread_(thread), call_(call), newest_(origin), body_(body) {}
+  loop_runner(const loop_runner&) = delete;
+  loop_runner& operator=(const loop_runner&) = delete;
 
-  // A task that is not in a deque; freed at the end of the scope.
-  class owned {
+  // Owns a task that is in no deque; frees it at the end of the scope.
+  class owned_task {
    public:
-    owned(worker& w, task* t) : worker_(w), task_(t) {}
-    owned(owned&& other) : worker_(other.worker_), task_(other.task_) { other.task_ = nullptr; }
-    ~owned() {
-      if (task_ != nullptr) delete_task(worker_, task_);
+    owned_task(thread_data& thread, task* t) : thread_(thread), task_(t) {}
+    owned_task(owned_task&& other) : thread_(other.thread_), task_(other.task_) {
+      other.task_ = nullptr;
+    }
+    ~owned_task() {
+      if (task_ != nullptr) task::destroy(thread_, task_);
     }
     explicit operator bool() const { return task_ != nullptr; }
     task* operator->() const { return task_; }
@@ -138,142 +153,151 @@ class strand {
     }
 
    private:
-    worker& worker_;
+    thread_data& thread_;
     task* task_;
   };
 
-  // ---- for spaces
+  // ---- called by the Loop
 
-  worker& thread() const { return worker_; }
-  // Whether it is the caller's, and has not begun.
-  bool is_first() const { return join_ == nullptr; }
-  context_node& group() const { return loop_.group; }
-  Body& body() const { return *body_; }
-  bool is_cancelled() const { return worker_.is_cancelled(loop_.group); }
+  thread_data& thread() const { return thread_; }
+  // Whether this is the runner of the thread that called the algorithm, and it has exposed nothing.
+  bool is_first() const { return newest_ == nullptr; }
+  context_node& group() const { return call_.group; }
+  Body& body() const { return body_; }
+  bool is_cancelled() const { return thread_.is_cancelled(call_.group); }
 
-  // Gives the piece, which lies to the right of all that the strand has but of what it has exposed
-  // before, to whoever comes.
+  // Makes the piece available to thieves. It must lie to the right of everything the runner still
+  // has, except what it has exposed before. Strong guarantee; throws bad_alloc and what moving the
+  // piece throws.
   task& expose(piece_type&& piece, std::size_t limit) {
-    owned t = make_task(std::move(piece), limit);
-    spawn(worker_, *t);
+    owned_task t(thread_, new (thread_) task(call_, newest_, body_, std::move(piece), limit));
+    spawn(thread_, *t);
     ++exposed_;
-    join_ = &t.release();
-    return *join_;
+    newest_ = &t.release();
+    return *newest_;
   }
 
-  // Gives the piece away for good, to the thread in that place if it is there. Nothing must be
-  // exposed.
+  // Gives the piece away for good: to the thread in `slot`, if there is one. The runner must not
+  // have exposed a piece. Strong guarantee; throws bad_alloc and what moving the piece throws.
   void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
-    owned t = make_task(std::move(piece), 0);
+    owned_task t(thread_, new (thread_) task(call_, newest_, body_, std::move(piece), 0));
     if (slot == own_slot) {
-      spawn(worker_, *t);
+      spawn(thread_, *t);
     } else {
-      mail_task(worker_, *t, slot);
+      mail_task(thread_, *t, slot);
     }
-    join_ = &t.release();
+    newest_ = &t.release();
   }
 
-  // Whether something is exposed that nobody has taken.
+  // Whether a piece is exposed and not stolen.
   bool has_exposed() {
     if (exposed_ == 0) return false;
-    // relaxed: says only that there is something to do
-    if (CORBEL_LIKELY(join_->limit.load(std::memory_order_relaxed) != 0)) return true;
+    // relaxed: a hint that there is something to expose; no data depends on it
+    if (CORBEL_LIKELY(newest_->limit.load(std::memory_order_relaxed) != 0)) return true;
     forget_exposed();
     return false;
   }
 
-  // Thieves begin with the oldest: when the newest is gone all are.
+  // Called when the newest exposed piece has been stolen. Thieves take the oldest first, so all
+  // exposed pieces are gone.
   void forget_exposed() {
     exposed_ = 0;
-    worker_.tasks->see_thefts();
+    thread_.tasks->see_thefts();
   }
 
-  // The piece exposed last, if nobody has taken it: it follows on what the strand has done.
-  owned take_back() {
+  // Returns the newest exposed piece if it is not stolen. It follows the pieces that the runner has
+  // done.
+  owned_task take_back() {
     while (has_exposed()) {
-      task_base* const popped = worker_.tasks->pop();
-      if (CORBEL_LIKELY(popped == join_)) {
-        task* const t = join_;
-        join_ = t->parent;
+      task_base* const popped = thread_.tasks->pop();
+      if (CORBEL_LIKELY(popped == newest_)) {
+        task* const t = newest_;
+        newest_ = t->parent;
         --exposed_;
-        return owned(worker_, t);
+        return owned_task(thread_, t);
       }
       if (popped == nullptr) {
         forget_exposed();
         break;
       }
-      // A body spawned it and did not wait.
-      run_any(worker_, popped);
+      // A body spawned this task and did not wait for it.
+      run_any(thread_, popped);
     }
-    return owned(worker_, nullptr);
+    return owned_task(thread_, nullptr);
   }
 
-  // ---- for the loop
+  // ---- called by the engine
 
-  void run(piece_type& piece, Body& body) {
-    body_ = &body;
-    loop_.space.run(*this, piece);
-  }
-
-  // Ends the strand's side. Whether the whole loop has ended. What a run that ended early has left
-  // exposed is then a task like one that was stolen.
+  // Ends the runner's side of its tasks, newest first, and joins those whose other side has ended.
+  // Returns whether the whole loop has ended. Pieces that a cancelled run has left exposed count as
+  // stolen: the thread that executes them ends their other side.
   bool end() {
-    task* t = join_;
+    task* t = newest_;
     while (t != nullptr) {
-      // acq_rel: what either side did is seen by the one that ends last
+      // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
+      // what the other one did before its own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
-      // What a cancelled loop has found is joined all the same: bodies that cancel their own loop
-      // because they have found something (libstdc++'s do) want it.
-      if (t->has_body && !loop_.group.has_failed()) {
-        call_captured(loop_.group, [t] { Bodies::template join<Body>(*t->left, t->body.get()); });
+      // A cancelled loop is joined too: a body that cancels its own loop because it has found
+      // something, as libstdc++'s do, needs the result to be passed on. A loop that has thrown is
+      // not joined.
+      if (t->has_body && !call_.group.has_failed()) {
+        call_captured(call_.group,
+                      [t] { BodyPolicy::template join<Body>(*t->left, t->body.get()); });
       }
       task* const up = t->parent;
-      delete_task(worker_, t);
+      task::destroy(thread_, t);
       t = up;
     }
     return true;
   }
 
  private:
-  owned make_task(piece_type&& piece, std::size_t limit) {
-    return owned(worker_, new_task<task>(worker_, loop_, join_, *body_, std::move(piece), limit));
-  }
-
-  worker& worker_;
-  loop<Space>& loop_;
-  task* join_;            // whose side the strand ends next
-  unsigned exposed_ = 0;  // the last so many of the chain from join_ up may be in the deque
-  Body* body_ = nullptr;
+  thread_data& thread_;
+  loop_call<Loop>& call_;
+  task* newest_;  // the newest task of which the runner is a side; the others are its parents
+  unsigned exposed_ = 0;  // how many tasks, from newest_ on, may still be in the deque
+  Body& body_;
 };
 
-template <typename Space, typename Body, typename Bodies>
-task_base* loop_task<Space, Body, Bodies>::execute(task_base* self, worker& w, bool cancelled) {
+template <typename Loop, typename Body, typename BodyPolicy>
+task_base* loop_task<Loop, Body, BodyPolicy>::execute(task_base* self, thread_data& thread,
+                                                      bool cancelled) {
   loop_task& t = *static_cast<loop_task*>(self);
-  loop<Space>& whole = *t.whole;
-  // relaxed: the owner reads nothing else because of it
+  loop_call<Loop>& call = *t.call;
+  // relaxed: the exposing runner reads nothing else because of it
   t.limit.store(0, std::memory_order_relaxed);
-  strand<Space, Body, Bodies> s(w, whole, &t);
+  loop_runner<Loop, Body, BodyPolicy> runner(thread, call, &t, t.body.get());
   if (!cancelled) {
-    call_captured(whole.group, [&] {
-      t.make_body();
-      s.run(t.piece, t.body.get());
+    call_captured(call.group, [&] {
+      BodyPolicy::make(t.body, *t.left);
+      t.has_body = true;
+      call.loop.run(runner, t.piece);
     });
   }
-  if (s.end()) set_flag(w, whole.done);
+  if (runner.end()) set_flag(thread, call.done);
   return nullptr;
 }
 
-// Calls the body for the whole space; returns when all calls have ended. What they throw is left in
-// the group.
-template <typename Bodies, typename Space, typename Body>
-inline void run_loop(worker& w, context_node& group, const Space& space, Body& body) {
-  loop<Space> whole(group, space);
-  strand<Space, Body, Bodies> s(w, whole, nullptr);
+// The Loop that runs a Range with a Partitioner (range_loop.hpp).
+template <typename Range, typename Partitioner>
+struct loop_for;
+
+// Calls the body for every part of the range and returns when all calls have ended. What they throw
+// is left in the group. Throws what making the Loop throws. `Partitioner` is what
+// chosen_partitioner gives.
+template <typename BodyPolicy, typename Partitioner, typename Range, typename Body>
+inline void run_loop(thread_data& thread, context_node& group, const Range& range, Body& body,
+                     Partitioner partitioner) {
+  using loop_type =
+      typename loop_for<Range, typename std::remove_reference<Partitioner>::type>::type;
+  const loop_type loop(thread, range, partitioner);
+  loop_call<loop_type> call(group, loop);
+  loop_runner<loop_type, Body, BodyPolicy> runner(thread, call, nullptr, body);
   call_captured(group, [&] {
-    typename Space::piece piece(space.whole());
-    s.run(piece, body);
+    typename loop_type::piece piece(loop.whole());
+    loop.run(runner, piece);
   });
-  if (CORBEL_UNLIKELY(!s.end())) wait_for_flag(w, whole.done);
+  if (CORBEL_UNLIKELY(!runner.end())) wait_for_flag(thread, call.done);
 }
 
 }  // namespace detail

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // How items pass through the filters of a pipeline. Not for programs to include.
 //
-// An item travels in a token, of which there are as many as may be live at once. A thread takes a
-// token from filter to filter as long as it can. At a serial filter at which it is not its turn the
-// token is parked, and the thread looks for something else; who leaves the filter spawns the token
-// whose turn it is, and goes on with its own. So no thread ever waits for another.
+// A token carries an item. There are at most as many tokens as items may be live. A thread moves a
+// token from filter to filter as long as it can. If it is not the token's turn at a serial filter,
+// the token is parked there and the thread looks for other work. The thread that leaves the filter
+// spawns the token whose turn it is, then continues with its own. So no thread ever waits for
+// another.
 //
-// Why nothing stays parked: a token is parked because the filter is busy, or because one that comes
-// before it has not come. Whoever makes it busy is in a task, or a token before that, and so on
-// down to the token that has waited longest at the last of these filters, whose predecessor is in a
-// task. Each task ends by parking its token, by spawning the next or by reading the next item,
-// until there are no more; unless the group is cancelled: then tokens stay where they are, and are
-// destroyed with the pipeline's call.
+// Why no token stays parked: a token is parked because its filter is busy, or because a token with
+// a lower number has not arrived. In the first case a task has the token that keeps the filter
+// busy, and leaving the filter spawns the next one. In the second case either a task has the
+// missing token, or that token is parked at an earlier filter. The argument repeats there; as there
+// is a first filter, it ends at a token that a task has. Each task ends by parking its token, by
+// spawning the next token or by reading the next item, until there are no more. If the group is
+// cancelled, tokens stay where they are, and are destroyed with the call of the pipeline.
 #ifndef CORBEL_DETAIL_PIPELINE_HPP
 #define CORBEL_DETAIL_PIPELINE_HPP
 
@@ -31,7 +33,7 @@ namespace detail {
 // One filter, as the pipeline sees it.
 class pipeline_stage {
  public:
-  // Of what it takes in; 0 for the first.
+  // Of the items that the filter takes, in bytes. The first filter takes none: size 0.
   const std::size_t size, alignment;
   const bool is_serial, is_in_order;
 
@@ -41,11 +43,11 @@ class pipeline_stage {
   pipeline_stage(const pipeline_stage&) = delete;
   pipeline_stage& operator=(const pipeline_stage&) = delete;
 
-  // Passes what is at `in` to the program's function, which leaves something at `out`, and destroys
-  // it, even if the function throws. False if the function, being the first, has stopped the
-  // pipeline: nothing is at `out` then.
+  // Calls the program's function with the item at `in`, constructs the result at `out` and destroys
+  // the item at `in`, even if the function throws. Returns false if the function is that of the
+  // first filter and has stopped the pipeline: then there is no object at `out`.
   virtual bool run(void* in, void* out) const = 0;
-  // Destroys what is at `in`.
+  // Destroys the item at `in`.
   virtual void drop(void* in) const noexcept = 0;
 };
 
@@ -55,29 +57,31 @@ class pipeline_call;
 
 struct token : task_base {
   pipeline_call* owner;
-  token* next;             // parked, or free
-  token* next_made;        // of all
-  std::uint64_t place;     // in the order of the items
-  std::size_t stage;       // where it is, or goes next
-  bool may_enter;          // that stage is kept busy for it
-  bool has_item;           // for that stage
-  unsigned char* room[2];  // the item is in the first one; what is made of it goes into the other
+  token* next;               // in a list of parked or free tokens
+  token* next_made;          // in the list of all tokens
+  std::uint64_t number;      // of the item, in the order of serial_in_order filters
+  std::size_t stage;         // the filter it is in, or enters next
+  bool may_enter;            // the gate of that filter is held for this token
+  bool has_item;             // there is an item for that filter
+  unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
 };
 
-// The way into a serial filter. Items that come too early are parked.
+// The entrance of a serial filter. Parks tokens that arrive too early.
 class serial_gate {
  public:
-  // Who comes first is first, and if the gate is to number them that is their order from now on.
-  void let_in_as_they_come(bool number) {
+  // Admits tokens in the order of their arrival. If `numbers`, their items get numbers in this
+  // order.
+  void set_unordered(bool numbers) {
     in_order_ = false;
-    numbers_ = number;
+    numbers_ = numbers;
   }
 
-  // False: the token is parked, or somebody else has it by now.
+  // Returns whether the token has entered. If not, the token is parked, and another thread may
+  // already have it.
   bool enter(token& t) {
     mutex::scoped_lock lock(mutex_);
-    if (!busy_ && (!in_order_ || t.place == next_)) {
-      if (numbers_) t.place = next_++;
+    if (!busy_ && (!in_order_ || t.number == next_)) {
+      if (numbers_) t.number = next_++;
       busy_ = true;
       return true;
     }
@@ -85,14 +89,15 @@ class serial_gate {
     return false;
   }
 
-  // The token that may enter now; nullptr if there is none.
+  // Called by the thread that leaves the filter. Returns the token that enters next, for which the
+  // gate stays busy; nullptr if there is none.
   token* leave() {
     mutex::scoped_lock lock(mutex_);
-    token* const t = in_order_ ? parked_at(++next_) : first_parked();
+    token* const t = in_order_ ? take_parked(++next_) : take_first_parked();
     if (t == nullptr) {
       busy_ = false;
     } else if (numbers_) {
-      t->place = next_++;
+      t->number = next_++;
     }
     return t;
   }
@@ -100,8 +105,8 @@ class serial_gate {
  private:
   void park(token& t) {
     if (in_order_) {
-      while (t.place - next_ >= early_.size()) lengthen();
-      early_[t.place % early_.size()] = &t;
+      while (t.number - next_ >= parked_.size()) lengthen();
+      parked_[t.number % parked_.size()] = &t;
       return;
     }
     t.next = nullptr;
@@ -109,7 +114,7 @@ class serial_gate {
     last_ = &t;
   }
 
-  token* first_parked() {
+  token* take_first_parked() {
     token* const t = first_;
     if (t == nullptr) return nullptr;
     first_ = t->next;
@@ -117,49 +122,50 @@ class serial_gate {
     return t;
   }
 
-  token* parked_at(std::uint64_t place) {
-    if (early_.empty()) return nullptr;
-    token*& t = early_[place % early_.size()];
+  token* take_parked(std::uint64_t number) {
+    if (parked_.empty()) return nullptr;
+    token*& t = parked_[number % parked_.size()];
     token* const found = t;
     t = nullptr;
     return found;
   }
 
   void lengthen() {
-    std::vector<token*> longer(early_.empty() ? 16 : 2 * early_.size());
-    for (token* const t : early_) {
-      if (t != nullptr) longer[t->place % longer.size()] = t;
+    std::vector<token*> longer(parked_.empty() ? 16 : 2 * parked_.size());
+    for (token* const t : parked_) {
+      if (t != nullptr) longer[t->number % longer.size()] = t;
     }
-    early_.swap(longer);
+    parked_.swap(longer);
   }
 
   mutex mutex_;
   bool busy_ = false;
   bool in_order_ = true;
   bool numbers_ = false;
-  std::uint64_t next_ = 0;     // in order: whose turn it is, or who is in; else the next number
-  std::vector<token*> early_;  // in order: a ring, indexed by place
-  token* first_ = nullptr;     // as they come: a queue
+  // In order: the number of the token that is inside or enters next. Else the next number to give.
+  std::uint64_t next_ = 0;
+  std::vector<token*> parked_;  // in order: a ring buffer, indexed by number
+  token* first_ = nullptr;      // unordered: a queue
   token* last_ = nullptr;
 };
 
 // One call of parallel_pipeline.
 class pipeline_call {
  public:
-  pipeline_call(context_node& group, const stage_list& stages, std::size_t most_tokens)
+  pipeline_call(context_node& group, const stage_list& stages, std::size_t max_tokens)
       : group_(group),
         stages_(stages),
         gates_(new serial_gate[stages.size()]),
-        most_tokens_(most_tokens == 0 ? 1 : most_tokens) {
+        max_tokens_(max_tokens == 0 ? 1 : max_tokens) {
     for (const pipeline_stage* const s : stages) {
-      if (s->size > room_) room_ = s->size;
+      if (s->size > buffer_size_) buffer_size_ = s->size;
       if (s->alignment > alignment_) alignment_ = s->alignment;
     }
-    room_ = (room_ + alignment_ - 1) / alignment_ * alignment_;
+    buffer_size_ = (buffer_size_ + alignment_ - 1) / alignment_ * alignment_;
     bool numbered = stages[0]->is_serial;
     for (std::size_t i = 1; i < stages.size(); ++i) {
       const bool numbers = stages[i]->is_in_order && !numbered;
-      if (!stages[i]->is_in_order || numbers) gates_[i].let_in_as_they_come(numbers);
+      if (!stages[i]->is_in_order || numbers) gates_[i].set_unordered(numbers);
       numbered = numbered || numbers;
     }
   }
@@ -167,7 +173,7 @@ class pipeline_call {
   ~pipeline_call() {
     while (token* const t = made_) {
       made_ = t->next_made;
-      if (t->has_item) stages_[t->stage]->drop(t->room[0]);
+      if (t->has_item) stages_[t->stage]->drop(t->buffer[0]);
       t->~token();
       deallocate_block(t, token_bytes());
     }
@@ -175,20 +181,20 @@ class pipeline_call {
   pipeline_call(const pipeline_call&) = delete;
   pipeline_call& operator=(const pipeline_call&) = delete;
 
-  void run(worker& w) {
+  void run(thread_data& thread) {
     call_captured(group_, [&] {
       reader_ = true;
-      carry(w, make_token());
+      carry(thread, make_token());
     });
-    pending_.wait(w);
+    pending_.wait(thread);
   }
 
  private:
   // ---- tokens
 
-  std::size_t token_bytes() const { return sizeof(token) + alignment_ + 2 * room_; }
+  std::size_t token_bytes() const { return sizeof(token) + alignment_ + 2 * buffer_size_; }
 
-  // Under the lock, but for the first one.
+  // Called under mutex_, except for the first token.
   token& make_token() {
     void* const block = allocate_block(token_bytes());
     token* const t = ::new (block) token;
@@ -198,28 +204,28 @@ class pipeline_call {
     t->stage = 0;
     t->may_enter = false;
     t->has_item = false;
-    const std::size_t behind = reinterpret_cast<std::size_t>(t + 1);
-    t->room[0] = reinterpret_cast<unsigned char*>(t + 1) + (alignment_ - behind % alignment_);
-    t->room[1] = t->room[0] + room_;
+    const std::size_t after = reinterpret_cast<std::size_t>(t + 1);
+    t->buffer[0] = reinterpret_cast<unsigned char*>(t + 1) + (alignment_ - after % alignment_);
+    t->buffer[1] = t->buffer[0] + buffer_size_;
     t->next_made = made_;
     made_ = t;
     ++tokens_made_;
     return *t;
   }
 
-  static task_base* run_token(task_base* self, worker& w, bool cancelled) {
+  static task_base* run_token(task_base* self, thread_data& thread, bool cancelled) {
     token& t = *static_cast<token*>(self);
     pipeline_call& call = *t.owner;
-    if (!cancelled) call_captured(call.group_, [&] { call.carry(w, t); });
-    call.pending_.release(w);
+    if (!cancelled) call_captured(call.group_, [&] { call.carry(thread, t); });
+    call.pending_.release(thread);
     return nullptr;
   }
 
-  // Takes the token as far as it can.
-  void carry(worker& w, token& t) {
-    while (!w.is_cancelled(group_)) {
+  // Moves the token on until it is parked or free, or the group is cancelled.
+  void carry(thread_data& thread, token& t) {
+    while (!thread.is_cancelled(group_)) {
       if (t.stage == 0) {
-        if (!read(w, t)) return;
+        if (!read(thread, t)) return;
       } else {
         serial_gate& gate = gates_[t.stage];
         const bool is_serial = stages_[t.stage]->is_serial;
@@ -229,7 +235,7 @@ class pipeline_call {
         if (is_serial) {
           if (token* const next = gate.leave()) {
             next->may_enter = true;
-            spawn_counted(w, pending_, *next);
+            spawn_counted(thread, pending_, *next);
           }
         }
       }
@@ -237,11 +243,11 @@ class pipeline_call {
     }
   }
 
-  // Through the filter before which it is. False if the pipeline was stopped.
+  // Runs the token's filter. Returns false if that stopped the pipeline.
   bool pass(token& t) {
     t.has_item = false;
-    if (!stages_[t.stage]->run(t.room[0], t.room[1])) return false;
-    std::swap(t.room[0], t.room[1]);
+    if (!stages_[t.stage]->run(t.buffer[0], t.buffer[1])) return false;
+    std::swap(t.buffer[0], t.buffer[1]);
     ++t.stage;
     t.has_item = t.stage < stages_.size();
     return true;
@@ -249,39 +255,42 @@ class pipeline_call {
 
   // ---- reading
 
-  // One token reads at a time, or, where the first filter is parallel, is about to.
-  bool read(worker& w, token& t) {
+  // Runs the first filter. One token at a time is the reader. If the filter is parallel, the token
+  // passes the role on before it calls the filter, else afterwards.
+  bool read(thread_data& thread, token& t) {
     const bool is_serial = stages_[0]->is_serial;
-    if (!is_serial && !pass_on_reading(w, t)) return false;
+    if (!is_serial && !pass_on_reading(thread, t)) return false;
     if (!pass(t)) {
       mutex::scoped_lock lock(mutex_);
       stopped_ = true;
       return false;
     }
-    return !is_serial || pass_on_reading(w, t);
+    return !is_serial || pass_on_reading(thread, t);
   }
 
-  // Lets another token read. False if the pipeline was stopped.
-  bool pass_on_reading(worker& w, token& t) {
+  // Numbers the token's item and makes another token the reader, if one is free or may be made.
+  // Returns false if the pipeline was stopped.
+  bool pass_on_reading(thread_data& thread, token& t) {
     token* next = nullptr;
     {
       mutex::scoped_lock lock(mutex_);
       if (stopped_) return false;
-      t.place = read_++;
+      t.number = read_++;
       reader_ = false;
       next = free_;
       if (next != nullptr) {
         free_ = next->next;
-      } else if (tokens_made_ < most_tokens_) {
+      } else if (tokens_made_ < max_tokens_) {
         next = &make_token();
       }
       reader_ = next != nullptr;
     }
-    if (next != nullptr) spawn_counted(w, pending_, *next);
+    if (next != nullptr) spawn_counted(thread, pending_, *next);
     return true;
   }
 
-  // The token's item has left the pipeline.
+  // Called when the token's item has left the pipeline. Returns whether the token is the reader
+  // now; else it is free, and another thread may already have it.
   bool becomes_reader(token& t) {
     t.stage = 0;
     mutex::scoped_lock lock(mutex_);
@@ -297,17 +306,17 @@ class pipeline_call {
   context_node& group_;
   const stage_list& stages_;
   const std::unique_ptr<serial_gate[]> gates_;
-  const std::size_t most_tokens_;
-  std::size_t room_ = 1;
+  const std::size_t max_tokens_;
+  std::size_t buffer_size_ = 1;
   std::size_t alignment_ = 1;
   wait_count pending_;
 
-  mutex mutex_;  // for all below
+  mutex mutex_;  // protects all members below
   bool stopped_ = false;
-  bool reader_ = false;  // there is one
-  std::uint64_t read_ = 0;
+  bool reader_ = false;     // there is a reader
+  std::uint64_t read_ = 0;  // number of items read
   token* free_ = nullptr;
-  token* made_ = nullptr;
+  token* made_ = nullptr;  // all tokens
   std::size_t tokens_made_ = 0;
 };
 

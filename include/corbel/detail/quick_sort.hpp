@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a quicksort that stays fast whatever the input: dividing a span by a pivot, and
+// The steps of a quicksort that is fast for every input: partitioning a span by a pivot, and
 // sorting a small span in one thread. Not for programs to include.
 //
-// Elements are only swapped, or moved round a hole that is filled when the comparison throws: at
-// every point at which the program's code may throw the span holds the elements it held before.
+// Elements are only swapped, or moved through a hole that is filled when the comparison throws. At
+// every point where the program's code may throw, the span holds the elements it held before.
 //
 // Sources: C. Hoare, "Quicksort" (1962); J. Bentley and D. McIlroy, "Engineering a Sort Function"
 // (1993), the ninther; S. Edelkamp and A. Weiss, "BlockQuicksort: Avoiding Branch Mispredictions in
@@ -32,12 +32,12 @@ class quick_sort {
 
   explicit quick_sort(const Compare& comp) : comp_(comp) {}
 
-  // A part of the sequence that is sorted by itself.
+  // A part of the sequence that is sorted on its own.
   struct span {
     Iterator first, last;
-    // Nothing in it is less than the element before it, of which there is none in the first span.
+    // Whether there is an element before the span. No element of the span is less than it.
     bool has_before;
-    // So many more bad pivots are forgiven before the span is sorted by another method.
+    // How many more bad pivots are tolerated before the span is sorted by heapsort.
     int bad_left;
 
     difference length() const { return last - first; }
@@ -64,15 +64,16 @@ class quick_sort {
     insert(s.first, s.last);
   }
 
-  // Moves what is not less than some element behind it, and what is less before it. Leaves the
-  // latter in `s`, or nothing if that is sorted already, and returns the former. The element is in
-  // its place. There must be more than kSmall elements, and bad_left must not be 0.
+  // Partitions by a pivot: elements that are less come before it, the others after it, and the
+  // pivot is in its final place. `s` becomes the left part, or empty if that part is sorted
+  // already; the right part is returned. There must be more than kSmall elements, and bad_left must
+  // not be 0.
   span divide(span* s) const {
     choose_pivot(s->first, s->last);
     const Iterator first = s->first;
     const Iterator last = s->last;
     if (s->has_before && !less(*(first - 1), *first)) {
-      // Equal to what lies before, so nothing here is less than it.
+      // The pivot equals the element before the span, so no element is less than the pivot.
       const Iterator place = divide_equal(first, last);
       s->last = first;
       return {place + 1, last, true, s->bad_left};
@@ -80,8 +81,8 @@ class quick_sort {
     const Iterator place = divide_less(first, last, kIsCheap());
     s->last = place;
     span right{place + 1, last, true, s->bad_left};
-    const difference least = (last - first) / 8;
-    if (s->length() < least || right.length() < least) {
+    const difference min_length = (last - first) / 8;
+    if (s->length() < min_length || right.length() < min_length) {
       --s->bad_left;
       --right.bad_left;
       break_patterns(s->first, s->last);
@@ -98,7 +99,7 @@ class quick_sort {
   static constexpr difference kSmall = 24;
 
  private:
-  // Elements that can be copied to a register: it pays to not branch on what the comparison says.
+  // Elements that fit into registers: partitioning without branches on the comparison is faster.
   using kIsCheap = std::integral_constant<
       bool,
       std::is_trivially_copyable<value>::value &&
@@ -116,7 +117,7 @@ class quick_sort {
     order(a, b);
   }
 
-  // Puts an element into *first that is neither the least nor the greatest of some.
+  // Puts a median of several elements into *first.
   void choose_pivot(Iterator first, Iterator last) const {
     const difference n = last - first;
     const Iterator middle = first + n / 2;
@@ -131,7 +132,7 @@ class quick_sort {
     }
   }
 
-  // Swaps a few elements, so that the next pivots come from elsewhere.
+  // Swaps a few elements, so that the next pivots come from other places.
   static void break_patterns(Iterator first, Iterator last) {
     const difference n = last - first;
     if (n <= kSmall) return;
@@ -146,9 +147,9 @@ class quick_sort {
     }
   }
 
-  // ---- dividing; the pivot is *first, and ends up where the result says
+  // ---- partitioning; the pivot is *first, the result is its final place
 
-  // Those of which `is_left(place)` says so come before the others.
+  // Moves the elements for which is_left(place) is true before the others.
   template <typename IsLeft>
   static Iterator divide_by(Iterator first, Iterator last, const IsLeft& is_left) {
     Iterator left = first + 1;
@@ -170,13 +171,13 @@ class quick_sort {
     return divide_by(first, last, [&](Iterator place) { return less(*place, *first); });
   }
 
-  // What is equal to the pivot comes before what is greater.
+  // Moves the elements that equal the pivot before those that are greater.
   Iterator divide_equal(Iterator first, Iterator last) const {
     return divide_by(first, last, [&](Iterator place) { return !less(*first, *place); });
   }
 
-  // Which elements of up to kBlock on one side belong to the other; the first `begin` of them have
-  // been dealt with.
+  // Which of up to kBlock elements on one side belong to the other side. The first `begin` of them
+  // are already swapped.
   struct misplaced {
     static constexpr difference kBlock = 64;
     std::uint8_t offset[kBlock];
@@ -186,12 +187,12 @@ class quick_sort {
 
   Iterator divide_less(Iterator first, Iterator last, std::true_type) const {
     value pivot = *first;
-    Iterator left = first + 1;  // between the two nobody has looked
+    Iterator left = first + 1;  // the elements from left to right are not classified yet
     Iterator right = last;
-    Iterator left_block = left;    // offsets count from its first element upwards,
-    Iterator right_block = right;  // and from behind its last downwards
+    Iterator left_block = left;    // offsets count upwards from here
+    Iterator right_block = right;  // offsets count downwards from here
     misplaced in_left, in_right;
-    // Most elements at either end may be in place.
+    // Often most elements at either end are in place.
     while (left != right && less(*left, pivot)) ++left;
     while (left != right && !less(*(right - 1), pivot)) --right;
     while (left != right) {
@@ -255,10 +256,10 @@ class quick_sort {
     return at;
   }
 
-  // ---- small and bad spans
+  // ---- small spans, and spans with too many bad pivots
 
-  // An element that has been taken out, and where it belongs. It goes back there when a comparison
-  // throws, too; if moving it throws while another exception is on its way, it is lost.
+  // An element that has been moved out, and the place it goes back to, also when a comparison
+  // throws. If moving it back throws during unwinding, the element is lost.
   struct hole {
     Iterator place;
     value element;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over whatever can be split: the ranges of the program, and all ranges where parts belong to
-// certain threads.
+// Loops over any range that can be split: ranges of the program, and every range whose parts belong
+// to certain threads. Also chooses the Loop for a range and a partitioner. Not for programs to
+// include.
 #ifndef CORBEL_DETAIL_RANGE_LOOP_HPP
 #define CORBEL_DETAIL_RANGE_LOOP_HPP
 
@@ -10,25 +11,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <corbel/detail/call.hpp>
 #include <corbel/detail/chunk_loop.hpp>
+#include <corbel/detail/loop.hpp>
 #include <corbel/partitioner.hpp>
 #include <corbel/split.hpp>
 
 namespace corbel {
 namespace detail {
 
-// Calls the body of a loop or a reduction.
-template <typename Body, typename Range>
-inline void give_range(const Body& body, Range& range) {
-  call(body, range);
-}
-template <typename Body, typename Range>
-inline void give_range(Body& body, Range& range) {
-  body(range);
-}
-
-// Whether a range can be split by proportion. Classic TBB's ranges may say that they cannot.
+// Whether a range can be split by proportion. Ranges written for classic TBB may say that they
+// cannot.
 template <typename Range, typename = void>
 struct denies_proportion : std::false_type {};
 template <typename Range>
@@ -39,8 +31,8 @@ using is_proportional =
     std::integral_constant<bool, std::is_constructible<Range, Range&, proportional_split&>::value &&
                                      !denies_proportion<Range>::value>;
 
-// A range, and which part of the whole loop it is, measured in cells. What a cell is depends on the
-// partitioner.
+// A range and which part of the whole loop it is, measured in cells. The partitioner says what a
+// cell is.
 template <typename Range>
 struct range_piece {
   Range range;
@@ -50,7 +42,7 @@ struct range_piece {
   range_piece(const Range& r, std::size_t first, std::size_t count)
       : range(r), begin(first), cells(count) {}
 
-  // The right half of `whole`, which becomes the left one.
+  // The right half of `whole`, which becomes the left half.
   range_piece(range_piece& whole, split how)
       : range(whole.range, how),
         begin(whole.begin + (whole.cells - whole.cells / 2)),
@@ -58,7 +50,8 @@ struct range_piece {
     whole.cells -= cells;
   }
 
-  // As above; `how` counts cells, and the range is split like them if it can be.
+  // The right how.right() cells of `whole`. The range is split by the same proportion if it can be,
+  // else it is halved.
   range_piece(range_piece& whole, proportional_split& how)
       : range_piece(whole, how, is_proportional<Range>()) {}
 
@@ -73,15 +66,14 @@ struct range_piece {
   }
 };
 
-// The pieces to the right of the one that is being run, the nearest last. The oldest is the
-// largest, as a rule.
+// The pieces to the right of the current one, the nearest last. The oldest is usually the largest.
 template <typename Piece>
 class piece_ring {
  public:
   piece_ring() {
 #if defined(__GNUC__) && !defined(__clang__)
-    // As if all was written, since the compiler cannot tell that only full places are read, and
-    // warns.
+    // Tells gcc that the memory is initialised. Only full entries are read, which gcc cannot see,
+    // so it would warn.
     __asm__("" : "=m"(memory_));
 #endif
   }
@@ -92,7 +84,7 @@ class piece_ring {
   piece_ring& operator=(const piece_ring&) = delete;
 
   bool empty() const { return count_ == 0; }
-  bool is_full() const { return count_ == kMost; }
+  bool is_full() const { return count_ == kMax; }
   Piece& nearest() { return at(count_ - 1); }
   Piece& oldest() { return at(0); }
 
@@ -106,7 +98,7 @@ class piece_ring {
   }
   void pop_oldest() {
     oldest().~Piece();
-    first_ = (first_ + 1) % kMost;
+    first_ = (first_ + 1) % kMax;
     --count_;
   }
 
@@ -117,18 +109,19 @@ class piece_ring {
   }
 
  private:
-  static constexpr unsigned kMost = 8;
+  static constexpr unsigned kMax = 8;
 
   Piece& at(unsigned i) {
-    return *reinterpret_cast<Piece*>(memory_ + sizeof(Piece) * ((first_ + i) % kMost));
+    return *reinterpret_cast<Piece*>(memory_ + sizeof(Piece) * ((first_ + i) % kMax));
   }
 
   unsigned first_ = 0;
   unsigned count_ = 0;
-  alignas(Piece) unsigned char memory_[kMost * sizeof(Piece)];
+  alignas(Piece) unsigned char memory_[kMax * sizeof(Piece)];
 };
 
-// The piece that is being run. Ranges need not be assignable.
+// The piece that the runner works on. Ranges need not be assignable, so it is replaced by
+// destruction and construction.
 template <typename Piece>
 class current_piece {
  public:
@@ -141,7 +134,7 @@ class current_piece {
 
   void replace(Piece& p) {
     piece().~Piece();
-    full_ = false;  // until the constructor has not thrown
+    full_ = false;  // in case the constructor throws
     ::new (static_cast<void*>(memory_)) Piece(std::move(p));
     full_ = true;
   }
@@ -155,33 +148,37 @@ class current_piece {
   alignas(Piece) unsigned char memory_[sizeof(Piece)];
 };
 
-// ---- when a piece is small enough ---------------------------------------------------------------
+// ---- partitioners: when a piece is small enough, and which slot it belongs to -------------------
 
-// Where cells only say how large pieces are among each other.
+// The number of cells for policies that use cells only to measure how large pieces are relative to
+// each other.
 constexpr std::size_t kManyCells = std::size_t(1) << (std::numeric_limits<std::size_t>::digits - 2);
 
-// What those parts have in common that are nobody's in particular.
+// Base of the policies whose parts belong to no slot.
 struct unowned_parts {
   static constexpr bool kOwned = false;
   static std::size_t cells() { return kManyCells; }
   template <typename Piece>
-  static void ran(const Piece&, unsigned) {}
+  static void record_run(const Piece&, unsigned) {}
 };
 
-// simple_partitioner: when the range says so.
+// simple_partitioner: a piece is small enough when the range is indivisible.
 struct indivisible_parts : unowned_parts {
+  indivisible_parts(thread_data&, const simple_partitioner&) {}
+
   template <typename Piece>
   static bool is_small(const Piece&, std::size_t, unsigned) {
     return false;
   }
 };
 
-// auto_partitioner: as shrinking_chunks.
+// auto_partitioner: like shrinking_chunks.
 class shrinking_parts : public unowned_parts {
  public:
-  explicit shrinking_parts(unsigned shift) : shift_(shift) {}
+  shrinking_parts(thread_data& thread, const auto_partitioner&)
+      : shift_(shrinking_chunks::fraction_shift(arena_width(thread))) {}
 
-  // `rest`: the cells that the strand still has; `calls`: how often it has called the body.
+  // `rest` is the cells that the runner still has, `calls` how often it has called the body.
   template <typename Piece>
   bool is_small(const Piece& p, std::size_t rest, unsigned calls) const {
     constexpr unsigned kSteps = shrinking_chunks::kFirstSteps;
@@ -192,18 +189,18 @@ class shrinking_parts : public unowned_parts {
   const unsigned shift_;
 };
 
-// static_partitioner: cell i is the part of the thread in place i.
+// static_partitioner: cell i belongs to slot i.
 class equal_parts {
  public:
   static constexpr bool kOwned = true;
-  explicit equal_parts(unsigned width) : width_(width) {}
+  equal_parts(thread_data& thread, const static_partitioner&) : width_(arena_width(thread)) {}
 
   std::size_t cells() const { return width_; }
   template <typename Piece>
   static bool is_small(const Piece&, std::size_t, unsigned) {
     return true;
   }
-  // Whether one thread owns the piece, and which.
+  // Whether the whole piece belongs to one slot, and to which one.
   template <typename Piece>
   static bool has_one_owner(const Piece& p) {
     return p.cells == 1;
@@ -213,17 +210,19 @@ class equal_parts {
     return static_cast<unsigned>(p.begin);
   }
   template <typename Piece>
-  static void ran(const Piece&, unsigned) {}
+  static void record_run(const Piece&, unsigned) {}
 
  private:
   const unsigned width_;
 };
 
-// affinity_partitioner: the owner of a cell is who ran it last.
+// affinity_partitioner: a cell belongs to the slot that ran it last.
 class remembered_parts {
  public:
   static constexpr bool kOwned = true;
-  explicit remembered_parts(affinity_map& map) : cells_(map.cells()), slots_(map.slots()) {}
+  // Throws bad_alloc.
+  remembered_parts(thread_data& thread, affinity_partitioner& partitioner)
+      : remembered_parts(affinity_access::map(partitioner), arena_width(thread)) {}
 
   std::size_t cells() const { return cells_; }
   template <typename Piece>
@@ -237,63 +236,71 @@ class remembered_parts {
     }
     return true;
   }
-  // What nobody has run yet may be anybody's.
+  // Returns `own_slot` if no slot has run the piece yet.
   template <typename Piece>
-  unsigned owner(const Piece& p, unsigned anybody) const {
+  unsigned owner(const Piece& p, unsigned own_slot) const {
     const affinity_map::slot owner = slots_[p.begin];
-    return owner == affinity_map::nobody() ? anybody : owner;
+    return owner == affinity_map::no_slot() ? own_slot : owner;
   }
   template <typename Piece>
-  void ran(const Piece& p, unsigned slot) const {
+  void record_run(const Piece& p, unsigned slot) const {
     for (std::size_t i = 0; i < p.cells; ++i) {
       slots_[p.begin + i] = static_cast<affinity_map::slot>(slot);
     }
   }
 
  private:
+  remembered_parts(affinity_map& map, unsigned width)
+      : cells_(map.prepare(width)), slots_(map.slots()) {}
+
   const std::size_t cells_;
   affinity_map::slot* const slots_;
 };
 
-// ---- the space ----------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
+// The Loop over any Range. `Parts` is the partitioner's policy.
 template <typename Range, typename Parts>
-class range_space {
+class range_loop {
  public:
   using piece = range_piece<Range>;
 
-  range_space(const Range& range, const Parts& parts) : range_(range), parts_(parts) {}
+  template <typename Partitioner>
+  range_loop(thread_data& thread, const Range& range, Partitioner& partitioner)
+      : range_(range), parts_(thread, partitioner) {}
 
   piece whole() const { return piece(range_, 0, parts_.cells()); }
 
-  template <typename Strand>
-  void run(Strand& s, piece& first) const {
-    const unsigned slot = Parts::kOwned ? slot_index(s.thread()) : 0;
-    if (s.is_first() &&
-        !send_parts(s, first, slot, std::integral_constant<bool, Parts::kOwned>())) {
+  // Calls the body for all of `first`, except what thieves take. Throws what the body, copies and
+  // splits of the range throw, and bad_alloc.
+  template <typename Runner>
+  void run(Runner& runner, piece& first) const {
+    const unsigned slot = Parts::kOwned ? slot_index(runner.thread()) : 0;
+    if (runner.is_first() &&
+        !send_parts(runner, first, slot, std::integral_constant<bool, Parts::kOwned>())) {
       return;
     }
     current_piece<piece> current(first);
     piece_ring<piece> waiting;
-    std::size_t rest = current->cells;  // what the strand still has, exposed pieces included
+    std::size_t rest = current->cells;  // what the runner still has, exposed pieces included
     for (unsigned calls = 0;; ++calls) {
       while (!parts_.is_small(*current, rest, calls) && current->range.is_divisible()) {
-        if (waiting.is_full()) expose_oldest(s, waiting);
+        if (waiting.is_full()) expose_oldest(runner, waiting);
         waiting.push_half_of(*current);
       }
-      if (!waiting.empty() && !s.has_exposed()) {
+      if (!waiting.empty() && !runner.has_exposed()) {
         rest = current->cells + waiting.cells();
-        expose_oldest(s, waiting);
+        expose_oldest(runner, waiting);
       }
-      if (s.is_cancelled()) return;
-      give_range(s.body(), current->range);
-      parts_.ran(*current, slot);
+      if (runner.is_cancelled()) return;
+      runner.body()(current->range);
+      parts_.record_run(*current, slot);
       rest -= current->cells;
       if (!waiting.empty()) {
         current.replace(waiting.nearest());
         waiting.pop_nearest();
       } else {
-        const typename Strand::owned t = s.take_back();
+        const typename Runner::owned_task t = runner.take_back();
         if (!t) return;
         current.replace(t->piece);
       }
@@ -301,35 +308,63 @@ class range_space {
   }
 
  private:
-  template <typename Strand>
-  static void expose_oldest(Strand& s, piece_ring<piece>& waiting) {
-    s.expose(std::move(waiting.oldest()), 1);
+  template <typename Runner>
+  static void expose_oldest(Runner& runner, piece_ring<piece>& waiting) {
+    runner.expose(std::move(waiting.oldest()), 1);
     waiting.pop_oldest();
   }
 
-  template <typename Strand>
-  static bool send_parts(Strand&, piece&, unsigned, std::false_type) {
+  template <typename Runner>
+  static bool send_parts(Runner&, piece&, unsigned, std::false_type) {
     return true;
   }
 
-  // Gives all parts to their owners, from right to left. Whether the leftmost part, which is left
-  // in `p`, is for the caller.
-  template <typename Strand>
-  bool send_parts(Strand& s, piece& p, unsigned own_slot, std::true_type owned) const {
+  // Sends all parts to their owners, from right to left. Returns whether the leftmost part, which
+  // stays in `p`, belongs to the caller's slot.
+  template <typename Runner>
+  bool send_parts(Runner& runner, piece& p, unsigned own_slot, std::true_type owned) const {
     while (!parts_.has_one_owner(p) && p.range.is_divisible()) {
       proportional_split how(p.cells - p.cells / 2, p.cells / 2);
       piece right(p, how);
-      send_parts(s, right, own_slot, owned);
+      send_parts(runner, right, own_slot, owned);
     }
     const unsigned owner = parts_.owner(p, own_slot);
     if (p.begin == 0 && owner == own_slot) return true;
-    s.send(std::move(p), owner, own_slot);
+    runner.send(std::move(p), owner, own_slot);
     return false;
   }
 
   const Range& range_;
   const Parts parts_;
 };
+
+// ---- which loop runs a range with a partitioner -------------------------------------------------
+
+template <typename Range>
+struct loop_for<Range, simple_partitioner> {
+  using type = range_loop<Range, indivisible_parts>;
+};
+template <typename Range>
+struct loop_for<Range, auto_partitioner> {
+  using type = range_loop<Range, shrinking_parts>;
+};
+template <typename Range>
+struct loop_for<Range, static_partitioner> {
+  using type = range_loop<Range, equal_parts>;
+};
+template <typename Range>
+struct loop_for<Range, affinity_partitioner> {
+  using type = range_loop<Range, remembered_parts>;
+};
+
+template <typename Value>
+struct loop_for<blocked_range<Value>, simple_partitioner>
+    : std::conditional<is_numbered<Value>::value, chunk_loop<Value, even_chunks>,
+                       range_loop<blocked_range<Value>, indivisible_parts>> {};
+template <typename Value>
+struct loop_for<blocked_range<Value>, auto_partitioner>
+    : std::conditional<is_numbered<Value>::value, chunk_loop<Value, shrinking_chunks>,
+                       range_loop<blocked_range<Value>, shrinking_parts>> {};
 
 }  // namespace detail
 }  // namespace corbel

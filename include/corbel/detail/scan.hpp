@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prefix scan that scans ahead only where somebody helps. Not for programs to include.
+// A parallel prefix scan that scans ahead only where threads help. Not for programs to include.
 //
-// The range is handed out from left to right, in pieces. One thread, the one that has the front,
-// does the final scan of the piece that lies there, with the body that has seen all before: the
-// front's body. A thread that comes meanwhile takes the next piece and scans it ahead, with a body
-// of its own; so that piece has its sum before its turn comes. When it comes, that body is joined
-// behind the front's body and becomes the front's, the front goes on behind the piece, and the body
-// that was the front's can do the final scan of the piece, in whatever thread. With nobody helping
-// there is one final scan of everything; two threads that take equally long for either kind of scan
-// handle three pieces in the time of two.
+// The range is cut into pieces from left to right. The boundary between what has its final sums and
+// what has not is the front. The body that has seen everything before it is the front body, and one
+// thread at a time does the final scan of the piece at the front with it. A thread that helps takes
+// the next piece and scans it ahead with a body of its own, so the sum of that piece is known
+// before the front reaches it. When it does, that body is joined to the front body and becomes the
+// front body; the front moves past the piece; and the former front body can do the final scan of
+// the piece, in any thread. Without helpers there is one final scan of everything. If both kinds of
+// scan take equally long, two threads finish three pieces in the time of two scans.
 //
-// (The scheme of two passes is that of G. Blelloch, "Prefix Sums and Their Applications" (1990);
-// that the first one goes in order, so that nobody passes twice over what it does first, is what a
-// pipeline's serial filter does.)
+// The two-pass scheme is that of G. Blelloch, "Prefix Sums and Their Applications" (1990). The
+// first pass goes in order, so that a piece that a thread scans at the front is scanned only once;
+// that is taken from the serial filters of pipelines.
 //
-// Every body is split off the one for the piece before its own, is joined behind that same one, and
-// is split from at most once: while its operator() runs, perhaps, but not while it is joined.
+// Every body is split off the body of the piece before its own, is joined to that same body, and is
+// split from at most once: perhaps while its operator() runs, but never while it is joined.
 #ifndef CORBEL_DETAIL_SCAN_HPP
 #define CORBEL_DETAIL_SCAN_HPP
 
@@ -24,20 +24,22 @@
 #include <vector>
 
 #include <corbel/detail/group_call.hpp>
-#include <corbel/detail/late.hpp>
+#include <corbel/detail/manual_lifetime.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/mutex.hpp>
 #include <corbel/split.hpp>
 
 namespace corbel {
 
-// Says that the sum is wanted, but not that of what lies before.
+// Passed to a body for a pre-scan: it only adds the range to its sum.
+// [algorithms.parallel_scan.pre_scan_tag]
 struct pre_scan_tag {
   static constexpr bool is_final_scan() { return false; }
   constexpr operator bool() const { return false; }
 };
 
-// Says that the sum of all before is known, and that results can be written.
+// Passed to a body for a final scan: its sum is that of everything before the range, so results can
+// be written. [algorithms.parallel_scan.final_scan_tag]
 struct final_scan_tag {
   static constexpr bool is_final_scan() { return true; }
   constexpr operator bool() const { return true; }
@@ -45,12 +47,12 @@ struct final_scan_tag {
 
 namespace detail {
 
-// One call of parallel_scan. All of the program's functions but the range's are called without the
-// lock.
+// One call of parallel_scan. The mutex is released during calls of the program's functions, except
+// those of the range.
 template <typename Range, typename Body>
 class scan_call {
  public:
-  // Pieces are split no more than `depth` times, more often if many help.
+  // Pieces are split at most `depth` times, more often if many threads help.
   scan_call(context_node& group, const Range& range, Body& body, int depth)
       : group_(group), depth_(depth), body_(body), front_(&body), newest_(&body) {
     invitation_.owner = this;
@@ -68,39 +70,40 @@ class scan_call {
   scan_call(const scan_call&) = delete;
   scan_call& operator=(const scan_call&) = delete;
 
-  void run(worker& w) {
-    call_captured(group_, [&] { work(w); });
-    pending_.wait(w);
-    if (w.is_cancelled(group_)) return;
+  void run(thread_data& thread) {
+    call_captured(group_, [&] { work(thread); });
+    pending_.wait(thread);
+    if (thread.is_cancelled(group_)) return;
     if (front_ != &body_) call_captured(group_, [&] { body_.assign(*front_); });
   }
 
  private:
   struct part {
     Range range;
-    int depth;  // so often it was split
+    int depth;  // how often it was split
   };
 
-  // What lies behind a piece that is lost, because its range throws, has no neighbour.
-  struct rest_of_lost {
+  // Drops the rest of the range when copying a piece throws: without that piece the rest has no
+  // body to its left.
+  struct rest_guard {
     std::vector<part>* rest;
-    ~rest_of_lost() {
+    ~rest_guard() {
       if (rest != nullptr) rest->clear();
     }
   };
 
-  // A piece that is not scanned in its turn.
+  // A piece that is scanned ahead.
   struct block {
-    late<Range> range;
-    late<Body> body;
+    manual_lifetime<Range> range;
+    manual_lifetime<Body> body;
     bool has_range = false;
     bool has_body = false;       // and can be split from and joined
-    bool is_scanned = false;     // ahead
-    int uses = 2;                // the range until its final scan, the body until that of the next
-    Body* before = nullptr;      // for the final scan
-    block* before_of = nullptr;  // the block that body belongs to; nullptr: the program's own
+    bool is_scanned = false;     // the scan ahead is done
+    int uses = 2;                // its own final scan needs the range, the next block's the body
+    Body* before = nullptr;      // does the final scan
+    block* before_of = nullptr;  // the block of `before`; nullptr: it is the program's own body
     block* next = nullptr;       // in a queue
-    block* earlier = nullptr;    // in the list of all
+    block* earlier = nullptr;    // in the list of all blocks
     block* later = nullptr;
   };
 
@@ -125,58 +128,58 @@ class scan_call {
     scan_call* owner;
   };
 
-  // ---- who helps
+  // ---- helpers
 
-  static task_base* help(task_base* self, worker& w, bool cancelled) {
-    // The task may be spawned again from here on.
+  static task_base* help(task_base* self, thread_data& thread, bool cancelled) {
+    // Once accept() has run, the task may be spawned again.
     scan_call& call = *static_cast<invitation*>(self)->owner;
     if (!cancelled) {
       call_captured(call.group_, [&] {
         call.accept();
-        call.work(w);
+        call.work(thread);
       });
     }
-    call.pending_.release(w);
+    call.pending_.release(thread);
     return nullptr;
   }
 
   void accept() {
     mutex::scoped_lock lock(mutex_);
     is_invited_ = false;
-    // Twice as many pieces for twice as many threads.
+    // Twice as many helpers get twice as many pieces.
     ++helpers_;
     if ((helpers_ & (helpers_ - 1)) == 0 && depth_ < 10) ++depth_;
   }
 
-  // Unlocks, and lets another thread come if there is something left for it.
-  void unlock_and_invite(worker& w, mutex::scoped_lock* lock) {
+  // Unlocks, and spawns the invitation for another thread if there is work left for it.
+  void unlock_and_invite(thread_data& thread, mutex::scoped_lock* lock) {
     const bool invite = !is_invited_ && (!rest_.empty() || final_.first != nullptr);
     if (invite) is_invited_ = true;
     lock->release();
-    if (invite) spawn_counted(w, pending_, invitation_);
+    if (invite) spawn_counted(thread, pending_, invitation_);
   }
 
-  // Whatever there is to do, as long as there is something.
-  void work(worker& w) {
-    while (!w.is_cancelled(group_)) {
+  // Does work of each kind until there is none that this thread could do.
+  void work(thread_data& thread) {
+    while (!thread.is_cancelled(group_)) {
       mutex::scoped_lock lock(mutex_);
       if (!front_is_taken_ && ahead_.first != nullptr && can_advance(*ahead_.first)) {
         advance(&lock);
       } else if (!front_is_taken_ && ahead_.first == nullptr && !rest_.empty()) {
-        scan_at_front(w, &lock);
+        scan_at_front(thread, &lock);
       } else if (final_.first != nullptr) {
-        scan_again(w, &lock);
+        scan_again(thread, &lock);
       } else if (!rest_.empty() && newest_is_ready_) {
-        scan_ahead(w, &lock);
+        scan_ahead(thread, &lock);
       } else {
         return;
       }
     }
   }
 
-  // ---- what there is to do
+  // ---- the kinds of work
 
-  // Not while the next body is split off this one's.
+  // False while the next body is being split off this one: it must not be joined meanwhile.
   static bool can_advance(const block& b) {
     return b.is_scanned && (b.next == nullptr || b.next->has_body);
   }
@@ -198,34 +201,34 @@ class scan_call {
     final_.push(&b);
   }
 
-  void scan_at_front(worker& w, mutex::scoped_lock* lock) {
+  void scan_at_front(thread_data& thread, mutex::scoped_lock* lock) {
     front_is_taken_ = true;
     const Range range = take_piece();
-    unlock_and_invite(w, lock);
+    unlock_and_invite(thread, lock);
     (*front_)(range, final_scan_tag());
     lock->acquire(mutex_);
     front_is_taken_ = false;
   }
 
-  void scan_again(worker& w, mutex::scoped_lock* lock) {
+  void scan_again(thread_data& thread, mutex::scoped_lock* lock) {
     block* const b = final_.pop();
-    unlock_and_invite(w, lock);
+    unlock_and_invite(thread, lock);
     (*b->before)(b->range.get(), final_scan_tag());
     if (b->before_of != nullptr) release(b->before_of);
     release(b);
   }
 
-  void scan_ahead(worker& w, mutex::scoped_lock* lock) {
-    block& b = make_block(w);
-    rest_of_lost lost{&rest_};
+  void scan_ahead(thread_data& thread, mutex::scoped_lock* lock) {
+    block& b = make_block(thread);
+    rest_guard guard{&rest_};
     b.range.make(take_piece());
-    lost.rest = nullptr;
+    guard.rest = nullptr;
     b.has_range = true;
     Body& neighbour = *newest_;
     newest_ = &b.body.get();
     newest_is_ready_ = false;
     ahead_.push(&b);
-    unlock_and_invite(w, lock);
+    unlock_and_invite(thread, lock);
     b.body.make(neighbour, split());
     lock->acquire(mutex_);
     b.has_body = true;
@@ -236,7 +239,7 @@ class scan_call {
     b.is_scanned = true;
   }
 
-  // The leftmost piece of the rest.
+  // Takes the leftmost piece of the rest.
   Range take_piece() {
     part piece = rest_.back();
     rest_.pop_back();
@@ -250,8 +253,8 @@ class scan_call {
 
   // ---- blocks
 
-  block& make_block(worker& w) {
-    block* const b = ::new (allocate_task(w, sizeof(block))) block;
+  block& make_block(thread_data& thread) {
+    block* const b = ::new (allocate_task(thread, sizeof(block))) block;
     b->later = blocks_;
     if (blocks_ != nullptr) blocks_->earlier = b;
     blocks_ = b;
@@ -272,28 +275,28 @@ class scan_call {
     if (b->has_body) b->body.destroy();
     if (b->has_range) b->range.destroy();
     b->~block();
-    deallocate_task(current_worker(), b, sizeof(block));
+    deallocate_task(current_thread(), b, sizeof(block));
   }
 
   context_node& group_;
   wait_count pending_;
   invitation invitation_;
 
-  mutex mutex_;  // for all below
+  mutex mutex_;  // protects everything below
   int depth_;
   std::uint32_t helpers_ = 0;
   bool is_invited_ = false;
-  std::vector<part> rest_;  // what nobody has taken, the leftmost last
+  std::vector<part> rest_;  // pieces that no thread has taken, the leftmost last
   queue ahead_;             // pieces that are or were scanned ahead, from the front to the rest
   queue final_;             // pieces that can have their final scan
   block* blocks_ = nullptr;
 
   Body& body_;
-  Body* front_;                // has seen all before the front
-  block* front_of_ = nullptr;  // the block it belongs to
+  Body* front_;                // the front body
+  block* front_of_ = nullptr;  // the block it belongs to; nullptr: it is body_
   bool front_is_taken_ = false;
-  Body* newest_;                 // for the rightmost piece that somebody has taken
-  bool newest_is_ready_ = true;  // to be split from: neither being made nor joined
+  Body* newest_;                 // the body of the rightmost piece that a thread has taken
+  bool newest_is_ready_ = true;  // can be split from: neither being made nor joined
 };
 
 }  // namespace detail

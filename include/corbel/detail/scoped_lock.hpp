@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the locks of these headers have in common: the scoped_lock classes of the TBB API, and the
-// lock functions of the C++ standard over an algorithm. Not for programs to include.
+// The common parts of the locks: the scoped_lock classes of the TBB API, and the lock functions of
+// the C++ standard on top of an algorithm. Not for programs to include.
 #ifndef CORBEL_DETAIL_SCOPED_LOCK_HPP
 #define CORBEL_DETAIL_SCOPED_LOCK_HPP
 
@@ -10,14 +10,14 @@
 namespace corbel {
 namespace detail {
 
-// Holds a Mutex that one thread holds at a time, and gives it back at its end. One scoped_lock
-// belongs to one thread at a time.
+// Holds an exclusive Mutex for the lifetime of the object. One thread at a time may use a
+// scoped_lock. The functions throw what those of the Mutex throw.
 template <typename Mutex>
 class unique_scoped_lock {
  public:
-  // Holds nothing.
+  // Holds no mutex.
   constexpr unique_scoped_lock() noexcept : mutex_(nullptr) {}
-  // Waits for `mutex` and takes it.
+  // Waits for `mutex` and acquires it.
   explicit unique_scoped_lock(Mutex& mutex) : mutex_(nullptr) { acquire(mutex); }
   ~unique_scoped_lock() {
     if (mutex_ != nullptr) release();
@@ -25,14 +25,14 @@ class unique_scoped_lock {
   unique_scoped_lock(const unique_scoped_lock&) = delete;
   unique_scoped_lock& operator=(const unique_scoped_lock&) = delete;
 
-  // Waits for `mutex` and takes it. No mutex may be held.
+  // Waits for `mutex` and acquires it. The scoped_lock must hold no mutex.
   void acquire(Mutex& mutex) {
     CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
     mutex.lock();
     mutex_ = &mutex;
   }
 
-  // Takes `mutex` if it is free; whether it was. No mutex may be held.
+  // Acquires `mutex` if it is free; returns whether it did. The scoped_lock must hold no mutex.
   bool try_acquire(Mutex& mutex) {
     CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
     if (!mutex.try_lock()) return false;
@@ -40,7 +40,7 @@ class unique_scoped_lock {
     return true;
   }
 
-  // Gives the mutex back. One must be held.
+  // Releases the mutex. The scoped_lock must hold one.
   void release() {
     CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
     Mutex* const mutex = mutex_;
@@ -52,20 +52,20 @@ class unique_scoped_lock {
   Mutex* mutex_;
 };
 
-// What a reader-writer mutex keeps in a scoped_lock; one with a queue has more.
+// The part of a scoped_lock that a reader-writer mutex uses. A mutex with a queue adds members.
 struct rw_holder {
   bool is_writer = false;
 };
 
-// Holds a reader-writer Mutex in one of its two ways, and gives it back at its end. One scoped_lock
-// belongs to one thread at a time. Of the Mutex it needs enter(holder), where holder.is_writer says
-// in which way, try_enter(is_writer), leave(is_writer), upgrade(holder) and downgrade().
+// Holds a reader-writer Mutex as the writer or as a reader for the lifetime of the object. One
+// thread at a time may use a scoped_lock. The Mutex provides enter(holder), where holder.is_writer
+// selects the mode, try_enter(is_writer), leave(is_writer), upgrade(holder) and downgrade().
 template <typename Mutex, typename Holder = rw_holder>
 class rw_scoped_lock {
  public:
-  // Holds nothing.
+  // Holds no mutex.
   constexpr rw_scoped_lock() noexcept : mutex_(nullptr) {}
-  // Waits for `mutex` and takes it, as the only writer or as one of the readers.
+  // Waits for `mutex` and acquires it, as the writer or as a reader.
   explicit rw_scoped_lock(Mutex& mutex, bool write = true) : mutex_(nullptr) {
     acquire(mutex, write);
   }
@@ -75,7 +75,8 @@ class rw_scoped_lock {
   rw_scoped_lock(const rw_scoped_lock&) = delete;
   rw_scoped_lock& operator=(const rw_scoped_lock&) = delete;
 
-  // Waits for `mutex` and takes it. No mutex may be held.
+  // Waits for `mutex` and acquires it, as the writer or as a reader. The scoped_lock must hold no
+  // mutex.
   void acquire(Mutex& mutex, bool write = true) {
     CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
     holder_.is_writer = write;
@@ -83,7 +84,8 @@ class rw_scoped_lock {
     mutex_ = &mutex;
   }
 
-  // Takes `mutex` if that is possible at once; whether it was. No mutex may be held.
+  // Acquires `mutex` if that is possible at once; returns whether it did. The scoped_lock must hold
+  // no mutex.
   bool try_acquire(Mutex& mutex, bool write = true) {
     CORBEL_ASSERT(mutex_ == nullptr, "the scoped_lock already holds a mutex");
     if (!mutex.try_enter(write)) return false;
@@ -92,7 +94,7 @@ class rw_scoped_lock {
     return true;
   }
 
-  // Gives the mutex back. One must be held.
+  // Releases the mutex. The scoped_lock must hold one.
   void release() {
     CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
     Mutex* const mutex = mutex_;
@@ -100,8 +102,8 @@ class rw_scoped_lock {
     mutex->leave(holder_.is_writer);
   }
 
-  // Makes a reader the writer. False when the mutex had to be given back for a while, so that what
-  // it protects may have changed. True for a writer. A mutex must be held.
+  // Makes a reader the writer. Returns false if the mutex was released in between, so that what it
+  // protects may have changed; true otherwise, and for a writer. The scoped_lock must hold a mutex.
   bool upgrade_to_writer() {
     CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
     if (holder_.is_writer) return true;
@@ -109,8 +111,8 @@ class rw_scoped_lock {
     return mutex_->upgrade(holder_);
   }
 
-  // Makes a writer a reader; true: never is another writer let in between. True for a reader. A
-  // mutex must be held.
+  // Makes a writer a reader, without letting another writer in between. Returns true. The
+  // scoped_lock must hold a mutex.
   bool downgrade_to_reader() {
     CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
     if (holder_.is_writer) mutex_->downgrade();
@@ -118,7 +120,7 @@ class rw_scoped_lock {
     return true;
   }
 
-  // Whether the mutex is held as writer. A mutex must be held.
+  // Returns whether it holds the mutex as the writer. The scoped_lock must hold a mutex.
   bool is_writer() const {
     CORBEL_ASSERT(mutex_ != nullptr, "the scoped_lock holds no mutex");
     return holder_.is_writer;
@@ -129,13 +131,13 @@ class rw_scoped_lock {
   Holder holder_;
 };
 
-// `Algorithm` with a cache line's length, so that two of them share none where they are aligned.
+// `Algorithm` padded to a cache line, so that two aligned objects share no line.
 template <typename Algorithm>
 struct padded_algorithm : Algorithm {
   char padding[kCacheLine - sizeof(Algorithm)];
 };
 
-// What unique_mutex and shared_mutex have in common.
+// The common part of unique_mutex and shared_mutex.
 template <typename ScopedLock, bool kIsRw, typename Algorithm>
 class lockable {
  public:
@@ -145,23 +147,23 @@ class lockable {
   static constexpr bool is_recursive_mutex = false;
   static constexpr bool is_fair_mutex = false;
 
-  // Free.
+  // An unlocked mutex.
   constexpr lockable() noexcept {}
   lockable(const lockable&) = delete;
   lockable& operator=(const lockable&) = delete;
 
-  // Waits until nobody holds the lock, in either way, and takes it for this thread alone.
+  // Waits until no thread holds the lock, in either mode, and acquires it exclusively.
   void lock() {
     algorithm_.lock();
     note_lock_held(+1);
   }
-  // Takes the lock if nobody holds it; whether so.
+  // Acquires the lock exclusively if no thread holds it; returns whether it did.
   bool try_lock() {
     if (!algorithm_.try_lock()) return false;
     note_lock_held(+1);
     return true;
   }
-  // Gives the lock back.
+  // Releases the lock, which the calling thread must hold exclusively.
   void unlock() {
     note_lock_held(-1);
     algorithm_.unlock();
@@ -178,32 +180,32 @@ constexpr bool lockable<ScopedLock, kIsRw, Algorithm>::is_recursive_mutex;
 template <typename ScopedLock, bool kIsRw, typename Algorithm>
 constexpr bool lockable<ScopedLock, kIsRw, Algorithm>::is_fair_mutex;
 
-// Mutex over `Algorithm`. Meets Mutex of the C++ standard ([thread.mutex.requirements.mutex]):
-// std::lock_guard, std::unique_lock and std::scoped_lock work with it. All functions may be called
-// from any thread; unlock() only from the one that holds the lock. A thread that locks what it
-// holds waits for ever.
+// An exclusive Mutex based on `Algorithm`. Meets the mutex requirements of the C++ standard
+// ([thread.mutex.requirements.mutex]): std::lock_guard, std::unique_lock and std::scoped_lock work
+// with it. Any thread may call the functions, unlock() only the thread that holds the lock. A
+// thread that locks a mutex it holds deadlocks. No function throws.
 template <typename Mutex, typename Algorithm>
 class unique_mutex : public lockable<unique_scoped_lock<Mutex>, false, Algorithm> {};
 
-// Mutex over `Algorithm`. Meets SharedMutex of the C++ standard
-// ([thread.sharedmutex.requirements]): std::shared_lock works with it too. All functions may be
-// called from any thread; those that unlock only from one that holds the lock that way. A thread
-// that locks what it holds, in either way, may wait for ever.
+// A reader-writer Mutex based on `Algorithm`. Meets the shared mutex requirements of the C++
+// standard ([thread.sharedmutex.requirements]): std::shared_lock works with it too. Any thread may
+// call the functions, those that unlock only a thread that holds the lock in that mode. A thread
+// that locks a mutex it holds, in either mode, may deadlock. No function throws.
 template <typename Mutex, typename Algorithm>
 class shared_mutex : public lockable<rw_scoped_lock<Mutex>, true, Algorithm> {
  public:
-  // Waits until no writer is inside or about to come, and enters as reader.
+  // Waits until no writer is inside or waits, and enters as a reader.
   void lock_shared() {
     this->algorithm_.lock_shared();
     note_lock_held(+1);
   }
-  // Enters as reader if no writer is inside or about to come; whether so.
+  // Enters as a reader if no writer is inside or waits; returns whether it did.
   bool try_lock_shared() {
     if (!this->algorithm_.try_lock_shared()) return false;
     note_lock_held(+1);
     return true;
   }
-  // Leaves as reader.
+  // Leaves; the calling thread must be inside as a reader.
   void unlock_shared() {
     note_lock_held(-1);
     this->algorithm_.unlock_shared();

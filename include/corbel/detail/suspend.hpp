@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspending a task in the middle and resuming it. The task keeps its stack; its thread does other
-// work on another one until the task is resumed, and then goes on with it: a task never changes
-// threads.
+// Suspending and resuming tasks. A suspended task keeps its stack. Its thread works on another
+// stack until the task is resumed, then returns to it: a task never changes threads. Not for
+// programs to include; see task::suspend.
 #ifndef CORBEL_DETAIL_SUSPEND_HPP
 #define CORBEL_DETAIL_SUSPEND_HPP
 
@@ -14,21 +14,23 @@ namespace detail {
 struct suspend_point_type;
 using suspend_point = suspend_point_type*;
 
-// Suspends the calling task: calls `tell(argument, point)`, which must see to it that somebody
-// calls resume(point) exactly once, now or later, in this thread or another. Returns when that has
-// happened. Throws bad_alloc when there is no memory for another stack, and has called nothing
-// then; and what `tell` throws, which nobody must have called resume for.
+// Suspends the calling task: calls tell(argument, point), and returns once resume(point) has been
+// called. `tell` makes sure that resume(point) is called exactly once, at once or later, by any
+// thread. Throws bad_alloc if there is no memory for another stack; `tell` has not been called
+// then. Throws what `tell` throws; resume(point) must not be called then.
 //
-// The other stack is as large as those of the library's threads (global_control's
-// thread_stack_size), and kept for the next suspended task until the thread ends. A thread of the
-// program that ends waits for the tasks that are suspended in it; one that has been elsewhere while
-// a task of its own waited comes back to it when it waits next, outside of tasks, or is suspended.
+// The other stack has the size of the workers' stacks (global_control::thread_stack_size), and is
+// kept for further suspended tasks until the thread ends. An external thread that ends waits for
+// the tasks that are suspended in it. A thread that runs other code when its task is resumed
+// returns to the task when it next waits and finds nothing else to do, or when it suspends another
+// task.
 CORBEL_EXPORT void suspend(void (*tell)(void* argument, suspend_point point), void* argument);
 
-// Lets the task go on as soon as its thread comes to it. From any thread; only once a suspend.
+// Resumes the task: it continues as soon as its thread is free. Any thread may call it, exactly
+// once for each suspend.
 CORBEL_EXPORT void resume(suspend_point point) noexcept;
 
-// The same with anything callable as f(suspend_point).
+// suspend with any function object that can be called as f(point).
 template <typename F>
 inline void suspend_with(F& f) {
   suspend([](void* argument, suspend_point point) { (*static_cast<F*>(argument))(point); }, &f);

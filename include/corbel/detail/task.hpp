@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit that is pushed, stolen and run, and the thread that does it, as far as code compiled
-// into programs must know them. The rest is in src/sched.
+// Tasks, and the part of a thread's data that code inlined into programs uses. The rest is in
+// src/sched. Not for programs to include.
 #ifndef CORBEL_DETAIL_TASK_HPP
 #define CORBEL_DETAIL_TASK_HPP
 
@@ -16,16 +16,16 @@
 namespace corbel {
 namespace detail {
 
-struct worker;
+struct thread_data;
 struct group_task;
 
-// One task. It lies in a frame of whoever spawned it or in a block of its own; to give it back is
-// the business of `run`.
+// A task. It is stored in a stack frame of the code that spawned it, or in a block of its own,
+// which `run` frees.
 struct task_base {
-  // Does the task, or only what must be done in its place when its group was `cancelled`. Never
-  // throws: exceptions of the program go into the task's context. May return a task to be done
-  // next by the same thread (scheduler bypass).
-  using function = task_base* (*)(task_base* self, worker& w, bool cancelled);
+  // Runs the task; if `cancelled`, does only what must be done for a task that does not run. Never
+  // throws: exceptions of the program go into the task's context. May return a task that the same
+  // thread runs next (bypass).
+  using function = task_base* (*)(task_base* self, thread_data& thread, bool cancelled);
 
   function run;
   context_node* context;
@@ -48,14 +48,14 @@ using plain_atomic = std::atomic<T>;
 
 using task_deque = basic_deque<task_base, plain_atomic, deque_system>;
 
-// Blocks for tasks that a thread has ready. What one thread allocates another may free: it keeps
-// the block, up to an amount.
+// A thread's cache of free blocks for tasks. One thread may free what another allocated: the block
+// stays in the cache of the thread that frees it, up to a limit.
 struct block_cache {
   static constexpr std::size_t kStep = 64, kClasses = 4;
-  static constexpr std::size_t kMostBytes = 64 << 10;  // of each class
+  static constexpr std::size_t kMaxBytes = 64 << 10;  // per class
 
-  // How much a list holds stands in its first block. A counter beside the list would be read and
-  // written by every allocation and deallocation, each of which would wait for the one before.
+  // The size of a list is stored in its first block. A separate counter would be read and written
+  // by every allocation and deallocation, each of which would wait for the one before.
   struct block {
     block* next;
     std::size_t bytes;  // in the list from here on
@@ -64,18 +64,18 @@ struct block_cache {
 
   static constexpr std::size_t class_of(std::size_t bytes) { return (bytes - 1) / kStep; }
 
-  // nullptr if there is none.
+  // Takes a block of class c; nullptr if there is none.
   void* take(std::size_t c) {
     block* const b = lists[c];
     if (CORBEL_LIKELY(b != nullptr)) lists[c] = b->next;
     return b;
   }
 
-  // False if there are enough.
+  // Puts a block of class c into the cache; returns false if the cache is full.
   bool keep(void* memory, std::size_t c) {
     block* const first = lists[c];
     const std::size_t bytes = first == nullptr ? 0 : first->bytes;
-    if (CORBEL_UNLIKELY(bytes >= kMostBytes)) return false;
+    if (CORBEL_UNLIKELY(bytes >= kMaxBytes)) return false;
     lists[c] = ::new (memory) block{first, bytes + (c + 1) * kStep};
     return true;
   }
@@ -83,11 +83,11 @@ struct block_cache {
 
 struct classic_record;
 
-// Where a stack is with respect to classic tasks (corbel/task.hpp). A thread that leaves a stack
-// keeps this with it.
+// The state of a stack that concerns classic tasks (corbel/classic/task.hpp). A thread that
+// switches stacks saves it with the stack.
 struct classic_position {
-  // What becomes of the task that runs when its execute() returns. It is not kept in the task:
-  // another thread may have it by then.
+  // What happens to the running task when its execute() returns. Not stored in the task, which
+  // another thread may already run by then.
   enum after_type : std::uint8_t { kEnds, kKept, kReexecutes, kContinuesSafely };
 
   classic_record* running = nullptr;  // the innermost task
@@ -95,121 +95,130 @@ struct classic_position {
   after_type after = kEnds;
 };
 
-// A thread while it may run tasks. Inlined code reads and writes these fields; only the thread
-// itself does.
-struct worker {
+// The data of a thread that inlined code reads and writes, always in the thread itself.
+struct thread_data {
   task_deque* tasks = nullptr;
-  context_node* context = nullptr;  // of the task being run; never nullptr
+  context_node* context = nullptr;  // of the running task; never nullptr
   const std::atomic<std::uint64_t>* cancellations = nullptr;
-  const std::atomic<std::uint32_t>* bell = nullptr;  // not 0: somebody wants to hear of new tasks
-  const std::atomic<std::uint32_t>* waiting = nullptr;  // not 0: somebody sleeps until a count ends
+  // The arena's wake flag. Not 0: a parked thread wants to know of new tasks.
+  const std::atomic<std::uint32_t>* wake_flag = nullptr;
+  // The number of threads that sleep until something ends; see notify_waiters.
+  const std::atomic<std::uint32_t>* waiting = nullptr;
   classic_position classic;
   const task_base* arrived = nullptr;  // the task about to run, if it comes from another thread
   block_cache blocks;
-  void* trace = nullptr;            // what src/sched/trace.hpp keeps of the thread, if anything
-  group_task* running = nullptr;    // the innermost one of a task group
-  bool has_floating_point = false;  // runs with settings of a context, not those of its arena
-  bool has_stacks = false;          // besides its own: of suspended tasks
+  void* trace = nullptr;              // the trace buffer of src/sched/trace, if it is traced
+  group_task* running = nullptr;      // the innermost group task
+  bool has_floating_point = false;    // runs with settings of a context, not those of its arena
+  bool has_suspended_stacks = false;  // has further stacks: those of suspended tasks
 
-  // Whether the tasks of the node should not start any more.
+  // Returns whether the node is cancelled: its tasks should not start any more.
   bool is_cancelled(context_node& node) const {
     return CORBEL_UNLIKELY(!node.is_current(*cancellations)) && find_cancelled(node);
   }
 };
 
 // This thread; nullptr before its first use of the library.
-extern CORBEL_EXPORT CORBEL_INITIAL_EXEC __thread worker* this_worker;
+extern CORBEL_EXPORT CORBEL_INITIAL_EXEC __thread thread_data* this_thread_data;
 
-// Makes the calling thread a worker of an arena of its own, in which the library's threads help it.
-CORBEL_EXPORT worker& attach_thread();
+// Makes the calling thread an external thread with an arena of its own, which workers join.
+CORBEL_EXPORT thread_data& attach_thread();
 
-inline worker& current_worker() {
-  worker* const w = this_worker;
-  return CORBEL_LIKELY(w != nullptr) ? *w : attach_thread();
+inline thread_data& current_thread() {
+  thread_data* const thread = this_thread_data;
+  return CORBEL_LIKELY(thread != nullptr) ? *thread : attach_thread();
 }
 
-// Tells those who want to hear of new tasks.
-CORBEL_EXPORT void ring(worker& w) noexcept;
+// Called after a push if the wake flag was set: takes the flag, and unparks a thread or requests a
+// worker.
+CORBEL_EXPORT void signal_new_task(thread_data& thread) noexcept;
 
-// Tells those who sleep until what lies at `key` has come to its end.
+// Wakes the threads that wait for the end of the object at `key`.
 CORBEL_EXPORT void notify(const void* key) noexcept;
 
-// Makes a task available to other threads; if none takes it, this one runs it when it waits. The
-// context must have been set.
-inline void spawn(worker& w, task_base& t) {
-  w.tasks->push(&t);
+// Makes a task available to other threads. If none takes it, this thread runs it when it waits. The
+// task's context must have been set.
+inline void spawn(thread_data& thread, task_base& t) {
+  thread.tasks->push(&t);
   deque_system::compiler_barrier();
-  // relaxed: whoever goes to sleep stores the bell, passes a process barrier and then looks for
-  // tasks. Either the push lies before that barrier and is seen, or this load lies behind it.
-  if (CORBEL_UNLIKELY(w.bell->load(std::memory_order_relaxed) != 0)) ring(w);
+  // relaxed: a thread that parks sets the wake flag, passes a process barrier and then looks for
+  // tasks. Either the push comes before that barrier and the thread finds the task, or this load
+  // comes after the barrier and sees the flag.
+  if (CORBEL_UNLIKELY(thread.wake_flag->load(std::memory_order_relaxed) != 0))
+    signal_new_task(thread);
 }
 
-// Behind the store that ends what lies at `key`, whose memory may be gone by now.
-inline void notify_waiters(worker& w, const void* key) {
+// Called after the store that ends the object at `key`, which may have been destroyed by now.
+inline void notify_waiters(thread_data& thread, const void* key) {
   deque_system::compiler_barrier();
-  // relaxed: as in spawn, with the sleeper's own count in place of the bell
-  if (CORBEL_UNLIKELY(w.waiting->load(std::memory_order_relaxed) != 0)) notify(key);
+  // relaxed: a thread that goes to sleep counts itself in `waiting`, passes a process barrier and
+  // then looks at the object. Either the store comes before that barrier and the thread sees it, or
+  // this load comes after the barrier and sees the count.
+  if (CORBEL_UNLIKELY(thread.waiting->load(std::memory_order_relaxed) != 0)) notify(key);
 }
 
-// Runs `first` and what it leads to, in a thread that is not traced.
-inline void run_untraced(worker& w, task_base* first) {
-  context_node* const outer = w.context;
+// Runs `first` and the tasks that each task returns to run next, in a thread that is not traced.
+inline void run_untraced(thread_data& thread, task_base* first) {
+  context_node* const outer = thread.context;
   do {
-    w.context = first->context;
-    first = first->run(first, w, w.is_cancelled(*first->context));
+    thread.context = first->context;
+    first = first->run(first, thread, thread.is_cancelled(*first->context));
   } while (first != nullptr);
-  w.context = outer;
+  thread.context = outer;
 }
 
-// The same in any thread.
-CORBEL_EXPORT void run_task(worker& w, task_base* first) noexcept;
+// run_untraced for any thread.
+CORBEL_EXPORT void run_task(thread_data& thread, task_base* first) noexcept;
 
-// The same for a task that need not belong to the context that the thread is in.
-CORBEL_EXPORT void run_any(worker& w, task_base* first) noexcept;
+// run_task for a task of any context: sets the floating-point settings of the context.
+CORBEL_EXPORT void run_any(thread_data& thread, task_base* first) noexcept;
 
-// Runs tasks until `done(key)`: those of this thread, then others'. Never throws.
-CORBEL_EXPORT void wait_until(worker& w, const void* key, bool (*done)(const void* key)) noexcept;
+// Runs tasks of this thread, then of others, until done(key) is true. Never throws.
+CORBEL_EXPORT void wait_until(thread_data& thread, const void* key,
+                              bool (*done)(const void* key)) noexcept;
 
-// For a wait that begins: runs tasks of this thread, the newest first, until is_done(), which it
-// returns, or it has none. Those of `group`, whose wait it is, cost little. False also where the
-// thread has something else to do at the end of a wait.
+// The inlined beginning of a wait: runs tasks of this thread, the newest first, until is_done() is
+// true or there is no task left. Fast for tasks of `group`, for which the thread waits. Returns
+// whether the wait has ended; false also if the thread has suspended stacks, which wait_until
+// handles.
 template <typename Done>
-inline bool run_own(worker& w, context_node& group, const Done& is_done) {
-  if (CORBEL_USE_DEBUG || CORBEL_UNLIKELY(w.trace != nullptr))
-    return false;  // wait_until takes notice
-  // relaxed: set before the group has tasks
+inline bool run_own(thread_data& thread, context_node& group, const Done& is_done) {
+  // wait_until checks for held locks and records the wait.
+  if (CORBEL_USE_DEBUG || CORBEL_UNLIKELY(thread.trace != nullptr)) return false;
+  // relaxed: set before the group had tasks
   const bool sets_floating_point =
-      w.has_floating_point ||
+      thread.has_floating_point ||
       (group.state.load(std::memory_order_relaxed) & context_node::kFloatingPoint) != 0;
   do {
-    task_base* const task = w.tasks->pop_fast();
+    task_base* const task = thread.tasks->pop_fast();
     if (task == nullptr) return false;
     if (CORBEL_LIKELY(task->context == &group && !sets_floating_point)) {
-      run_untraced(w, task);
+      run_untraced(thread, task);
     } else {
-      run_any(w, task);
+      run_any(thread, task);
     }
   } while (!is_done());
-  return !w.has_stacks;
+  return !thread.has_suspended_stacks;
 }
 
-// A block of `bytes` for a task, aligned to 64 bytes. Throws bad_alloc.
+// Returns a block of `bytes` bytes for a task, aligned to a cache line. Throws bad_alloc.
 CORBEL_EXPORT void* allocate_block(std::size_t bytes);
 CORBEL_EXPORT void deallocate_block(void* block, std::size_t bytes) noexcept;
 
-inline void* allocate_task(worker& w, std::size_t bytes) {
+// Like allocate_block, through the thread's cache.
+inline void* allocate_task(thread_data& thread, std::size_t bytes) {
   const std::size_t c = block_cache::class_of(bytes);
   if (CORBEL_LIKELY(c < block_cache::kClasses)) {
-    if (void* const b = w.blocks.take(c)) return b;
+    if (void* const b = thread.blocks.take(c)) return b;
     bytes = (c + 1) * block_cache::kStep;
   }
   return allocate_block(bytes);
 }
 
-inline void deallocate_task(worker& w, void* memory, std::size_t bytes) noexcept {
+inline void deallocate_task(thread_data& thread, void* memory, std::size_t bytes) noexcept {
   const std::size_t c = block_cache::class_of(bytes);
   if (CORBEL_LIKELY(c < block_cache::kClasses)) {
-    if (CORBEL_LIKELY(w.blocks.keep(memory, c))) return;
+    if (CORBEL_LIKELY(thread.blocks.keep(memory, c))) return;
     bytes = (c + 1) * block_cache::kStep;
   }
   deallocate_block(memory, bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of oneTBB that programs reach for although the specification does not have them: the
-// names of its inner namespace, as the parallel algorithms of libstdc++ use them. Not for programs
-// to include; they stand in tbb::detail::d1.
+// oneTBB's internal tasks, which the parallel algorithms of libstdc++ use although no specification
+// has them: the names of the namespace tbb::detail::d1. Not for programs to include.
 #ifndef CORBEL_DETAIL_TBB_TASK_HPP
 #define CORBEL_DETAIL_TBB_TASK_HPP
 
@@ -9,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <corbel/detail/arena_place.hpp>
+#include <corbel/detail/arena_slot.hpp>
 #include <corbel/detail/fork.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/new_task.hpp>
@@ -19,11 +18,11 @@
 namespace corbel {
 namespace detail {
 
-// The context of the task that this thread runs; nullptr outside of tasks.
+// Returns the context of the task that this thread runs; nullptr outside of tasks.
 CORBEL_EXPORT context_node* current_context_node() noexcept;
 
-// The context of the innermost task, as its type in the API. Algorithms that were called without a
-// context run in a bare node: of what is returned then, only what concerns cancellation may be
+// Returns the context of the innermost task as a task_group_context. An algorithm that was called
+// without a context runs in a bare node; then only the members that concern cancellation may be
 // used.
 inline task_group_context* current_group_context() noexcept {
   context_node* const node = current_context_node();
@@ -41,7 +40,7 @@ inline slot_id current_slot() {
   return index < 0 ? no_slot : slot_id(index);
 }
 
-// What a task is told about how it is run.
+// Tells a task how it is run.
 struct execution_data {
   task_group_context* context = nullptr;
   slot_id original_slot = no_slot;  // of the thread that spawned it
@@ -51,20 +50,20 @@ struct execution_data {
 class task;
 void spawn(task& t, task_group_context& context);
 
-// A task with a virtual function. It frees itself when it has been executed or cancelled, and may
-// return a task to be done next; that may be itself.
+// A task with virtual functions. It destroys itself when it is executed or cancelled. Either
+// function may return a task to run next, which may be this one.
 class task : private task_base {
  public:
   task() : task_base(&run_virtual) {}
   virtual ~task() = default;
 
   virtual task* execute(execution_data& data) = 0;
-  // In place of execute when the context is cancelled, and behind one that has thrown.
+  // Called instead of execute if the context is cancelled, and after an execute that has thrown.
   virtual task* cancel(execution_data& data) = 0;
 
  private:
   friend void spawn(task& t, task_group_context& context);
-  friend void spawn(task& t, task_group_context& context, slot_id place);
+  friend void spawn(task& t, task_group_context& context, slot_id slot);
   friend class root_scope;
 
   void prepare(task_group_context& group) {
@@ -73,8 +72,8 @@ class task : private task_base {
     spawned_by_ = current_slot();
   }
 
-  static task_base* run_virtual(task_base* self, worker&, bool cancelled) {
-    task& t = *static_cast<task*>(self);  // gone behind execute() or cancel()
+  static task_base* run_virtual(task_base* self, thread_data&, bool cancelled) {
+    task& t = *static_cast<task*>(self);  // execute() and cancel() may destroy it
     execution_data data;
     data.context = t.group_;
     data.original_slot = t.spawned_by_;
@@ -97,18 +96,18 @@ class task : private task_base {
 
 inline void spawn(task& t, task_group_context& context) {
   t.prepare(context);
-  detail::spawn(current_worker(), t);
+  detail::spawn(current_thread(), t);
 }
 
-// The place is a wish that is not heeded.
+// The slot, an affinity hint, is ignored.
 inline void spawn(task& t, task_group_context& context, slot_id) { spawn(t, context); }
 
-// What outstanding tasks have to end.
+// The number of outstanding tasks of a wait.
 class wait_context {
  public:
   explicit wait_context(std::uint32_t outstanding) : count_(outstanding) {}
   void reserve(std::uint32_t n = 1) { count_.reserve(n); }
-  void release(std::uint32_t n = 1) { count_.release(current_worker(), n); }
+  void release(std::uint32_t n = 1) { count_.release(current_thread(), n); }
   bool continue_execution() const { return !count_.is_done(); }
 
  private:
@@ -116,38 +115,38 @@ class wait_context {
   wait_count count_;
 };
 
-// While a thread runs a task, or waits, in a context.
+// A scope in which a thread runs a task, or waits, in a context.
 class root_scope {
  public:
-  root_scope(worker& w, task_group_context& context)
-      : worker_(w), use_(w, context), switch_(w, use_.node()) {}
+  root_scope(thread_data& thread, task_group_context& context)
+      : thread_(thread), use_(thread, context), switch_(thread, use_.node()) {}
 
   void run(task& t, task_group_context& context) {
     t.prepare(context);
-    run_task(worker_, &t);
+    run_task(thread_, &t);
   }
   void wait(const wait_context& outstanding) {
-    outstanding.count_.wait(worker_);
+    outstanding.count_.wait(thread_);
     if (use_.node().has_failed()) rethrow_copy(use_.node());
   }
 
  private:
-  worker& worker_;
+  thread_data& thread_;
   context_use use_;
   const context_switch switch_;
 };
 
-// Runs the task in this thread, then whatever there is until nothing is outstanding. Throws what a
-// task of the waiting context has thrown.
+// Runs the task in this thread, then any tasks until none is outstanding. Throws the exception of a
+// task of the waiting context.
 inline void execute_and_wait(task& t, task_group_context& task_context, wait_context& outstanding,
                              task_group_context& wait_context) {
-  root_scope scope(current_worker(), wait_context);
+  root_scope scope(current_thread(), wait_context);
   scope.run(t, task_context);
   scope.wait(outstanding);
 }
 
 inline void wait(wait_context& outstanding, task_group_context& context) {
-  root_scope(current_worker(), context).wait(outstanding);
+  root_scope(current_thread(), context).wait(outstanding);
 }
 
 inline task_group_context* current_context() noexcept { return current_group_context(); }
@@ -164,8 +163,8 @@ inline bool is_current_task_group_canceling(const execution_data& data) {
   return data.context->is_group_execution_cancelled();
 }
 
-// Memory for tasks. What is asked for with the data of one thread may be given back with that of
-// another, or without.
+// Memory for tasks. An object allocated with the execution_data of one thread may be freed with
+// that of another thread, or without.
 class small_object_allocator {
  public:
   template <typename T, typename... Args>
@@ -178,7 +177,7 @@ class small_object_allocator {
   }
   template <typename T, typename... Args>
   T* new_object(Args&&... args) {
-    return new_task<T>(current_worker(), std::forward<Args>(args)...);
+    return new_task<T>(current_thread(), std::forward<Args>(args)...);
   }
 
   template <typename T>
@@ -187,17 +186,17 @@ class small_object_allocator {
   }
   template <typename T>
   void delete_object(T* object) {
-    delete_task(current_worker(), object);
+    delete_task(current_thread(), object);
   }
 
-  // For an object that has been destroyed.
+  // Frees the memory of an object that has been destroyed.
   template <typename T>
   void deallocate(T* object, const execution_data&) {
     deallocate(object);
   }
   template <typename T>
   void deallocate(T* object) {
-    deallocate_task(current_worker(), object, sizeof(T));
+    deallocate_task(current_thread(), object, sizeof(T));
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traced threads write down of strands, as far as programs do it. A strand is what a thread
-// does between two points at which it forks, joins or waits; the longest path through the strands
-// of a program is its span, their sum its work, and the one divided by the other its parallelism:
-// so many processors the program could have kept busy. (R. Blumofe and C. Leiserson, "Scheduling
-// Multithreaded Computations by Work Stealing", J. ACM 46/5, 1999.)
+// Tracing: the part that is inlined into programs. The time that all threads spend in tasks is the
+// program's work, the length of the longest path through its forks and joins is its span, and work
+// divided by span is its parallelism: the number of processors the program could have kept busy (R.
+// Blumofe and C. Leiserson, "Scheduling Multithreaded Computations by Work Stealing", J. ACM 46/5,
+// 1999). Not for programs to include.
 //
-// Only code that has seen worker::trace calls this: programs that are not traced pay nothing.
+// Called only if thread_data::trace is set: programs that are not traced pay nothing.
 #ifndef CORBEL_DETAIL_TRACE_HPP
 #define CORBEL_DETAIL_TRACE_HPP
 
@@ -16,11 +16,11 @@
 namespace corbel {
 namespace detail {
 
-struct worker;
+struct thread_data;
 
-// The length in ns of the longest path from the beginning of the task that the thread runs (or of
-// the outermost parallel call) to this point.
-CORBEL_EXPORT std::uint64_t strand_length(worker& w) noexcept;
+// Returns the length, in nanoseconds, of the longest path from the beginning of the thread's task,
+// or of its outermost parallel call, to this point.
+CORBEL_EXPORT std::uint64_t critical_path_length(thread_data& thread) noexcept;
 
 }  // namespace detail
 }  // namespace corbel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many tasks are outstanding, for somebody to wait until there are none. Not for programs to
+// The number of outstanding tasks; a thread can wait until there are none. Not for programs to
 // include.
 #ifndef CORBEL_DETAIL_WAIT_COUNT_HPP
 #define CORBEL_DETAIL_WAIT_COUNT_HPP
@@ -12,34 +12,35 @@
 namespace corbel {
 namespace detail {
 
-// Any thread may do anything to it. Where one thread makes and ends most of the tasks, group_count
-// is cheaper.
+// Thread-safe. group_count is cheaper where one thread makes and ends most of the tasks.
 class wait_count {
  public:
   explicit wait_count(std::uint32_t outstanding = 0) : outstanding_(outstanding) {}
   wait_count(const wait_count&) = delete;
   wait_count& operator=(const wait_count&) = delete;
 
-  // Who reserves makes sure that the count does not come to its end before: it holds a reservation
-  // itself, or nobody waits yet.
+  // Makes `n` reservations. The caller must keep the count from reaching zero meanwhile: it holds a
+  // reservation itself, or no thread waits yet.
   void reserve(std::uint32_t n = 1) {
-    outstanding_.fetch_add(n, std::memory_order_relaxed);  // relaxed: orders nothing, see above
+    outstanding_.fetch_add(n, std::memory_order_relaxed);  // relaxed: the spawn publishes it
   }
 
-  // With the last release whoever waits goes on, and the object may be gone.
-  void release(worker& w, std::uint32_t n = 1) {
+  // Ends `n` reservations. After the last release the waiting thread continues and may destroy the
+  // object.
+  void release(thread_data& thread, std::uint32_t n = 1) {
     const void* const key = this;
-    // (1) release: what the tasks did, with (2), which reads this or a later one of a row of
-    // read-modify-writes
-    if (outstanding_.fetch_sub(n, std::memory_order_release) == n) notify_waiters(w, key);
+    // (1) release: publishes what the tasks did to (2), which reads this value or a later one of
+    // the same release sequence
+    if (outstanding_.fetch_sub(n, std::memory_order_release) == n) notify_waiters(thread, key);
   }
 
   bool is_done() const {
-    return outstanding_.load(std::memory_order_acquire) == 0;  // (2) acquire: with (1)
+    return outstanding_.load(std::memory_order_acquire) ==
+           0;  // (2) acquire: sees what came before (1)
   }
 
-  // Runs tasks until all are released.
-  void wait(worker& w) const { wait_until(w, this, &is_done_at); }
+  // Runs tasks until all reservations are released.
+  void wait(thread_data& thread) const { wait_until(thread, this, &is_done_at); }
 
  private:
   static bool is_done_at(const void* key) { return static_cast<const wait_count*>(key)->is_done(); }

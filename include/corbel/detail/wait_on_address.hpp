@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping until a word changes: what the locks that sleep need of libcorbel, which knows the
-// system. Not for programs to include.
+// Sleeping until a word changes: the system-specific part of the locks that sleep, in libcorbel.
+// Not for programs to include.
 #ifndef CORBEL_DETAIL_WAIT_ON_ADDRESS_HPP
 #define CORBEL_DETAIL_WAIT_ON_ADDRESS_HPP
 
@@ -14,22 +14,22 @@ namespace detail {
 
 extern "C++" {
 
-// Sleeps while `word` holds `expected`; may return early. What it finds it has read atomically with
-// falling asleep: a wake that follows a change is never missed.
+// Sleeps while `word` holds `expected`; may return early. Reading the word and falling asleep are
+// one atomic step: a wake-up that follows a change of the word is never missed.
 CORBEL_EXPORT void wait_on_address(std::atomic<std::uint32_t>& word,
                                    std::uint32_t expected) noexcept;
 
-// Wakes one thread that sleeps on `word`, or all of them. `word` is not read, and may be gone: then
-// whoever sleeps at that address by now wakes up early.
+// Wakes one thread that sleeps on `word`, or all of them. `word` is not read and may have been
+// destroyed: a thread that sleeps on a new word at its address then wakes up early.
 CORBEL_EXPORT void wake_one_by_address(std::atomic<std::uint32_t>& word) noexcept;
 CORBEL_EXPORT void wake_all_by_address(std::atomic<std::uint32_t>& word) noexcept;
 }
 
-// How a lock waits: a few looks first, then asleep. The parameter of basic_mutex and
-// basic_rw_mutex that a model checker replaces.
+// The parameter of basic_mutex and basic_rw_mutex for a lock that spins first, then sleeps. A model
+// checker replaces it.
 struct sleeping_wait {
-  // 111 pauses in all, two to five microseconds: about what falling asleep and being woken costs,
-  // so that the spin at most doubles it.
+  // 111 pauses in total take two to five microseconds. That is about the cost of falling asleep and
+  // being woken, so spinning at most doubles it.
   static constexpr int kSpins = 10;
   static constexpr bool kSleeps = true;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box of any number of ranges.
+// An n-dimensional range.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range of numbers or iterators, and the tags of splitting constructors.
+// A one-dimensional range of numbers or iterators, and the tags of splitting constructors.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

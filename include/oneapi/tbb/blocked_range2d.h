@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rectangle of two ranges.
+// A two-dimensional range.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box of three ranges.
+// A three-dimensional range.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a function once for all threads, which help with it.
+// Calls a function once; waiting threads help with its tasks.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

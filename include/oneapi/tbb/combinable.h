@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread-local storage to be combined.
+// Thread-local storage whose elements are combined at the end.
 #pragma once
 
 #include <oneapi/tbb/cache_aligned_allocator.h>

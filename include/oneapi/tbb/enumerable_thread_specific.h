@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread-local storage that can be gone through.
+// Thread-local storage that can be enumerated.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the scheduler for the whole process, and its end.
+// Process-wide settings of the scheduler, and how to wait for its threads to end.
 #pragma once
 
 #include <oneapi/tbb/detail/_assertion_handler.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine offers for arenas.
+// The machine's topology and the concurrency it allows.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

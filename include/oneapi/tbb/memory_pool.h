@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory pools; TBB_PREVIEW_MEMORY_POOL is accepted and not needed.
+// Memory pools. TBB_PREVIEW_MEMORY_POOL is not needed.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

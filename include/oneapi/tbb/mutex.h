@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that sleeps.
+// A lock whose waiting threads sleep.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

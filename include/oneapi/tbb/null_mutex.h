@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that does nothing.
+// A lock that does nothing.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

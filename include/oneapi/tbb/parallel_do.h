@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The earlier name of parallel_for_each.
+// The name of parallel_for_each in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
 #include <oneapi/tbb/parallel_for_each.h>
 #include <oneapi/tbb/task.h>
-#include <corbel/parallel_do.hpp>
+#include <corbel/classic/parallel_do.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes sums of all that lies before each element, in parallel.
+// Prefix sums.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a loop is cut into pieces.
+// Partitioners: how a loop is split into tasks.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

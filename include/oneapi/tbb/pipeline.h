@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipelines of classic TBB. Not together with parallel_pipeline.h, nor in tbb.h.
+// The pipelines of TBB 2020. Not in tbb.h, and not to be included together with
+// parallel_pipeline.h, whose names collide with these.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
 #include <oneapi/tbb/task.h>
-#include <corbel/pipeline.hpp>
+#include <corbel/classic/pipeline.hpp>
 
 namespace tbb {
 inline namespace v1 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for profilers.
+// The interface to profilers, which does nothing.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fair reader-writer lock.
+// A fair reader-writer lock.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock of classic TBB that its holder may take again.
+// A recursive lock, from TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

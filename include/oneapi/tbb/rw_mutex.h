@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader-writer lock that sleeps.
+// A reader-writer lock whose waiting threads sleep.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
-   The scalable_* functions, rml pools, the allocator class and the memory resource. For C too. */
+   The scalable_* functions (C and C++), rml pools, the allocator class and the memory resource. */
 #pragma once
 
 #include <corbel/malloc.h>

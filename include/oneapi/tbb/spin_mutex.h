@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small locks that spin.
+// Small locks whose waiting threads spin.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks: those of TBB 2020, what oneTBB's task has, and those that libstdc++ derives from.
+// The tasks of TBB 2020, suspend and resume of oneTBB, and the tasks that libstdc++ derives from.
 #pragma once
 
 #include <oneapi/tbb/detail/_task.h>
 #include <oneapi/tbb/detail/_task_group_context.h>
-#include <corbel/task.hpp>
+#include <corbel/classic/task.hpp>
 
 namespace tbb {
 inline namespace v1 {

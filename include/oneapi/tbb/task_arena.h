@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arenas.
+// Arenas: sets of slots whose threads work on the same tasks.
 #pragma once
 
 #include <oneapi/tbb/info.h>

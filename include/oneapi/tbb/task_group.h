@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of tasks.
+// Task groups: tasks that are waited for together.
 #pragma once
 
 #include <oneapi/tbb/detail/_structured_task_group.h>

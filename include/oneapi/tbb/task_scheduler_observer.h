@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hears of threads that enter and leave arenas.
+// Observers of threads that enter and leave arenas.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator that names what serves it.
+// An allocator that reports where its memory comes from.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
-   Including this header makes a program run on the replaced malloc, free, new and delete. */
+   Replaces malloc, free, new and delete of the program that includes this header. */
 #pragma once
 
 #include <corbel/malloc_proxy.h>

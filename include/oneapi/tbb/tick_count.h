@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wall-clock time.
+// Wall-clock time for measurements.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
-   The version of the TBB API that these headers follow, as far as they reach. */
+   The version of the TBB API of which these headers implement a part. */
 #pragma once
 
 #include <corbel/detail/runtime_version.h>

@@ -5,14 +5,15 @@
 
 namespace corbel::arch {
 
-// User addresses with four levels of 4 KiB pages; the kernel hands out higher ones only when asked.
+// The width of user addresses with four levels of 4 KiB pages. The kernel hands out higher
+// addresses only on request.
 inline constexpr unsigned kAddressBits = 48;
 
-// Tells the processor that this is a spin loop; `isb` waits longer than `yield`, which most
+// Tells the processor that this is a spin loop. `isb` waits longer than `yield`, which most
 // implementations ignore.
 inline void pause() { asm volatile("isb" ::: "memory"); }
 
-// The rounding mode and the treatment of denormals.
+// The floating-point settings of the thread: the rounding mode and the treatment of denormals.
 inline std::uint32_t floating_point() {
   std::uint64_t settings;
   asm volatile("mrs %0, fpcr" : "=r"(settings));

@@ -5,17 +5,19 @@
 
 namespace corbel::arch {
 
-// User addresses with four-level page tables; the kernel hands out higher ones only when asked.
+// The width of user addresses with four-level page tables. The kernel hands out higher addresses
+// only on request.
 inline constexpr unsigned kAddressBits = 47;
 
 // Tells the processor that this is a spin loop.
 inline void pause() { __builtin_ia32_pause(); }
 
-// The rounding mode and the treatment of denormals, of SSE in the lower half and x87 in the upper.
+// The floating-point settings of the thread: the rounding mode and the treatment of denormals, for
+// SSE in the lower half and x87 in the upper.
 inline std::uint32_t floating_point() {
   std::uint16_t x87;
   asm volatile("fnstcw %0" : "=m"(x87));
-  // Without the flags of what has happened, which are no settings.
+  // Without the exception flags, which are not settings.
   return (__builtin_ia32_stmxcsr() & 0xffc0U) | std::uint32_t(x87) << 16;
 }
 inline void set_floating_point(std::uint32_t settings) {

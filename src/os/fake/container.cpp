@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for src/os/linux/container.cpp in the fault tests: the container is what a test says.
+// Replaces src/os/linux/container.cpp in the fault tests: the test sets the container's limits.
 #include <atomic>
 
 #include "os/fake/fake.hpp"
@@ -15,10 +15,10 @@ constinit std::atomic_flag locked{};
 class GrantGuard {
  public:
   GrantGuard() {
-    // (1) acquire: sees what the last holder did before (2)
+    // (1) acquire: sees what the last holder wrote before (2)
     while (locked.test_and_set(std::memory_order_acquire)) yield();
   }
-  ~GrantGuard() { locked.clear(std::memory_order_release); }  // (2) with (1)
+  ~GrantGuard() { locked.clear(std::memory_order_release); }  // (2) release: publishes it to (1)
   GrantGuard(const GrantGuard&) = delete;
   GrantGuard& operator=(const GrantGuard&) = delete;
 };
@@ -26,7 +26,7 @@ class GrantGuard {
 }  // namespace
 
 MemoryGrant read_memory_grant() {
-  reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: a mere count
+  reads.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   GrantGuard guard;
   return current;
 }
@@ -39,7 +39,7 @@ void set_memory_grant(const MemoryGrant& grant) {
 }
 
 std::uint64_t memory_grant_reads() {
-  return reads.load(std::memory_order_relaxed);  // relaxed: a mere count
+  return reads.load(std::memory_order_relaxed);  // relaxed: a statistic
 }
 
 }  // namespace fake

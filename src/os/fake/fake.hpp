@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controls of the fake operating system of the fault tests. Its memory is the real system's,
-// but it refuses when told to, keeps a record of every range, and holds the caller to the contract
-// of os.hpp: a call that breaks it is noted and can be asked for.
+// The controls of the fake operating system in the fault tests. The fake hands out real memory. It
+// refuses calls when a test tells it to, records every range, and checks its callers against the
+// contract of os.hpp. It records the first breach, which first_breach() returns.
 //
-// The controls may be called from any thread; a change holds from the next call on.
+// The controls may be called from any thread. A change applies from the next call on.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace corbel::os::fake {
 
-// Which calls are refused, each counted from the call that sets it, beginning with 1. 0: never.
+// Which calls are refused. Calls count from 1, starting anew with refuse(). 0: never.
 struct Refusals {
-  std::uint64_t first_map = 0;       // this call of map ...
-  std::uint64_t maps = 1;            // ... and so many in all
-  std::uint64_t maps_in_1000 = 0;    // besides, so many of 1000 at random
-  std::uint64_t unmaps_in_1000 = 0;  // a refused unmap leaves rubbish in the range
-  std::uint64_t purges_in_1000 = 0;
+  std::uint64_t first_map = 0;       // the first call of map to refuse
+  std::uint64_t maps = 1;            // how many calls from that one on
+  std::uint64_t maps_in_1000 = 0;    // additionally, this many of 1000 at random
+  std::uint64_t unmaps_in_1000 = 0;  // a refused unmap overwrites the range
+  std::uint64_t decommits_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target
-  std::uint64_t seed = 1;                  // of the random ones
-  std::size_t mapped_limit = SIZE_MAX;     // bytes that may be mapped at one time
+  std::uint64_t seed = 1;                  // of the random refusals
+  std::size_t mapped_limit = SIZE_MAX;     // bytes that may be mapped at the same time
 };
 void refuse(const Refusals& refusals);
 
 struct Figures {
   std::size_t mapped_bytes;  // now
-  std::size_t peak_bytes;    // the most there have been at one time
-  std::uint64_t map_calls;   // since the process began, refused ones included
+  std::size_t peak_bytes;    // the maximum so far
+  std::uint64_t map_calls;   // since the process began, including refused calls
   std::uint64_t maps_refused;
   std::uint64_t unmap_calls;
-  std::uint64_t purge_calls;
+  std::uint64_t decommit_calls;
   std::uint64_t move_calls;
 };
 Figures figures();
@@ -41,31 +41,31 @@ Figures figures();
 // The first breach of the contract, or nullptr: "unmap of memory that is not mapped", ...
 const char* first_breach();
 
-// Notes a breach that somebody else has seen; `what` stays readable.
+// Notes a breach that the caller has found. `what` must stay valid.
 void note_breach(const char* what);
 
-// Makes each call of a function of this layer a breach for which `forbidden` says so, which is
-// asked in the thread that calls. nullptr: none.
+// From now on, each call of this layer first calls `forbidden` in the same thread, and is a breach
+// if that returns true. nullptr allows all calls.
 void forbid_calls_if(bool (*forbidden)());
 
-// Called at the beginning of every map() or purge(), with none of this layer's locks held. nullptr:
-// nothing.
+// Set a hook that every call of map(), or of decommit(), calls first. None of this layer's locks is
+// held then. nullptr removes the hook.
 void at_map(void (*hook)(std::size_t size));
-void at_purge(void (*hook)(void* address, std::size_t size));
+void at_decommit(void (*hook)(void* address, std::size_t size));
 
-// What page_size() says from now on, and purge() and unmap() hold the caller to: a multiple of the
-// real one, to stand for a system with larger pages. 0: the real one again.
+// Pretends a system with larger pages: from now on page_size() returns `size`, a multiple of the
+// real page size, and the contract is checked against it. 0: the real page size again.
 void pretend_page_size(std::size_t size);
 
-// Whether every byte of the range is mapped at this moment.
+// Whether every byte of the range is mapped now.
 bool is_mapped(const void* address, std::size_t size);
 
-// What read_memory_grant() says from now on, and how often it was asked.
+// Set what read_memory_grant() returns from now on; return how often it has been called.
 void set_memory_grant(const MemoryGrant& grant);
 std::uint64_t memory_grant_reads();
 
-// The resident bytes of all that is mapped. Pages that were only read share one of the system's and
-// do not count, nor do those that a fork has shared.
+// The resident bytes of all mapped ranges. Pages that were only read map the system's page of zeros
+// and do not count, nor do pages shared with a forked process.
 std::size_t resident_bytes();
 
 }  // namespace corbel::os::fake

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for src/os/linux/memory.cpp in the fault tests; see fake.hpp.
+// Replaces src/os/linux/memory.cpp in the fault tests; see fake.hpp.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,14 +23,14 @@
 namespace corbel::os {
 namespace {
 
-constexpr std::size_t kUnit = 64 << 10;  // of map, by the contract
+constexpr std::size_t kUnit = 64 << 10;  // sizes and alignments of map() are multiples of it
 
 struct Range {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
 
-// The mapped ranges, ascending and never touching each other.
+// The mapped ranges in ascending order; adjacent ranges are merged.
 class Ranges {
  public:
   bool covers(std::uintptr_t begin, std::uintptr_t end) const {
@@ -62,7 +62,7 @@ class Ranges {
     for (std::size_t i = 0; i < count_; ++i) visit(ranges_[i]);
   }
 
-  // The range is covered.
+  // Requires: covers() is true of the range. False when the table is full.
   bool remove(std::uintptr_t begin, std::uintptr_t end) {
     const std::size_t i = first_ending_after(begin);
     const Range whole = ranges_[i];
@@ -117,18 +117,18 @@ constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
 constinit std::atomic<void (*)(std::size_t)> map_hook{nullptr};
-constinit std::atomic<void (*)(void*, std::size_t)> purge_hook{nullptr};
+constinit std::atomic<void (*)(void*, std::size_t)> decommit_hook{nullptr};
 constinit std::atomic<bool (*)()> must_not_call{nullptr};
 constinit std::atomic<const char*> breach{nullptr};
 
-// Guards all of the state; spins, since the allocator's own lock stands on this layer.
+// Guards all of the state. It spins, because the allocator's own lock is built on this layer.
 class StateGuard {
  public:
   StateGuard() {
-    // (1) acquire: sees what the last holder did before (2)
+    // (1) acquire: sees what the last holder wrote before (2)
     while (locked.test_and_set(std::memory_order_acquire)) yield();
   }
-  ~StateGuard() { locked.clear(std::memory_order_release); }  // (2) with (1)
+  ~StateGuard() { locked.clear(std::memory_order_release); }  // (2) release: publishes it to (1)
   StateGuard(const StateGuard&) = delete;
   StateGuard& operator=(const StateGuard&) = delete;
 
@@ -141,11 +141,11 @@ bool keeps_contract(bool kept, const char* otherwise) {
   return kept;
 }
 
-// What every call begins with.
+// Guards a call of this layer and checks that it is allowed.
 class Call : StateGuard {
  public:
   explicit Call(const char* breach_under_lock) {
-    // relaxed: as in page_size()
+    // relaxed: a test sets it while no other thread calls this layer
     const auto must_not = must_not_call.load(std::memory_order_relaxed);
     keeps_contract(must_not == nullptr || !must_not(), breach_under_lock);
   }
@@ -187,13 +187,13 @@ void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
 }  // namespace
 
 std::size_t page_size() {
-  // relaxed: a test sets it while nobody else is here
+  // relaxed: a test sets it while no other thread calls this layer
   const std::size_t size = pretended_page_size.load(std::memory_order_relaxed);
   return size != 0 ? size : std::size_t(sysconf(_SC_PAGESIZE));
 }
 
 void* map(std::size_t size, std::size_t alignment, void* hint) {
-  // relaxed: as in page_size()
+  // relaxed: a test sets it while no other thread calls this layer
   if (auto* hook = map_hook.load(std::memory_order_relaxed)) hook(size);
   const Call call("map while a lock is held");
   ++state.figures.map_calls;
@@ -206,7 +206,7 @@ void* map(std::size_t size, std::size_t alignment, void* hint) {
     return nullptr;
   }
   keeps_contract(!ranges.meets(address_of(p), address_of(p) + size),
-                 "memory was unmapped behind the back of this layer");
+                 "memory was unmapped without a call of this layer");
   keeps_contract(ranges.add(address_of(p), address_of(p) + size), "too many ranges");
   state.figures.mapped_bytes += size;
   if (state.figures.mapped_bytes > state.figures.peak_bytes) {
@@ -233,18 +233,19 @@ bool unmap(void* address, std::size_t size) {
   return munmap(address, size) == 0;
 }
 
-bool purge(void* address, std::size_t size) {
-  // relaxed: as in page_size()
-  if (auto* hook = purge_hook.load(std::memory_order_relaxed)) hook(address, size);
-  const Call call("purge while a lock is held");
-  ++state.figures.purge_calls;
+bool decommit(void* address, std::size_t size) {
+  // relaxed: a test sets it while no other thread calls this layer
+  if (auto* hook = decommit_hook.load(std::memory_order_relaxed)) hook(address, size);
+  const Call call("decommit while a lock is held");
+  ++state.figures.decommit_calls;
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
-                 "purge of a part of a page");
-  if (!keeps_contract(ranges.covers(begin, begin + size), "purge of memory that is not mapped")) {
+                 "decommit of a part of a page");
+  if (!keeps_contract(ranges.covers(begin, begin + size),
+                      "decommit of memory that is not mapped")) {
     return false;
   }
-  return !drawn(state.refusals.purges_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
+  return !drawn(state.refusals.decommits_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
 }
 
 void populate(void* address, std::size_t size) {
@@ -287,25 +288,25 @@ Moved move_pages(void* from, void* to, std::size_t size) {
   if (drawn(state.refusals.lost_targets_in_1000)) {
     keeps_contract(ranges.remove(target, target + size), "too many ranges");
     state.figures.mapped_bytes -= size;
-    // Somebody else's now: touching it is a fault.
+    // Simulate another thread's mapping in the lost range: touching it faults.
     mmap(to, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     return Moved::kTargetLost;
   }
   const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   if (mremap(from, size, size, flags, to) == to) return Moved::kYes;
-  // The kernel cannot, and may have unmapped the target: do as if it could.
+  // This kernel cannot move pages, and may have unmapped the target: emulate the move.
   mmap(to, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   memcpy(to, from, size);
   memset(from, 0, size);
   return Moved::kYes;
 }
 
-void advise(void* address, std::size_t size, HugePages wish) {
+void advise(void* address, std::size_t size, PageAdvice preference) {
   const Call call("advice while a lock is held");
   const std::uintptr_t begin = address_of(address);
-  keeps_contract(wish == HugePages::kSparse || ranges.covers(begin, begin + size),
+  keeps_contract(preference == PageAdvice::kSparse || ranges.covers(begin, begin + size),
                  "advice on memory that is not mapped");
-  madvise(address, size, wish == HugePages::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  madvise(address, size, preference == PageAdvice::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 namespace fake {
@@ -318,19 +319,23 @@ void refuse(const Refusals& refusals) {
 }
 
 void at_map(void (*hook)(std::size_t size)) {
-  map_hook.store(hook, std::memory_order_relaxed);  // relaxed: as in page_size()
+  map_hook.store(hook,
+                 std::memory_order_relaxed);  // relaxed: no other thread calls this layer meanwhile
 }
 
-void at_purge(void (*hook)(void* address, std::size_t size)) {
-  purge_hook.store(hook, std::memory_order_relaxed);  // relaxed: as in page_size()
+void at_decommit(void (*hook)(void* address, std::size_t size)) {
+  // relaxed: no other thread calls this layer meanwhile
+  decommit_hook.store(hook, std::memory_order_relaxed);
 }
 
 void forbid_calls_if(bool (*forbidden)()) {
-  must_not_call.store(forbidden, std::memory_order_relaxed);  // relaxed: as in page_size()
+  // relaxed: no other thread calls this layer meanwhile
+  must_not_call.store(forbidden, std::memory_order_relaxed);
 }
 
 void pretend_page_size(std::size_t size) {
-  pretended_page_size.store(size, std::memory_order_relaxed);  // relaxed: as in page_size()
+  // relaxed: no other thread calls this layer meanwhile
+  pretended_page_size.store(size, std::memory_order_relaxed);
 }
 
 Figures figures() {
@@ -340,12 +345,13 @@ Figures figures() {
 
 void note_breach(const char* what) {
   const char* none = nullptr;
-  // relaxed both: the text is a constant
+  // relaxed, both: the text is a constant, so nothing else is published
   breach.compare_exchange_strong(none, what, std::memory_order_relaxed, std::memory_order_relaxed);
 }
 
 const char* first_breach() {
-  return breach.load(std::memory_order_relaxed);  // relaxed: the text is a constant
+  // relaxed: the text is a constant, nothing else is read
+  return breach.load(std::memory_order_relaxed);
 }
 
 bool is_mapped(const void* address, std::size_t size) {
@@ -366,7 +372,8 @@ std::size_t resident_bytes() {
       const ssize_t size = pread(file, entries, wanted * 8, off_t(page * 8));
       if (size <= 0) break;
       for (std::size_t i = 0; i < std::size_t(size) / 8; ++i) {
-        // Present, and mapped here alone: the page of zeros is not.
+        // Bit 63: the page is present. Bit 56: only this process maps it, which is not true of the
+        // system's page of zeros.
         constexpr std::uint64_t kOurs = std::uint64_t(1) << 63 | std::uint64_t(1) << 56;
         if ((entries[i] & kOurs) == kOurs) ++pages;
       }

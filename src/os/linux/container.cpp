@@ -10,7 +10,7 @@
 namespace corbel::os {
 namespace {
 
-// The next word of a line, cut off from the rest; "" at the end.
+// Cuts the next word off a line and returns it; "" at the end of the line.
 char* take_word(char** rest) {
   char* word = *rest;
   char* end = word;
@@ -24,7 +24,7 @@ bool begins_with(const char* text, const char* start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
-// Whether a list of words between commas has this one.
+// Whether a comma-separated list contains the word.
 bool lists(const char* words, const char* word) {
   const std::size_t length = strlen(word);
   for (const char* p = words; (p = strstr(p, word)) != nullptr; p += length) {
@@ -49,9 +49,9 @@ void unescape(char* text) {
   *to = '\0';
 }
 
-// What of `path` lies below `folder`, with its slash; nullptr if it does not.
+// The part of `path` below `folder`, with its slash; nullptr if `path` does not lie below it.
 const char* below(const char* path, const char* folder) {
-  if (begins_with(path, "/..")) return nullptr;  // outside of our namespace
+  if (begins_with(path, "/..")) return nullptr;  // outside our namespace
   std::size_t length = strlen(folder);
   if (length == 1) length = 0;  // "/"
   if (strncmp(path, folder, length) != 0) return nullptr;
@@ -69,7 +69,7 @@ bool join(char* to, std::size_t capacity, const char* a, const char* b, const ch
   return true;
 }
 
-// False for "max" and whatever else is no number. Digits beyond the type's range stay at its end.
+// False for "max" and anything else that is not a number. A number beyond the range saturates.
 bool parse(const char* text, std::uint64_t* number) {
   if (*text < '0' || *text > '9') return false;
   std::uint64_t n = 0;
@@ -114,35 +114,35 @@ unsigned ContainerReader::read_processors() {
   ErrnoGuard guard;
   read_paths("cpu");
   read_mounts("cpu");
-  std::uint64_t least = 0;
+  std::uint64_t min = 0;
   std::uint64_t quota = 0;
   std::uint64_t period = 0;
   const auto consider = [&] {
     if (period == 0) return;
     const std::uint64_t processors = quota / period + (quota % period != 0 || quota == 0 ? 1 : 0);
-    if (least == 0 || processors < least) least = processors;
+    if (min == 0 || processors < min) min = processors;
   };
   each_folder(v2_, [&](std::size_t length) {
     if (!name_file(v2_.directory, length, "cpu.max")) return true;
     Lines lines(file_);
     if (!lines.next(line_, kPath)) return true;
     char* rest = line_;
-    const char* first = take_word(&rest);  // "max" where there is none
+    const char* first = take_word(&rest);  // "max": no quota
     if (parse(first, &quota) && parse(rest, &period)) consider();
     return true;
   });
   each_folder(v1_, [&](std::size_t length) {
-    // A quota of -1 is none.
+    // A quota of -1 means none, and does not parse.
     if (name_file(v1_.directory, length, "cpu.cfs_quota_us") && read_number(&quota) &&
         name_file(v1_.directory, length, "cpu.cfs_period_us") && read_number(&period)) {
       consider();
     }
     return true;
   });
-  return unsigned(least < UINT32_MAX ? least : UINT32_MAX);
+  return unsigned(min < UINT32_MAX ? min : UINT32_MAX);
 }
 
-// Lines of the form number:controllers:path, number 0 for v2.
+// Each line has the form number:controllers:path; the number is 0 for v2.
 void ContainerReader::read_paths(const char* controller) {
   v1_.path[0] = v1_.directory[0] = v2_.path[0] = v2_.directory[0] = '\0';
   if (!join(file_, kPath, process_, "/cgroup", "")) return;
@@ -187,9 +187,10 @@ void ContainerReader::take_mount(Hierarchy& hierarchy, const char* mount_root,
                                  const char* mount_point) {
   if (hierarchy.path[0] != '/' || mount_root[0] != '/') return;
   const char* rest = below(hierarchy.path, mount_root);
-  // A hierarchy may be mounted in several places, of which some show other parts of it.
+  // A hierarchy may be mounted several times, and a mount may show only a part of it.
   if (hierarchy.directory[0] != '\0' && (hierarchy.exact || rest == nullptr)) return;
-  // A mount that does not show our folder shows one above it, unless we are elsewhere altogether.
+  // If the mount does not contain our folder, use the mount point itself, which then is a folder
+  // above ours. But if we are outside the namespace's tree, ignore the mount.
   if (rest == nullptr && begins_with(hierarchy.path, "/..")) return;
   if (!join(hierarchy.directory, kPath, root_, mount_point, rest != nullptr ? rest : "")) {
     hierarchy.directory[0] = '\0';
@@ -213,7 +214,7 @@ bool ContainerReader::read_number(std::uint64_t* number) {
   return lines.next(line_, kPath) && parse(line_, number);
 }
 
-// The number behind a word at the beginning of a line.
+// The number that follows `key` at the beginning of a line.
 bool ContainerReader::read_entry(const char* key, std::uint64_t* number) {
   Lines lines(file_);
   while (lines.next(line_, kPath)) {
@@ -224,7 +225,7 @@ bool ContainerReader::read_entry(const char* key, std::uint64_t* number) {
 }
 
 void ContainerReader::consider_limit(MemoryGrant& grant, std::size_t limit) {
-  // What is not below the machine's memory limits nothing; v1 says "none" with a huge number.
+  // A limit at or above the machine's memory has no effect; v1 expresses "none" by a huge number.
   if (limit >= grant.limit || (grant.physical != 0 && limit >= grant.physical)) return;
   grant.limit = limit;
   join(limit_file_, kPath, file_, "", "");
@@ -242,7 +243,7 @@ void ContainerReader::read_limits(MemoryGrant& grant) {
   });
   bool first = true;
   each_folder(v1_, [&](std::size_t length) {
-    // Long ago a group could be told not to count for those above it.
+    // In old kernels a group could be excluded from the accounting of the groups above it.
     if (!first && name_file(v1_.directory, length, "memory.use_hierarchy") &&
         read_number(&number) && number == 0) {
       return false;
@@ -253,8 +254,8 @@ void ContainerReader::read_limits(MemoryGrant& grant) {
     }
     return true;
   });
-  // Groups above the mount or above our namespace cannot be seen, but v1 tells what follows from
-  // them.
+  // Groups above the mount or above our namespace are invisible, but v1 reports the limit that
+  // results from them.
   const bool sees_all = v1_.exact && v1_.complete && strcmp(v1_.path, "/") != 0;
   if (v1_.directory[0] != '\0' && !sees_all &&
       name_file(v1_.directory, strlen(v1_.directory), "memory.stat") &&

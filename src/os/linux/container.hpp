@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what the memory and processor controllers of cgroup v1 and v2 grant a process. Both
-// versions, as they may be mounted at once; the whole way up to the root, as the smallest limit on
-// it counts; inside and outside of cgroup namespaces and of containers that see a part of the
-// hierarchy alone.
+// Reads what the memory and processor controllers of cgroups grant a process. It reads v1 and v2,
+// because both may be mounted at once. It reads every group up to the root, because the lowest
+// limit on that path applies. It works inside and outside cgroup namespaces, and in containers that
+// see only part of the hierarchy.
 //
-// Besides the library the corbel command uses it, so that the two agree, and the tests, on trees of
-// files of their own.
+// The corbel command uses this class too, so that it agrees with the library. The tests run it on
+// file trees of their own.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace corbel::os {
 
 class ContainerReader {
  public:
-  // `process` is the folder of the process, `root` stands before every path of a mount point.
+  // `process` is the folder of the process in /proc; `root` is prepended to every mount point.
   explicit constexpr ContainerReader(const char* process = "/proc/self", const char* root = "")
       : process_(process), root_(root) {}
 
-  // Calls no malloc and needs little stack: the buffers are here. Files that are missing or that
-  // say nothing sensible say that there is no limit.
+  // Reads the memory controllers. Calls no malloc and needs little stack: the buffers are members.
+  // A file that is missing or does not parse imposes no limit.
   MemoryGrant read();
 
-  // How many processors the quotas of processor time amount to, rounded up; 0: there is none. The
-  // same is true of it.
+  // The lowest quota of processor time, in processors, rounded up; 0: there is none. Calls no
+  // malloc either.
   unsigned read_processors();
 
   // The files that `limit` and `stalled_us` of the last grant came from; "" where there was none.
@@ -34,30 +34,30 @@ class ContainerReader {
   const char* stall_file() const { return stall_file_; }
 
  private:
-  // Longer paths and lines are as good as missing. A cgroup's name has at most 255 characters.
+  // A longer path or line counts as missing. A cgroup's name has at most 255 characters.
   static constexpr std::size_t kPath = 2048;
 
-  // The folder of the process in a hierarchy, and how much of it is the mount point.
+  // The folder of the process in one hierarchy.
   struct Hierarchy {
-    char path[kPath];       // of the process, as /proc/self/cgroup has it; "": not in this one
-    char directory[kPath];  // "": not mounted
-    std::size_t mount_length;
-    bool exact;     // the folder is the one of the path, not merely one above it
-    bool complete;  // the mount begins at the root of the hierarchy
+    char path[kPath];          // from /proc/self/cgroup; "": the process is not in this hierarchy
+    char directory[kPath];     // the mount point and the path below it; "": not mounted
+    std::size_t mount_length;  // of the mount point in `directory`
+    bool exact;                // `directory` is the folder of the path, not one above it
+    bool complete;             // the mount begins at the root of the hierarchy
   };
 
   void read_paths(const char* controller);
   void read_mounts(const char* controller);
   void take_mount(Hierarchy& hierarchy, const char* mount_root, const char* mount_point);
-  // Calls visit(length of the folder's name) for the folder of the process and those above, until
-  // it returns false.
+  // Calls visit(length of the folder's path) for the folder of the process and each one above it,
+  // until it returns false.
   template <typename Visit>
   static void each_folder(const Hierarchy& hierarchy, Visit&& visit);
   void read_limits(MemoryGrant& grant);
   void read_stalls(MemoryGrant& grant);
   void consider_limit(MemoryGrant& grant, std::size_t limit);
 
-  // Leaves `directory/name` in file_.
+  // Writes `directory/name` to file_. False if it does not fit.
   bool name_file(const char* directory, std::size_t length, const char* name);
   bool read_number(std::uint64_t* number);
   bool read_entry(const char* key, std::uint64_t* number);

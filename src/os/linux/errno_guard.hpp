@@ -5,7 +5,7 @@
 
 namespace corbel::os {
 
-// Puts errno back at the end of the scope: free must never change it.
+// Restores errno at the end of the scope: free must never change it.
 class ErrnoGuard {
  public:
   ErrnoGuard() : saved_(errno) {}

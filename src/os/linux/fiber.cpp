@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks to switch between, with the C library's ucontext.
+// Fibers, on the C library's ucontext.
 #include <limits.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -10,7 +10,7 @@
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
-// What the sanitizers want to be told, if the program has one in it.
+// The interface of the sanitizers for stack switches; null in a program without one.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void** fake, const void* bottom,
                                                           std::size_t size);
@@ -26,23 +26,24 @@ __attribute__((weak)) void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 
 namespace corbel::os {
 
-// What is kept of a stack that the thread has left.
+// The state of a stack that the thread has left.
 struct Fiber::Saved {
   ucontext_t context;
   void* fake_stack = nullptr;
-  const void* bottom = nullptr;  // of the stack, as the address sanitizer wants it
+  const void* bottom = nullptr;  // the lowest address of the stack, for the address sanitizer
   std::size_t size = 0;
 };
 
 namespace {
 
-// Apart, since getcontext returns as setjmp does and compilers take fright.
+// A function of its own: getcontext returns twice, like setjmp, and compilers warn of variables
+// that a second return could clobber.
 __attribute__((noinline)) bool prepare(ucontext_t* context, void* stack, std::size_t size,
                                        void (*entry)(unsigned, unsigned), std::uintptr_t argument) {
   if (getcontext(context) != 0) return false;
   context->uc_stack = {.ss_sp = stack, .ss_flags = 0, .ss_size = size};
   context->uc_link = nullptr;
-  // makecontext hands over nothing but ints.
+  // makecontext passes ints only, so the pointer travels in two halves.
   makecontext(context, reinterpret_cast<void (*)()>(entry), 2, unsigned(argument >> 32),
               unsigned(argument));
   return true;
@@ -64,8 +65,8 @@ Fiber::Fiber(std::size_t stack_size, void (*run)(void*), void* argument)
   void* const memory = mmap(nullptr, stack_size_, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
-  mprotect(memory, page, PROT_NONE);  // so that running over the end is a fault
-  // Most of a stack is never touched.
+  mprotect(memory, page, PROT_NONE);  // a guard page: a stack overflow faults
+  // Most of a stack is never touched: huge pages would waste memory.
   madvise(memory, stack_size_, MADV_NOHUGEPAGE);
   saved_ = new (std::nothrow) Saved;
   void* const bottom = static_cast<char*>(memory) + page;
@@ -92,7 +93,7 @@ Fiber::~Fiber() {
   delete saved_;
   if (stack_ == nullptr) return;
   if (__tsan_destroy_fiber != nullptr) __tsan_destroy_fiber(sanitizer_);
-  // What is mapped there next is no stack's frames.
+  // The next mapping at this address must not inherit the marks of the stack's frames.
   if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack_, stack_size_);
   ErrnoGuard guard;
   munmap(stack_, stack_size_);
@@ -103,7 +104,7 @@ void Fiber::arrive(const Fiber* from) {
   const void* bottom = nullptr;
   std::size_t size = 0;
   __sanitizer_finish_switch_fiber(saved_->fake_stack, &bottom, &size);
-  // Where the thread's own stack lies is learnt when it is left for the first time.
+  // The first switch away from the thread's own stack tells where that stack lies.
   if (from->saved_->bottom == nullptr) {
     from->saved_->bottom = bottom;
     from->saved_->size = size;

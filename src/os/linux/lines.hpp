@@ -9,8 +9,9 @@
 
 namespace corbel::os {
 
-// A file, read line by line. System calls by number: the C library's functions are cancellation
-// points, which malloc must not be, and may be replaced by code that calls malloc.
+// Reads a file line by line. It makes system calls by number, because the C library's functions are
+// cancellation points, which malloc must not be, and a program may replace them by code that calls
+// malloc.
 class Lines {
  public:
   explicit Lines(const char* path)
@@ -21,7 +22,7 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // False at the end. Of a longer line the beginning is kept.
+  // False at the end of the file. A line longer than `capacity` loses its tail.
   bool next(char* line, std::size_t capacity) {
     std::size_t size = 0;
     bool any = false;

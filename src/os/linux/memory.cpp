@@ -28,8 +28,7 @@ void* map_anywhere(std::size_t size, void* hint) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// Whether the word at `address` has this value; asks the kernel to read it, for it may not be
-// readable.
+// Whether the word at `address` has this value. The kernel reads it, because it may be unreadable.
 bool reads_as(const void* address, std::uint64_t value) {
   std::uint64_t word = 0;
   const iovec local{&word, sizeof word};
@@ -37,12 +36,12 @@ bool reads_as(const void* address, std::uint64_t value) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof word && word == value;
 }
 
-// Whether pages can be made resident ahead; false once the system has refused.
+// Whether populate() may work; false once the system has refused.
 constinit std::atomic<bool> can_populate{true};
 
 void note_refusal() {
-  // relaxed: a thread that does not know yet asks once more
   if (errno == EINVAL || errno == ENOSYS || errno == EPERM) {
+    // relaxed: nothing else is published; a thread that still reads true asks the system once more
     can_populate.store(false, std::memory_order_relaxed);
   }
 }
@@ -51,7 +50,7 @@ void note_refusal() {
 
 std::size_t page_size() {
   static std::atomic<std::size_t> known{0};
-  // relaxed: every thread that finds 0 asks the system and gets the same answer
+  // relaxed: nothing else is published; a thread that reads 0 asks the system for the same number
   std::size_t size = known.load(std::memory_order_relaxed);
   if (size == 0) {
     size = std::size_t(sysconf(_SC_PAGESIZE));
@@ -66,8 +65,8 @@ void* map(std::size_t size, std::size_t alignment, void* hint) {
   if (p == nullptr || address_of(p) % alignment == 0) return p;
   munmap(p, size);
   if (size + alignment < size) return nullptr;
-  // Mapping more and cutting off both ends always works, but shows in the peak of the address
-  // space; the caller's hint makes it rare.
+  // Mapping more and cutting off both ends always works, but raises the peak of the address space.
+  // The caller's hint makes it rare.
   const std::size_t padded = size + alignment - page_size();
   p = map_anywhere(padded, nullptr);
   if (p == nullptr) return nullptr;
@@ -84,24 +83,24 @@ bool unmap(void* address, std::size_t size) {
   return munmap(address, size) == 0;
 }
 
-bool purge(void* address, std::size_t size) {
+bool decommit(void* address, std::size_t size) {
   ErrnoGuard guard;
   return madvise(address, size, MADV_DONTNEED) == 0;
 }
 
 void populate(void* address, std::size_t size) {
-  // relaxed: see note_refusal()
+  // relaxed: a stale true costs one refused system call
   if (!can_populate.load(std::memory_order_relaxed)) return;
   ErrnoGuard guard;
   if (madvise(address, size, MADV_POPULATE_WRITE) != 0) note_refusal();
 }
 
 bool is_resident(void* address) {
-  // relaxed: see note_refusal()
+  // relaxed: a stale true costs one refused system call
   if (!can_populate.load(std::memory_order_relaxed)) return false;
   ErrnoGuard guard;
   unsigned char in_core = 0;
-  // No wrapper: programs' tools put themselves in its place.
+  // A system call by number: tools interpose the C library's wrapper.
   if (syscall(SYS_mincore, address, page_size(), &in_core) == 0) return (in_core & 1) != 0;
   note_refusal();
   return false;
@@ -109,21 +108,21 @@ bool is_resident(void* address) {
 
 Moved move_pages(void* from, void* to, std::size_t size) {
   ErrnoGuard guard;
-  // Tells our target from another thread's mapping in its place, should the kernel refuse.
+  // If the kernel refuses, the token tells our target from another thread's mapping in its place.
   const std::uint64_t token = 0x9e3779b97f4a7c15U * (address_of(to) ^ address_of(from)) | 1;
   *static_cast<std::uint64_t*>(to) = token;
   if (mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to) {
     return Moved::kYes;
   }
-  // A kernel that lacks the flags, or a sandbox that lacks the call, has touched nothing. After any
-  // other error the target may be unmapped, and another thread's mapping may lie there by now.
+  // A kernel without the flags, or a sandbox without the call, has touched nothing. After any other
+  // error the target may be unmapped, and another thread's mapping may lie there already.
   if (errno == EINVAL || errno == ENOSYS || errno == EPERM) return Moved::kUnchanged;
   return reads_as(to, token) ? Moved::kUnchanged : Moved::kTargetLost;
 }
 
-void advise(void* address, std::size_t size, HugePages wish) {
+void advise(void* address, std::size_t size, PageAdvice preference) {
   ErrnoGuard guard;
-  madvise(address, size, wish == HugePages::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  madvise(address, size, preference == PageAdvice::kDense ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 }  // namespace corbel::os

@@ -20,7 +20,8 @@ void write_error(const char* text, std::size_t size) {
   while (size > 0) {
     const long written = syscall(SYS_write, file, text, size);
     if (written < 0 && errno == EBADF && file == STDERR_FILENO) {
-      // Our own thread has no files of the program's open (start_thread); the process may.
+      // A thread of start_thread() shares no open files with the program; the process may still
+      // have standard error open.
       file = int(syscall(SYS_openat, AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC));
       if (file < 0) return;
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier that all threads of the process pass, and a clock.
+// The process barrier, and the precise clock.
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,25 +17,29 @@ constinit std::atomic<std::uint32_t> barrier{kUndecided};
 bool membarrier(int command) { return syscall(SYS_membarrier, command, 0U, 0) == 0; }
 
 void fence() {
-  // A fence that thread sanitizers understand, too.
+  // A read-modify-write, because the thread sanitizer does not model fences.
   static constinit std::atomic<std::uint32_t> word{0};
-  word.fetch_add(1, std::memory_order_seq_cst);  // seq_cst: that is all it is for
+  // (1) seq_cst: with (1) in other threads. Of two threads that call this, either A is first, and
+  // B, which reads what A wrote, sees all that precedes A's call; or B is, and A sees B's.
+  word.fetch_add(1, std::memory_order_seq_cst);
 }
 
 }  // namespace
 
 bool enable_process_barrier() {
-  // relaxed: the answer is the same whoever asks
+  // relaxed: nothing else is published, and the system gives every thread the same answer
   if (barrier.load(std::memory_order_relaxed) == kUndecided) {
     ErrnoGuard guard;
     const bool can = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-    barrier.store(can ? kOfProcess : kOfThread, std::memory_order_relaxed);  // relaxed: as above
+    // relaxed: as above
+    barrier.store(can ? kOfProcess : kOfThread, std::memory_order_relaxed);
   }
   return has_process_barrier();
 }
 
 bool has_process_barrier() {
-  return barrier.load(std::memory_order_relaxed) == kOfProcess;  // relaxed: as above
+  // relaxed: the value never changes after the first call of enable_process_barrier()
+  return barrier.load(std::memory_order_relaxed) == kOfProcess;
 }
 
 void process_barrier() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Futexes, clocks and the hooks into the life of threads and processes.
+// Futexes, the coarse clock, starting threads, and the hooks for thread exit and fork.
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -26,10 +26,10 @@ namespace corbel::os {
 namespace {
 
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* most = nullptr) {
+           const timespec* timeout = nullptr) {
   ErrnoGuard guard;
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation | FUTEX_PRIVATE_FLAG, value,
-          most, nullptr, 0);
+          timeout, nullptr, 0);
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ void wake_one(std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, 1); }
 void wake_all(std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX); }
 
 void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms) {
-  const timespec most{time_t(ms / 1000), long(ms % 1000) * 1000000};
-  futex(word, FUTEX_WAIT, expected, &most);
+  const timespec timeout{time_t(ms / 1000), long(ms % 1000) * 1000000};
+  futex(word, FUTEX_WAIT, expected, &timeout);
 }
 
 void yield() { sched_yield(); }
@@ -55,15 +55,17 @@ std::uint64_t now_ms() {
   return std::uint64_t(t.tv_sec) * 1000 + std::uint64_t(t.tv_nsec) / 1000000;
 }
 
-// Who comes second makes a key in vain rather than wait: the first may be gone in a fork's child.
+// A thread that loses the race deletes its key. It must not wait for the winner, which does not
+// exist in the child of a fork.
 bool ThreadExit::hook(void* argument) {
   ErrnoGuard guard;
-  // acquire, all: with (1)
+  // (2) acquire: sees what the system stored for the key before (1)
   std::uint32_t key = key_.load(std::memory_order_acquire);
   if (key == 0) {
     pthread_key_t made = 0;
     if (pthread_key_create(&made, on_exit_) != 0) return false;
-    // (1) release: what the system knows of the key
+    // (1) release: publishes what the system stored for the key to (2) and (3);
+    // (3) acquire on failure: sees it for the other thread's key
     if (key_.compare_exchange_strong(key, made + 1, std::memory_order_release,
                                      std::memory_order_acquire)) {
       key = made + 1;
@@ -84,7 +86,7 @@ struct OwnThread {
 };
 constinit OwnThread own_thread{};
 
-// Whoever creates the thread may be bound to one that it never leaves.
+// The creating thread may be bound to a single processor; the new thread must not inherit that.
 void use_processors_of_main_thread() {
   unsigned long processors[1024 / sizeof(long)];
   const long size = syscall(SYS_sched_getaffinity, getpid(), sizeof processors, processors);
@@ -93,9 +95,9 @@ void use_processors_of_main_thread() {
 
 void* run_own_thread(void*) {
   prctl(PR_SET_NAME, own_thread.name);
-  // With a table of its own the thread never has a number that the program could close, or expects
-  // its next file to get. Where the system cannot, it opens files among the program's, one at a
-  // time and not for long.
+  // With a file table of its own, the thread never uses a descriptor that the program could close
+  // or expects for its next file. Where the system cannot do that, the thread opens files in the
+  // program's table, one at a time and briefly.
   syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
   use_processors_of_main_thread();
   own_thread.run();
@@ -106,7 +108,7 @@ int make_thread(const pthread_attr_t* attributes) {
   return pthread_create(&own_thread.thread, attributes, run_own_thread, nullptr);
 }
 
-// Whoever creates the thread may be one in real time, whose priority it shall not have.
+// The creating thread may have real-time priority; the new thread must not inherit it.
 void set_ordinary_priority(pthread_attr_t* attributes) {
   const int policy = sched_getscheduler(0);
   if (policy != SCHED_FIFO && policy != SCHED_RR) return;
@@ -120,9 +122,10 @@ void set_ordinary_priority(pthread_attr_t* attributes) {
 
 namespace {
 
-// A new thread inherits the mask. The library keeps back the signals that it needs itself; those
-// that a thread causes itself end the process if they are blocked, and the program may have a
-// handler that mends what caused them.
+// Blocks signals while a thread is created, because a new thread inherits the mask: the program's
+// signals are for its own threads. The C library never blocks the signals that it needs itself. The
+// signals that a thread's own faults raise stay unblocked: blocked, they end the process, and the
+// program may have a handler that repairs the cause.
 class SignalsForTheProgram {
  public:
   SignalsForTheProgram() {
@@ -155,7 +158,7 @@ bool start_thread(const char* name, void (*run)()) {
   constexpr std::size_t kStackSize = 256 << 10;
   pthread_attr_setstacksize(&attributes, kStackSize);
   int error = make_thread(&attributes);
-  // Thread-local variables of the program may need more than that.
+  // The program's thread-local variables may need a larger stack.
   if (error == EINVAL) {
     pthread_attr_setstacksize(&attributes, 16 * kStackSize);
     error = make_thread(&attributes);
@@ -165,7 +168,7 @@ bool start_thread(const char* name, void (*run)()) {
 }
 
 void join_thread() {
-  // The child of a fork that has called no handlers does not have it.
+  // A child of a fork that ran no fork handlers does not have the thread.
   if (own_thread.process != getpid()) return;
   ErrnoGuard guard;
   pthread_join(own_thread.thread, nullptr);

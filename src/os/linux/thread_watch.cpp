@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether another thread sleeps, from /proc/self/task/<thread>/syscall.
+// Tells whether another thread sleeps, by reading /proc/self/task/<thread>/syscall.
 //
-// The kernel shows a system call there only after it has found the thread off every processor, with
-// the lock held that a wake-up takes as well (task_current_syscall, wait_task_inactive; the lock is
-// the task's pi_lock, and that of its run queue). Either a wake-up comes after that look: then the
-// thread goes on after it, and sees what was written before the look. Or it came before: then the
-// thread no longer was what the kernel had to find. And what the thread did before it fell asleep
-// is seen by the look, since falling asleep takes the lock too.
+// The kernel shows a system call in that file only after it has found that the thread runs on no
+// processor. It checks that while it holds the lock that a wake-up takes too (task_current_syscall,
+// wait_task_inactive; the lock is the task's pi_lock, and that of its run queue). So a wake-up
+// comes either after the check or before it. If it comes after, the thread continues after the
+// check and sees what was written before the check. If it comes before, the thread is no longer in
+// the state that the check requires. What the thread did before it fell asleep is visible after the
+// check, because falling asleep takes the lock too.
 //
-// A thread that waits in a page fault is in no system call (-1); a preempted one is "running".
+// For a thread that waits in a page fault the file says -1, for "no system call"; for a preempted
+// thread it says "running".
 //
-// A signal handler may have interrupted anything and then wait in a system call of its own. Masks
-// do not tell (a handler may unblock its signal, reset it, or wait with another mask), but the
-// stack does: above a handler's frames lies what the kernel saved of the thread it interrupted. So
-// the stack is searched for that, and the thread looked at once more (is_still_asleep): if it still
-// is in the same system call, a handler that was there at first was there during the search. Where
-// the stack is not the thread's own (an alternate signal stack, a coroutine), the answer is "may be
-// in a handler".
+// A signal handler may have interrupted anything and then wait in a system call of its own. Signal
+// masks do not tell whether a handler runs: a handler may unblock its signal, reset it, or wait
+// with another mask. The stack does tell: above a handler's frames lies the state of the
+// interrupted thread, which the kernel saved there. So we search the stack for that state, and then
+// check the thread once more (is_still_asleep). If it is still in the same system call, a handler
+// that ran at the first check also ran during the search, which found it. If the thread runs on a
+// stack that is not its own (an alternate signal stack, a coroutine), the answer is "may be in a
+// handler".
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -35,7 +38,7 @@
 namespace corbel::os {
 namespace {
 
-// The calls in which programs wait. Not among them: those that the allocator makes itself, and
+// The system calls in which programs wait. Excluded are those that the allocator makes itself, and
 // those during which another process runs on the thread's memory (vfork, clone, execve).
 bool is_wait(long number, const std::uintptr_t* arguments) {
   switch (number) {
@@ -61,7 +64,7 @@ bool is_wait(long number, const std::uintptr_t* arguments) {
     case SYS_epoll_pwait:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
-    case SYS_restart_syscall:  // the rest of one of those above
+    case SYS_restart_syscall:  // continues one of those above
     case SYS_rt_sigtimedwait:
     case SYS_rt_sigsuspend:
     case SYS_wait4:
@@ -89,17 +92,18 @@ bool is_wait(long number, const std::uintptr_t* arguments) {
   }
 }
 
-// Whether `word`, with `before` in front of it, is what the kernel saves when it runs a handler.
+// Whether `word`, preceded by `before`, looks like the state that the kernel saves when it runs a
+// signal handler.
 bool is_saved_state(std::uint64_t before, std::uint64_t word) {
 #if defined(__x86_64__)
-  // The selectors cs, gs, fs, ss (with 0xe000 set under Xen), behind the flags: interrupts are on,
-  // bit 1 is set, bits 3, 5, 15 and all from 22 on are not.
+  // The selectors cs, gs, fs, ss (with 0xe000 set under Xen) follow the flags. In the flags,
+  // interrupts are on, bit 1 is set, and bits 3, 5, 15 and all from 22 on are clear.
   const auto code = std::uint16_t(word & 0x1fff);
   const auto stack = std::uint16_t((word >> 48) & 0x1fff);
   return code == 0x33 && (stack == 0x2b || stack == 0) && (word & 0x0000ffffffff0000U) == 0 &&
          (before & 0xffffffffffc0822aU) == 0x202;
 #elif defined(__aarch64__)
-  // The head of the record of the floating-point registers, which is always there.
+  // The header of the floating-point record, which is always present.
   static_cast<void>(before);
   return word == 0x0000021046508001U;
 #else
@@ -107,7 +111,8 @@ bool is_saved_state(std::uint64_t before, std::uint64_t word) {
 #endif
 }
 
-// Digits of either base; what follows a number is a blank or the end of the line.
+// Parses a decimal or 0x number that a blank or the end of the line follows, and returns the text
+// after that; nullptr if there is none.
 const char* read_word(const char* text, std::uintptr_t* value) {
   unsigned base = 10;
   if (text[0] == '0' && text[1] == 'x') {
@@ -131,7 +136,7 @@ const char* read_word(const char* text, std::uintptr_t* value) {
   return text != first && (*text == ' ' || *text == '\n') ? text + 1 : nullptr;
 }
 
-// True if the line tells of a wait; then also where the stack ends.
+// Whether the line reports a wait. If so, also finds the stack pointer.
 bool parse_wait(const char* line, std::uintptr_t* stack_pointer) {
   constexpr std::size_t kArguments = 6;
   std::uintptr_t number;
@@ -153,15 +158,16 @@ bool is_main_thread(std::uint32_t thread) { return thread == std::uint32_t(sysca
 
 bool can_watch_threads() {
   ErrnoGuard guard;
-  // The file system may be missing, or that of another namespace, with other numbers.
+  // /proc may be missing, or belong to another namespace and show other numbers.
   Text<64> expected;
   expected.add_decimal(std::uint64_t(getpid())).add("/task/").add_decimal(thread_id());
   char found[64];
-  // No wrappers here and below: those of the library are points of cancellation, or another's.
+  // System calls by number, here and below: the C library's wrappers are cancellation points, and
+  // the program may interpose them.
   const long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self", found, sizeof found);
   if (length != long(expected.size())) return false;
   if (memcmp(found, expected.data(), expected.size()) != 0) return false;
-  // After a change of user it belongs to root.
+  // After a change of user the file belongs to root.
   const auto file =
       int(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/syscall", O_RDONLY | O_CLOEXEC));
   if (file >= 0) syscall(SYS_close, file);
@@ -183,9 +189,9 @@ ThreadWatch::~ThreadWatch() {
 bool ThreadWatch::read(Sleep* sleep) const {
   if (file_ < 0) return false;
   ErrnoGuard guard;
-  // At an offset: if the program has closed the descriptor and has got its number for a pipe, that
-  // must lose nothing.
-  const auto length = syscall(SYS_pread64, file_, sleep->line, Sleep::kMost - 1, 0);
+  // pread, not read: if the program has closed our descriptor and a pipe of its own has the number
+  // now, the pipe must lose no data.
+  const auto length = syscall(SYS_pread64, file_, sleep->line, Sleep::kMaxLine - 1, 0);
   if (length <= 0) return false;
   sleep->line[length] = '\0';
   sleep->length = std::size_t(length);
@@ -197,23 +203,23 @@ bool ThreadWatch::look(Sleep* sleep) const {
 }
 
 bool ThreadWatch::may_be_in_handler() const {
-  constexpr std::size_t kMost = std::size_t(8) << 20;  // beyond, the search is too long
+  constexpr std::size_t kMaxSearch = std::size_t(8) << 20;  // beyond it, the search takes too long
   constexpr std::size_t kWords = 128;
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   ErrnoGuard guard;
   const std::uintptr_t begin = align_down(found_.stack_pointer, kWord);
-  // Where the stack begins: a thread's variables lie above it, except the main thread's, which has
-  // something of the kernel's there.
+  // The search ends where the stack begins. A thread's thread-local variables lie above that; above
+  // the main thread's stack lies data of the kernel (AT_RANDOM).
   std::uintptr_t end = address_of(local_);
   const auto random = std::uintptr_t(getauxval(AT_RANDOM));
   if (end < begin || (random >= begin && random < end)) end = random;
   end = align_down(end, kWord);
-  if (end < begin || end - begin > kMost) return true;
+  if (end < begin || end - begin > kMaxSearch) return true;
   std::uint64_t before = 0;
   std::uint64_t words[kWords];
   for (std::uintptr_t p = begin; p < end;) {
     const std::size_t size = end - p < sizeof words ? end - p : sizeof words;
-    // Asks the kernel to read, for something unreadable may lie in between.
+    // The kernel does the reading, because part of the range may be unreadable.
     const iovec here{words, size};
     const iovec there{pointer_to(p), size};
     if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != ssize_t(size)) return true;
@@ -230,7 +236,7 @@ ThreadWatch::Seems ThreadWatch::seems() {
   Sleep sleep;
   if (!read(&sleep)) return Seems::kElsewhere;
   if (parse_wait(sleep.line, &sleep.stack_pointer)) return Seems::kAsleep;
-  // "running", or -1 for in no system call.
+  // The line may also be "running", or -1 for no system call.
   const bool is_in_call = sleep.line[0] >= '0' && sleep.line[0] <= '9';
   return is_in_call ? Seems::kElsewhere : Seems::kAwake;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processors belong together, as sysfs has it.
+// Which processors belong together, from sysfs.
 #include <stdio.h>
 
 #include "os/linux/errno_guard.hpp"
@@ -9,10 +9,10 @@
 namespace corbel::os {
 namespace {
 
-// The names of the kinds of cores that have a folder of their own, from the slowest.
+// The files that list the processors of each kind of core, from the slowest kind.
 constexpr const char* kCoreTypes[] = {"/sys/devices/cpu_atom/cpus", "/sys/devices/cpu_core/cpus"};
 
-// Calls visit(number) for each of a list like 0-3,8. False if there is no such file.
+// Calls visit(number) for each processor of a list like "0-3,8". False if there is no such file.
 template <typename Visit>
 bool read_list(const char* path, Visit visit) {
   char line[4096];
@@ -21,7 +21,7 @@ bool read_list(const char* path, Visit visit) {
   const char* p = line;
   const auto number = [&p] {
     unsigned n = 0;
-    while (*p >= '0' && *p <= '9' && n < ProcessorSet::kMost) n = n * 10 + unsigned(*p++ - '0');
+    while (*p >= '0' && *p <= '9' && n < ProcessorSet::kMax) n = n * 10 + unsigned(*p++ - '0');
     return n;
   };
   while (*p >= '0' && *p <= '9') {
@@ -31,7 +31,7 @@ bool read_list(const char* path, Visit visit) {
       ++p;
       last = number();
     }
-    for (unsigned n = first; n <= last && n < ProcessorSet::kMost; ++n) visit(n);
+    for (unsigned n = first; n <= last && n < ProcessorSet::kMax; ++n) visit(n);
     if (*p == ',') ++p;
   }
   return true;
@@ -40,15 +40,15 @@ bool read_list(const char* path, Visit visit) {
 void keep_list(ProcessorSet* set, const char* path) {
   ProcessorSet kept{};
   if (!read_list(path, [&](unsigned n) { kept.add(n); })) return;
-  for (unsigned i = 0; i < ProcessorSet::kMost / ProcessorSet::kBits; ++i) {
+  for (unsigned i = 0; i < ProcessorSet::kMax / ProcessorSet::kBits; ++i) {
     set->words[i] &= kept.words[i];
   }
 }
 
-// The first so many of each core that are in the set.
+// Keeps the first `threads_per_core` processors of each core that are in the set.
 void keep_threads(ProcessorSet* set, unsigned threads_per_core) {
   char path[128];
-  for (unsigned p = 0; p < ProcessorSet::kMost; ++p) {
+  for (unsigned p = 0; p < ProcessorSet::kMax; ++p) {
     if (!set->has(p)) continue;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", p);
     unsigned earlier = 0;
@@ -70,11 +70,11 @@ void set_processors(const ProcessorSet& set) {
   syscall(SYS_sched_setaffinity, 0, sizeof set.words, set.words);
 }
 
-unsigned read_memory_nodes(int* nodes, unsigned most) {
+unsigned read_memory_nodes(int* nodes, unsigned max) {
   ErrnoGuard guard;
   unsigned count = 0;
   read_list("/sys/devices/system/node/has_cpu", [&](unsigned n) {
-    if (count < most) nodes[count++] = int(n);
+    if (count < max) nodes[count++] = int(n);
   });
   return count;
 }

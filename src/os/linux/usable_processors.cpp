@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processors there are for this process. Apart from the others: the allocator has no use
-// for it.
+// How many processors this process may use. In a file of its own because the allocator, which does
+// not need it, then does not link it.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when a check fails.
+// The handler for failed assertions.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbered namespaces of classic TBB, for programs that write them.
+// The numbered namespaces of TBB 2020, for programs that name them.
 #pragma once
 
 namespace tbb {

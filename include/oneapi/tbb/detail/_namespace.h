@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two spellings of the TBB namespace, and whether exceptions are on.
+// The two names of the TBB namespace, and whether exceptions are enabled.
 #pragma once
 
 #include <oneapi/tbb/detail/_interfaces.h>

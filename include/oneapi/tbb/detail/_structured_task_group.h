@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outcome of a group of tasks, and what TBB 2020 had besides task_group.
+// The status of a task group, and structured_task_group of TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner names of oneTBB that the parallel algorithms of libstdc++ use.
+// The internal names of oneTBB that the parallel algorithms of libstdc++ use.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contexts of groups of tasks, and the exceptions that classic TBB declared beside them.
+// Task group contexts, and the exceptions that TBB 2020 declared in the same header.
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/captured_exception.hpp>
+#include <corbel/classic/captured_exception.hpp>
 #include <corbel/task_group_context.hpp>
 
 namespace tbb {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipelines of TBB 2020, whose filters are objects that pass pointers to each other. C++11 and
+// later. New programs use <corbel/parallel_pipeline.hpp>. A source file that includes
+// <tbb/pipeline.h> must not include <tbb/parallel_pipeline.h>, whose tbb::filter is a different
+// class.
+#ifndef CORBEL_CLASSIC_PIPELINE_HPP
+#define CORBEL_CLASSIC_PIPELINE_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <corbel/detail/pipeline.hpp>
+#include <corbel/parallel_pipeline.hpp>
+#include <corbel/task_group_context.hpp>
+
+namespace corbel {
+namespace classic {
+
+class pipeline;
+
+// The filter of parallel_pipeline.
+template <typename Input, typename Output>
+using filter_t = corbel::filter<Input, Output>;
+
+// The base class of a program's filters. A filter is in at most one pipeline at a time.
+class filter {
+ public:
+  using mode = filter_mode;
+  static constexpr mode parallel = filter_mode::parallel;
+  static constexpr mode serial_in_order = filter_mode::serial_in_order;
+  static constexpr mode serial_out_of_order = filter_mode::serial_out_of_order;
+  static constexpr mode serial = filter_mode::serial_in_order;
+
+  // Removes the filter from its pipeline, which must not be running.
+  virtual ~filter();
+  filter(const filter&) = delete;
+  filter& operator=(const filter&) = delete;
+
+  // Processes an item and returns the item for the next filter. The first filter gets nullptr, and
+  // returns nullptr when there are no more items. The result of the last filter is ignored. Several
+  // threads may call it at the same time if the mode is parallel. An exception stops the pipeline.
+  virtual void* operator()(void* item) = 0;
+
+  // Called instead of operator() for each item that waits for this filter when the pipeline is
+  // cancelled or a filter throws. Must not throw.
+  virtual void finalize(void* item) { static_cast<void>(item); }
+
+  // Return whether the mode is one of the serial ones, and whether it is serial_in_order.
+  bool is_serial() const { return mode_ != filter_mode::parallel; }
+  bool is_ordered() const { return mode_ == filter_mode::serial_in_order; }
+
+ protected:
+  explicit filter(mode filter_mode) : mode_(filter_mode) {}
+  explicit filter(bool is_serial) : mode_(is_serial ? serial_in_order : parallel) {}
+
+ private:
+  friend class pipeline;
+  const mode mode_;
+  pipeline* owner_ = nullptr;
+};
+
+// A chain of filters. No function may be called while it runs; one thread at a time may call them.
+class pipeline {
+ public:
+  pipeline() = default;
+  // Removes the filters from the pipeline.
+  virtual ~pipeline() { remove_all(); }
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+
+  // Appends a filter, which must be in no pipeline and is not copied. Throws bad_alloc.
+  void add_filter(filter& f) {
+    CORBEL_ASSERT(f.owner_ == nullptr, "a filter is in one pipeline only");
+    filters_.push_back(&f);
+    f.owner_ = this;
+  }
+
+  // Removes all filters.
+  void clear() { remove_all(); }
+
+  // Calls the first filter until it returns nullptr, and passes each item through the other
+  // filters, at most `max_number_of_live_tokens` items at a time. If a filter throws, no further
+  // filter is called, the items in the pipeline are finalized, and the exception is thrown here.
+  // Throws bad_alloc.
+  void run(std::size_t max_number_of_live_tokens) {
+    detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
+      run_in(thread, group, max_number_of_live_tokens);
+    });
+  }
+  // Like run above, in the context `context`: an exception cancels it, and cancelling it stops the
+  // pipeline.
+  void run(std::size_t max_number_of_live_tokens, task_group_context& context) {
+    detail::call_in_group(context, [&](detail::thread_data& thread, detail::context_node& group) {
+      run_in(thread, group, max_number_of_live_tokens);
+    });
+  }
+
+ private:
+  friend class filter;
+
+  class stage : public detail::pipeline_stage {
+   public:
+    stage(filter& f, bool is_first)
+        : pipeline_stage(sizeof(void*), alignof(void*), f.is_serial(), f.is_ordered()),
+          filter_(f),
+          is_first_(is_first) {}
+
+    bool run(void* in, void* out) const override {
+      void* const item = filter_(is_first_ ? nullptr : *static_cast<void**>(in));
+      *static_cast<void**>(out) = item;
+      return !is_first_ || item != nullptr;
+    }
+    void drop(void* in) const noexcept override { filter_.finalize(*static_cast<void**>(in)); }
+
+   private:
+    filter& filter_;
+    const bool is_first_;
+  };
+
+  void run_in(detail::thread_data& thread, detail::context_node& group, std::size_t max_tokens) {
+    if (filters_.empty()) return;
+    std::vector<std::unique_ptr<stage>> stages;
+    detail::stage_list list;
+    for (filter* const f : filters_) {
+      stages.emplace_back(new stage(*f, stages.empty()));
+      list.push_back(stages.back().get());
+    }
+    detail::pipeline_call(group, list, max_tokens).run(thread);
+  }
+
+  void remove_all() {
+    for (filter* const f : filters_) f->owner_ = nullptr;
+    filters_.clear();
+  }
+
+  std::vector<filter*> filters_;
+};
+
+inline filter::~filter() {
+  if (owner_ == nullptr) return;
+  std::vector<filter*>& all = owner_->filters_;
+  all.erase(std::remove(all.begin(), all.end(), this), all.end());
+}
+
+}  // namespace classic
+}  // namespace corbel
+
+#endif  // CORBEL_CLASSIC_PIPELINE_HPP

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// malloc, calloc and aligned_alloc below the inline path.
+#include "alloc/heap/allocate.hpp"
+
+#include <string.h>
+
+#include "alloc/heap/bin.hpp"
+#include "alloc/heap/fast_path.hpp"
+#include "alloc/heap/flush.hpp"
+#include "alloc/heap/large.hpp"
+#include "alloc/heap/remote.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/map/footprint.hpp"
+#include "alloc/map/policy_hooks.hpp"
+#include "alloc/pages/span_heap.hpp"
+#include "base/bits.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// What the caller may conclude about the content of a new block.
+enum class Content { kUnknown, kZero };
+
+// A thread checks every kRefillsPerPurge refills of its bins whether free memory is due for
+// purging. Otherwise a program that only reuses its blocks would never give back what it freed
+// before.
+constexpr std::uint32_t kRefillsPerPurge = 256;
+
+Heap* attach_or_find_room(LimitCalls& calls) {
+  Heap* heap = attach_heap();
+  if (heap != nullptr) [[likely]]
+    return heap;
+  RoomSearch search(nullptr, calls);
+  const std::size_t room = align_up(sizeof(Heap), os::page_size());
+  do {
+    heap = attach_heap();
+  } while (heap == nullptr && search.find(footprint.has_room(room) ? 0 : room));
+  return heap;
+}
+
+// Does a thread's periodic work for its heap, before a refill. Requires: the caller is in a slow
+// path.
+void prepare_refill(Heap* heap) {
+  if (heap->inbox.has_any()) receive(heap);
+  if (flush_is_wanted(heap)) flush_thread(heap);
+  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
+}
+
+void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content) {
+  *content = Content::kUnknown;
+  call_helper(MayStart::kYes);
+  Heap* heap = attach_or_find_room(calls);
+  if (heap == nullptr) return nullptr;
+  SlowPath slow_path(heap);
+  Bin* bin = &heap->bins[size_class];
+  RoomSearch search(heap, calls);
+  bool zeroed = false;
+  std::size_t shortage = 0;
+  Block* block;
+  do {
+    // The bin may have blocks by now: starting the helper thread calls malloc, and so may the
+    // program's callback.
+    block = bin->list;
+    if (block != nullptr) {
+      bin->list = block->next;
+      return block;
+    }
+    prepare_refill(heap);
+    block = refill(heap, bin, &zeroed, &shortage);
+  } while (block == nullptr && search.find(shortage));
+  if (zeroed) *content = Content::kZero;
+  return block;
+}
+
+void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, Content* content) {
+  // Refuse at once. Reclaiming memory cannot help: no address space could hold the block.
+  if (size > kMaxBlock || alignment > kMaxBlock) return nullptr;
+  SpanRequest request = large_request(size, alignment);
+  Span* span = allocate_large(request, calls);
+  // The new span may have made the helper thread worth its cost.
+  call_helper(MayStart::kYes);
+  if (span == nullptr) return nullptr;
+  *content = span->zeroed ? Content::kZero : Content::kUnknown;
+  return span->start();
+}
+
+void* allocate_any(std::size_t size, Content* content) {
+  LimitCalls calls;
+  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), calls, content)
+                                   : allocate_span(size, 1, calls, content);
+  return block != nullptr ? block : out_of_memory();
+}
+
+void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) {
+  const unsigned size_class = aligned_class_of(size, alignment);
+  Content content;
+  return size_class < kClasses ? allocate_from_bin(size_class, calls, &content)
+                               : allocate_span(size, alignment, calls, &content);
+}
+
+// Returns a block of the bin's list, for sizes that the inline path does not serve. If the list is
+// empty, takes over the blocks that were freed to the bin's current slab, which suffices for most
+// refills. nullptr if there are none, or if work is due before the refill. Makes no call that could
+// block, so it is not a slow path in the sense of idle_heaps.hpp.
+void* take_listed(std::size_t size) {
+  Heap* const heap = heap_of_thread();
+  Bin* const bin = &heap->bins[class_of(size)];
+  if (Block* const block = bin->list) {
+    bin->list = block->next;
+    note_use(heap);
+    return block;
+  }
+  if (bin->current == nullptr || bin->current->blocks.freed == nullptr) return nullptr;
+  const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
+  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
+    return nullptr;
+  }
+  ++heap->refills;
+  Block* const block = take_freed(heap, bin);
+  note_use(heap);
+  return block;
+}
+
+}  // namespace
+
+void* allocate_slow(std::size_t size) noexcept {
+  if (size <= kMediumMax) {
+    if (void* block = take_listed(size)) return block;
+  }
+  Content content;
+  return allocate_any(size, &content);
+}
+
+void* allocate(std::size_t size) noexcept { return allocate_fast(size); }
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) return out_of_memory();
+  if (bytes <= kSmallMax) {
+    void* block = allocate_fast(bytes);
+    return block != nullptr ? memset(block, 0, bytes) : nullptr;
+  }
+  Content content;
+  void* block = allocate_any(bytes, &content);
+  if (block == nullptr) return nullptr;
+  return content == Content::kZero ? block : memset(block, 0, bytes);
+}
+
+void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept {
+  if (alignment <= kMinAlignment) {
+    // A block of the eight-byte class is aligned to only eight bytes: use a larger class.
+    return allocate_fast(size < alignment ? alignment : size);
+  }
+  LimitCalls calls;
+  void* block = aligned_block(size, alignment, calls);
+  return block != nullptr ? block : out_of_memory();
+}
+
+void* allocate_if_room(std::size_t size, std::size_t alignment) {
+  LimitCalls none = kNoLimitCalls;
+  return aligned_block(size, alignment, none);
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// free below the inline path.
+#include "alloc/heap/deallocate.hpp"
+
+#include "alloc/heap/bin.hpp"
+#include "alloc/heap/fast_path.hpp"
+#include "alloc/heap/foreign.hpp"
+#include "alloc/heap/large.hpp"
+#include "alloc/heap/remote.hpp"
+#include "alloc/heap/slab.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/map/die.hpp"
+#include "alloc/map/policy_hooks.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+void free_own(Heap* heap, Span* slab, void* block) {
+  check_block("free", slab, block);
+  free_owned(heap, Batch::of_one(slab, block));
+}
+
+// Not inlined, so that its caller need not save registers for it.
+__attribute__((noinline)) void free_any(Span* span, void* block) {
+  if (block == nullptr) return;
+  Span* const slab = slab_head(span);
+  const std::uintptr_t t = slab->tag();
+  if (Heap* const heap = heap_of_thread(); owner_of(t) == heap && !helper_is_waiting()) {
+    free_own(heap, slab, block);
+    return note_use(heap);
+  }
+  call_helper(MayStart::kNo);
+  if (t == span_tag::kLarge) return free_large(slab, block);
+  if (t == span_tag::kForeign) return free_foreign(block);
+  if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
+  Heap* const heap = heap_for_free();
+  if (heap == nullptr) return send_now(slab, block);
+  SlowPath slow_path(heap);
+  // Read the tag again: heap_for_free() may just have attached the heap that owned the slab when
+  // `t` was read. Then that heap was retired in between, and no longer owns the slab.
+  if (owner_of(slab->tag()) != heap) return send_later(heap, slab, block);
+  free_own(heap, slab, block);
+}
+
+}  // namespace
+
+void deallocate_slow(Span* span, void* block) noexcept {
+  const std::uintptr_t t = span->tag();
+  Heap* const heap = heap_of_thread();
+  // A short path for a block of another thread, in the first unit of its slab: a consumer thread
+  // frees such blocks all the time. While the outbox is empty, free_any() is used, so that a slow
+  // path still calls the helper thread from time to time.
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.latest == nullptr) {
+    return free_any(span, block);
+  }
+  send_later(heap, span, block);
+  note_use(heap);
+}
+
+void deallocate(void* block) noexcept { deallocate_fast(block); }
+
+}  // namespace corbel::alloc

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/heap/flush.hpp"
+
+#include "alloc/heap/bin.hpp"
+#include "alloc/heap/remote.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// Counts the requests. relaxed: a thread that sees a request late honours it late
+constinit std::atomic<std::uint32_t> flush_request{0};
+
+}  // namespace
+
+bool flush_thread(Heap* heap) {
+  if (heap == nullptr) return false;
+  SlowPath slow_path(heap);
+  // relaxed: a request that is missed now is honoured late
+  heap->flush_seen = flush_request.load(std::memory_order_relaxed);
+  bool found = send_all(heap);
+  if (heap->inbox.has_any()) {
+    found = true;
+    receive(heap);
+  }
+  for (Bin& bin : heap->bins) {
+    if (bin.list == nullptr) continue;
+    found = true;
+    return_current(heap, &bin);
+  }
+  return release_empty_slabs(heap) || found;
+}
+
+// relaxed both: a request that is seen late is honoured late
+void request_flush() { flush_request.fetch_add(1, std::memory_order_relaxed); }
+
+bool flush_is_wanted(const Heap* heap) {
+  return heap->flush_seen != flush_request.load(std::memory_order_relaxed);
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large blocks: more than kMediumMax bytes, or with an alignment that no size class has. Each has a
+// span of its own.
+#pragma once
+
+#include <cstddef>
+
+#include "alloc/map/policy_hooks.hpp"
+#include "alloc/map/span.hpp"
+#include "alloc/pages/span_heap.hpp"
+#include "arch/arch.hpp"
+
+namespace corbel::alloc {
+
+// The address space cannot hold more.
+inline constexpr std::size_t kMaxBlock = std::size_t(1) << arch::kAddressBits;
+
+// The request for the span of a large block. Requires: `alignment` is a power of two, and both are
+// at most kMaxBlock.
+SpanRequest large_request(std::size_t size, std::size_t alignment);
+
+// Allocates the span of a large block, which begins at the span's start. Span::zeroed says whether
+// it reads as zeros. nullptr when memory is exhausted.
+Span* allocate_large(SpanRequest& request, LimitCalls& calls);
+
+// Frees a large block. Ends the process if `block` is not the start of `span`.
+void free_large(Span* span, void* block);
+
+// Makes the block larger or smaller in place. On failure returns false: `shortage` is the number of
+// bytes that did not fit under a limit, or 0 if there was another reason.
+bool resize_large(Span* span, std::size_t size, std::size_t* shortage);
+
+// How many bytes to move by their pages when the block in `from` moves to a span of `units` units
+// (SpanRequest::moving_in). These need no room, because their pages are counted already. 0 if
+// copying is better.
+std::size_t bytes_moving(const Span* from, std::size_t units);
+
+// Moves the content of one large block to another and frees the first. `taken_over` is
+// SpanRequest::taken_over of the target. Returns false if the pages cannot be moved and a limit
+// leaves no room for a copy, or if the system has lost the target: then the source is unchanged and
+// the target is freed.
+bool move_large(Span* from, Span* to, std::size_t taken_over);
+
+// Like move_large(), but always copies. Requires: all bytes of the target are counted.
+void copy_large(Span* from, Span* to);
+
+}  // namespace corbel::alloc

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/heap/thread.hpp"
+
+#include "alloc/heap/bin.hpp"
+#include "alloc/heap/orphans.hpp"
+#include "alloc/heap/remote.hpp"
+#include "alloc/map/lock_ranks.hpp"
+#include "alloc/map/metadata.hpp"
+#include "alloc/map/policy_hooks.hpp"
+#include "alloc/pages/span_heap.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+constinit sync::Lock heap_owners_lock{lock_rank::kHeapOwners};
+constinit sync::Lock registry_lock{lock_rank::kRegistry};
+
+namespace {
+
+// Set once this thread's exit hook has run.
+thread_local constinit bool thread_is_ending = false;
+
+// os::thread_id() when the thread got its heap; 0: it has never had one.
+thread_local constinit std::uint32_t own_thread_id = 0;
+
+// Valid once own_thread_id is set.
+thread_local constinit bool thread_is_main = false;
+
+constinit Heap* all_heaps = nullptr;  // this and the next two are under registry_lock
+constinit Heap* spare_heaps = nullptr;
+constinit std::size_t live_count = 0;
+
+Heap* take_spare_heap() {
+  sync::LockGuard guard(registry_lock);
+  Heap* heap = spare_heaps;
+  if (heap != nullptr) spare_heaps = heap->next_spare;
+  return heap;
+}
+
+Heap* make_heap() {
+  Heap* heap = static_cast<Heap*>(allocate_metadata(sizeof(Heap)));
+  if (heap == nullptr) return nullptr;
+  for (Bin& bin : heap->bins) bin.set_current(nullptr);
+  sync::LockGuard guard(registry_lock);
+  heap->next = all_heaps;
+  all_heaps = heap;
+  return heap;
+}
+
+// Separates the calling thread from its heap and returns the heap; nullptr if it has none.
+Heap* release_heap() {
+  sync::LockGuard guard(heap_owners_lock);
+  Heap* heap = heap_of_thread();
+  if (heap == &unset_heap) return nullptr;
+  set_this_heap(&this_heap, &unset_heap);
+  heap->owner_slot = nullptr;
+  return heap;
+}
+
+// The exit hook. If the thread attaches another heap after the hook has run, the hook may run
+// again: the system repeats hooks a limited number of times.
+void leave_thread(void*) {
+  thread_is_ending = true;
+  detach_heap();
+  if (thread_is_main) {
+    end_helper();
+  } else {
+    call_helper(MayStart::kNo);
+  }
+}
+
+constinit os::ThreadExit thread_exit{leave_thread};
+
+// Hooks the main thread when the library is loaded, because it may never attach a heap.
+__attribute__((constructor)) void hook_main_thread_at_start() {
+  thread_is_main = os::is_main_thread(os::thread_id());
+  if (thread_is_main) hook_main_thread(thread_exit.hook(&unset_heap));
+}
+
+}  // namespace
+
+void retire_heap(Heap* heap) {
+  send_all(heap);
+  receive(heap);
+  for (Bin& bin : heap->bins) return_current(heap, &bin);
+  release_empty_slabs(heap);
+  for (Bin& bin : heap->bins) bin.committed_kib = 0;
+  make_orphans(heap);
+  heap->inbox.set_state(sync::Inbox::kIdle);
+  {
+    sync::LockGuard guard(orphans_lock);
+    receive_into_orphans(heap);
+  }
+  {
+    sync::LockGuard guard(registry_lock);
+    heap->next_spare = spare_heaps;
+    spare_heaps = heap;
+    --live_count;
+  }
+  span_heap.purge_due();
+}
+
+void detach_heap() {
+  if (Heap* heap = release_heap()) retire_heap(heap);
+}
+
+Heap* find_heap() {
+  // Read this_heap once: another thread may unset it at any time.
+  if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
+  if (own_thread_id == 0) return nullptr;  // no other thread knows of this one
+  // Another thread may have unset this_heap tentatively, and is about to find out whether this
+  // thread sleeps. With the lock the answer is known: it has put the heap back, or it has found
+  // this thread asleep, perhaps in this very wait for the lock, and the heap is gone.
+  sync::LockGuard guard(heap_owners_lock);
+  Heap* heap = heap_of_thread();
+  return heap != &unset_heap ? heap : nullptr;
+}
+
+Heap* attach_heap() {
+  if (Heap* heap = find_heap()) return heap;
+  Heap* heap = take_spare_heap();
+  if (heap == nullptr) heap = make_heap();
+  if (heap == nullptr) return nullptr;
+  heap->inbox.set_state(sync::Inbox::kLive);
+  std::size_t live;
+  {
+    sync::LockGuard guard(registry_lock);
+    live = ++live_count;
+  }
+  const bool thread_is_new = own_thread_id == 0;
+  note_heaps(live, thread_is_new);
+  // Set the id each time: the child of a vfork, which shares this memory, may have set its own.
+  own_thread_id = os::thread_id();
+  if (thread_is_new) thread_is_main = os::is_main_thread(own_thread_id);
+  // From here on malloc works; the calls below may need it.
+  set_this_heap(&this_heap, heap);
+  set_up_process();
+  // Set `owner_slot`, which lets other threads take the heap over, only if the exit hook will clear
+  // it before the thread's memory goes. A hook that has already run may not run again, so a heap
+  // that is attached that late stays with its thread.
+  const bool hooked = thread_exit.hook(heap);
+  // If another thread loaded the library, this is the first chance to hook the main thread.
+  if (hooked && thread_is_main) hook_main_thread(true);
+  if (hooked && !thread_is_ending) {
+    sync::LockGuard guard(heap_owners_lock);
+    heap->thread = own_thread_id;
+    heap->owner_slot = &this_heap;
+  }
+  return heap;
+}
+
+Heap* heap_for_free() {
+  if (thread_is_ending) return find_heap();
+  return attach_heap();
+}
+
+std::size_t live_heaps() {
+  sync::LockGuard guard(registry_lock);
+  return live_count;
+}
+
+Heap* all_heaps_made() {
+  sync::LockGuard guard(registry_lock);
+  return all_heaps;
+}
+
+void forget_other_threads() {
+  own_thread_id = os::thread_id();
+  thread_is_main = true;
+  hook_main_thread(thread_exit.hook(this_heap));
+  live_count = this_heap != &unset_heap ? 1 : 0;
+  for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
+    if (heap == this_heap) {
+      heap->thread = own_thread_id;
+      continue;
+    }
+    heap->owner_slot = nullptr;
+    if (heap->inbox.state() == sync::Inbox::kLive) heap->inbox.set_state(sync::Inbox::kLost);
+  }
+}
+
+}  // namespace corbel::alloc

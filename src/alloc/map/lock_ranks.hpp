@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which the allocator's locks may be taken. A thread that holds a lock may take only
+// locks of a higher rank. The scheduler's ranks (src/sched/core/lock_ranks.hpp) are lower: in a
+// program that links both libraries statically, the ranks of both are checked together, and the
+// scheduler may call the allocator while it holds a lock of its own.
+#pragma once
+
+namespace corbel::alloc::lock_rank {
+
+inline constexpr int kHeapOwners = 16;  // which thread has which heap
+inline constexpr int kRegistry = 17;    // the list of heaps
+inline constexpr int kOrphans = 18;     // slabs whose thread has ended
+inline constexpr int kSpans = 19;       // the span heap
+inline constexpr int kMetadata = 20;
+inline constexpr int kContainer = 21;  // reading the container's limits
+inline constexpr int kLimit = 22;      // the limits in force
+
+}  // namespace corbel::alloc::lock_rank

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of TBB's allocator that TBB's own malloc proxy calls. Each handles a block of ours
+// itself, and passes any other pointer to the original function that it is given. They let TBB's
+// proxy work with this allocator.
+#include <errno.h>
+#include <stddef.h>
+
+#include "alloc/allocator.hpp"
+#include "base/bits.hpp"
+
+namespace alloc = corbel::alloc;
+
+extern "C" {
+
+#define CORBEL_SAFER_API __attribute__((visibility("default")))
+
+// If `original_free` is nullptr, a foreign block is not freed.
+CORBEL_SAFER_API void __TBB_malloc_safer_free(void* block, void (*original_free)(void*)) noexcept {
+  if (block == nullptr) return;
+  if (alloc::owns(block)) return alloc::deallocate(block);
+  if (original_free != nullptr) original_free(block);
+}
+
+// `original_realloc` is a void* (*)(void*, size_t).
+CORBEL_SAFER_API void* __TBB_malloc_safer_realloc(void* block, size_t size,
+                                                  void* original_realloc) noexcept {
+  if (block == nullptr || alloc::owns(block)) return alloc::reallocate(block, size);
+  if (original_realloc == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return reinterpret_cast<void* (*)(void*, size_t)>(original_realloc)(block, size);
+}
+
+CORBEL_SAFER_API size_t __TBB_malloc_safer_msize(void* block,
+                                                 size_t (*original_msize)(void*)) noexcept {
+  if (block == nullptr) return 0;
+  if (alloc::owns(block)) return alloc::usable_size(block);
+  return original_msize != nullptr ? original_msize(block) : 0;
+}
+
+CORBEL_SAFER_API size_t
+__TBB_malloc_safer_aligned_msize(void* block, size_t alignment, size_t offset,
+                                 size_t (*original_msize)(void*, size_t, size_t)) noexcept {
+  if (block == nullptr) return 0;
+  if (alloc::owns(block)) return alloc::usable_size(block);
+  return original_msize != nullptr ? original_msize(block, alignment, offset) : 0;
+}
+
+// Linux has no function that reallocates an aligned block, so there is no original function to
+// call. Fails for a foreign block, which is unchanged.
+CORBEL_SAFER_API void* __TBB_malloc_safer_aligned_realloc(void* block, size_t size,
+                                                          size_t alignment, void*) noexcept {
+  if (!corbel::is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if (block == nullptr || alloc::owns(block)) {
+    return alloc::reallocate_aligned(block, size, alignment);
+  }
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// Requires: the block is one of ours. The size is not needed.
+CORBEL_SAFER_API void __TBB_malloc_free_definite_size(void* block, size_t) noexcept {
+  alloc::deallocate(block);
+}
+
+}  // extern "C"

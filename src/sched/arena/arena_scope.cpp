@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/arena/arena_scope.hpp"
+
+#include "sched/arena/arena.hpp"
+#include "sched/core/other_stacks.hpp"
+
+namespace corbel::sched {
+
+ArenaScope::ArenaScope(Thread& t) : thread_(t), outer_(ThreadPosition::of(t)) {}
+
+void ArenaScope::begin() {
+  is_in_another_ = true;
+  thread_.context = &thread_.root;
+  thread_.running = nullptr;
+  thread_.waits = 0;
+  thread_.arena_scope = this;
+  binding_.begin(thread_.arena->processors());
+  thread_.arena->observe_entry(thread_);
+}
+
+ArenaScope::~ArenaScope() {
+  if (is_in_another_) {
+    Arena& arena = *thread_.arena;
+    if (thread_.fibers != nullptr) finish_stacks_in(*thread_.fibers, *thread_.slot);
+    arena.observe_exit(thread_);
+    // Tasks that the call has started and not waited for, and calls that wait for a slot.
+    const bool leaves_work = !thread_.tasks->seems_empty() || arena.has_queued();
+    arena.leave(thread_);
+    if (leaves_work) request_worker(arena);
+  }
+  outer_.restore_to(thread_);
+}
+
+}  // namespace corbel::sched

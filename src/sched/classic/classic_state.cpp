@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/classic/classic_state.hpp"
+
+#include <exception>
+
+namespace corbel::classic {
+
+using detail::classic_record;
+using detail::context_node;
+using sched::Thread;
+
+ClassicState& ClassicState::of(Thread& t) {
+  if (t.classic_state == nullptr) t.classic_state = new ClassicState(t);
+  return *static_cast<ClassicState*>(t.classic_state);
+}
+
+void ClassicState::set_group_here(Thread& t, classic_record& r) {
+  if (t.context == &t.root) {
+    r.set_group(of(t).group(), 0);
+  } else {
+    r.set_group(*t.context, classic_record::kBorrowed);
+  }
+}
+
+// Bodies of algorithms may call algorithms, and each may have children and wait for them. So there
+// is one placeholder for each group in which the program has asked for one. The library does not
+// learn when such a group ends. The list is in the order of use, the latest first; if it is long,
+// the last placeholder without references is reused for another group, since no thread has so many
+// nested groups.
+task& ClassicState::placeholder() {
+  context_node& here = thread_.context == &thread_.root ? group() : *thread_.context;
+  Placeholder** link = &placeholders_;
+  Placeholder** unused = nullptr;
+  unsigned length = 0;
+  for (; *link != nullptr; link = &(*link)->next, ++length) {
+    if ((*link)->record().context == &here) break;
+    if (length >= kManyPlaceholders && (*link)->ref_count() == 0) unused = link;
+  }
+  if (*link == nullptr && unused != nullptr) link = unused;
+  Placeholder* s = *link;
+  if (s != nullptr) {
+    *link = s->next;
+  } else {
+    s = new (task::allocate_root(group_)) Placeholder;
+    s->record().set_state(classic_record::kExecuting);
+  }
+  s->next = placeholders_;
+  placeholders_ = s;
+  if (s->record().context != &here || &here == &group()) set_group_here(thread_, s->record());
+  return *s;
+}
+
+bool ClassicState::is_outermost_wait(const detail::thread_data& thread, const context_node& group) {
+  if (thread.classic.running != nullptr) return false;
+  const Thread& t = static_cast<const Thread&>(thread);
+  const auto* const state = static_cast<const ClassicState*>(t.classic_state);
+  return state != nullptr && t.context == &t.root &&
+         &group == &detail::context_access::node(const_cast<ClassicState*>(state)->group_);
+}
+
+void ClassicState::end_outermost_wait(Thread& t) {
+  ClassicState& state = of(t);
+  if (!detail::find_cancelled(state.group())) return;
+  std::exception_ptr error;
+  try {
+    detail::rethrow_exception(state.group());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  state.group_.reset();
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace corbel::classic

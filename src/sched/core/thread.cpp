@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/core/thread.hpp"
+
+namespace corbel {
+namespace detail {
+
+__thread thread_data* this_thread_data = nullptr;
+
+}  // namespace detail
+
+namespace sched {
+
+bool is_in_no_task(const Thread& t) {
+  return !t.is_worker && t.waits == 0 && t.arena_scope == nullptr && t.context == &t.root &&
+         t.arena == t.implicit_arena;
+}
+
+bool is_outside_tasks() {
+  const Thread* const t = Thread::current_or_null();
+  return t == nullptr || (is_in_no_task(*t) && t->isolation == kNoIsolation);
+}
+
+}  // namespace sched
+}  // namespace corbel

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that takes part in the scheduler: a worker or an external thread.
+#pragma once
+
+#include <corbel/detail/task.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/config.hpp"
+#include "sched/core/parking.hpp"
+
+namespace corbel::sched {
+
+using detail::context_node;
+using detail::task_base;
+using detail::task_deque;
+
+class Arena;
+class ArenaScope;
+class Fibers;
+struct Slot;
+struct Thread;
+
+// The number of an isolation scope: one call of this_task_arena::isolate. A thread that waits in
+// one runs only the tasks of that scope; outside of all scopes (kNoIsolation) it may run any task.
+using IsolationScope = std::uint64_t;
+inline constexpr IsolationScope kNoIsolation = 0;
+
+// The fields of a thread that belong to its slot and its stack. They are saved when the thread
+// moves to another slot or stack.
+struct ThreadPosition {
+  Arena* arena = nullptr;
+  Slot* slot = nullptr;
+  const std::atomic<std::uint32_t>* wake_flag = nullptr;
+  task_deque* tasks = nullptr;
+  IsolationScope isolation = kNoIsolation;
+  context_node* context = nullptr;
+  detail::classic_position classic;
+  detail::group_task* running = nullptr;
+  bool has_floating_point = false;
+  unsigned waits = 0;
+  const ArenaScope* arena_scope = nullptr;
+
+  static ThreadPosition of(const Thread& t);
+  void restore_to(Thread& t) const;
+};
+
+// A Thread object is never freed, only reused for another thread: a late waker may still access it.
+struct Thread : detail::thread_data {
+  Arena* arena = nullptr;
+  Slot* slot = nullptr;
+  IsolationScope isolation = kNoIsolation;
+  context_node root;  // the context outside of all tasks
+  BasicWaitNode<Thread, std::atomic> wait_node;
+  std::uint32_t random = 1;
+  bool is_worker = false;
+  Arena* implicit_arena = nullptr;          // an external thread's own
+  std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
+  unsigned waits = 0;                       // how many waits are nested on this stack
+  const ArenaScope* arena_scope = nullptr;  // the innermost one on this stack
+  Fibers* fibers = nullptr;                 // from the first suspended task on
+  void* classic_state = nullptr;            // a classic::ClassicState; outlives the thread
+  Thread* next_unused = nullptr;
+
+  // Random enough to choose a victim (xorshift; G. Marsaglia, 2003).
+  std::uint32_t next_random() {
+    random ^= random << 13;
+    random ^= random >> 17;
+    random ^= random << 5;
+    return random;
+  }
+
+  static Thread& current() { return static_cast<Thread&>(detail::current_thread()); }
+  // nullptr before the thread's first use of the library.
+  static Thread* current_or_null() { return static_cast<Thread*>(detail::this_thread_data); }
+};
+
+// Whether an external thread is in no task and in no arena but its own.
+bool is_in_no_task(const Thread& t);
+
+// Whether the calling thread is in no task, and in no isolation scope either.
+bool is_outside_tasks();
+
+inline ThreadPosition ThreadPosition::of(const Thread& t) {
+  return {t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,  t.context,
+          t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope};
+}
+
+inline void ThreadPosition::restore_to(Thread& t) const {
+  t.arena = arena;
+  t.slot = slot;
+  t.wake_flag = wake_flag;
+  t.tasks = tasks;
+  t.isolation = isolation;
+  t.context = context;
+  t.classic = classic;
+  t.running = running;
+  t.has_floating_point = has_floating_point;
+  t.waits = waits;
+  t.arena_scope = arena_scope;
+}
+
+}  // namespace corbel::sched

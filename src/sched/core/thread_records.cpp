@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/core/thread_records.hpp"
+
+#include "sched/core/cancellation.hpp"
+#include "sched/core/lock_ranks.hpp"
+#include "sched/core/other_stacks.hpp"
+#include "sched/core/parked_threads.hpp"
+#include "sched/core/signal_mode.hpp"
+
+namespace corbel::sched {
+namespace {
+
+constinit sync::Lock unused_lock{kUnusedThreads};
+constinit Thread* unused = nullptr;
+
+}  // namespace
+
+sync::Lock& unused_threads_lock() { return unused_lock; }
+
+Thread& make_thread() {
+  Thread* t = nullptr;
+  {
+    sync::LockGuard guard(unused_lock);
+    t = unused;
+    if (t != nullptr) unused = t->next_unused;
+  }
+  if (t == nullptr) t = new Thread;
+  static_cast<detail::thread_data&>(*t) = detail::thread_data();
+  t->arena = nullptr;
+  t->slot = nullptr;
+  t->isolation = kNoIsolation;
+  t->is_worker = false;
+  t->has_floating_point = false;
+  t->implicit_arena = nullptr;
+  t->seen_global = 0;
+  t->waits = 0;
+  t->arena_scope = nullptr;
+  // relaxed, all: other threads get the context only with one of this thread's tasks
+  t->root.link.store(0, std::memory_order_relaxed);
+  t->root.state.store(detail::cancellations.load(std::memory_order_relaxed),
+                      std::memory_order_relaxed);
+  t->context = &t->root;
+  t->cancellations = &detail::cancellations;
+  t->waiting = always_signals() ? &always_set : &parked_threads.waiting();
+  static constinit std::atomic<std::uint32_t> seed{0};
+  // relaxed: any number but 0 will do
+  t->random = (seed.fetch_add(1, std::memory_order_relaxed) + 1) * 2654435761U;
+  return *t;
+}
+
+void unmake_thread(Thread& t) {
+  if (t.fibers != nullptr) delete_fibers(t.fibers);
+  t.fibers = nullptr;
+  t.has_suspended_stacks = false;
+  for (std::size_t c = 0; c < detail::block_cache::kClasses; ++c) {
+    while (void* const b = t.blocks.take(c)) {
+      detail::deallocate_block(b, (c + 1) * detail::block_cache::kStep);
+    }
+  }
+  sync::LockGuard guard(unused_lock);
+  t.next_unused = unused;
+  unused = &t;
+}
+
+}  // namespace corbel::sched

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thread objects are kept when their threads end, and reused.
+#pragma once
+
+#include "sched/core/thread.hpp"
+#include "sync/lock.hpp"
+
+namespace corbel::sched {
+
+// Returns an object for a thread that is in no arena yet. Throws bad_alloc.
+Thread& make_thread();
+void unmake_thread(Thread& t);
+
+// For the fork handlers.
+sync::Lock& unused_threads_lock();
+
+}  // namespace corbel::sched

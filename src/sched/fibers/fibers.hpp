@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stacks of a thread whose tasks have been suspended.
+//
+// A thread leaves a stack in two cases. Its task suspends itself: the thread continues on a spare
+// stack, where it looks for work until a suspended task has been resumed. Or a wait would park
+// although another stack could continue, because its task has been resumed or its own wait has
+// ended: the thread continues there. A thread switches only between its own stacks, so it shares
+// nothing here with others but the list of resumed tasks, and suspended code continues in its own
+// thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <corbel/detail/suspend.hpp>
+
+#include "os/os.hpp"
+#include "sched/core/thread.hpp"
+#include "sched/trace/trace.hpp"
+
+namespace corbel {
+
+namespace sched {
+
+class Fibers;
+
+// A stack, and what is saved while the thread is on another one.
+struct Stack {
+  Stack() = default;  // the thread's own
+  Stack(std::size_t size, void (*run)(void*), void* argument) : fiber(size, run, argument) {}
+
+  os::Fiber fiber;
+
+  // What it waits for if the thread has left it in a wait.
+  const void* key = nullptr;
+  bool (*done)(const void*) = nullptr;
+
+  ThreadPosition position;
+  trace::PathClock clock;
+  void* exceptions[2] = {};  // the C++ runtime's state of a thread: caught, and not yet caught
+};
+
+}  // namespace sched
+
+namespace detail {
+
+// One call of suspend(), in its frame. Calls may nest on one stack: `tell` may suspend, too.
+struct suspend_point_type {
+  sched::Fibers& fibers;
+  sched::Stack& stack;
+  bool is_told = false;                // until then the call still uses the stack
+  suspend_point_type* next = nullptr;  // in the list of resumed points
+};
+
+}  // namespace detail
+
+namespace sched {
+
+class Fibers {
+ public:
+  explicit Fibers(Thread& t) : thread_(t), current_(&own_) {}
+  ~Fibers() = default;
+  Fibers(const Fibers&) = delete;
+  Fibers& operator=(const Fibers&) = delete;
+
+  void suspend(void (*tell)(void*, detail::suspend_point), void* argument);
+
+  // See other_stacks.hpp.
+  bool has_ready() const;
+  static bool has_ready(const void* self) { return static_cast<const Fibers*>(self)->has_ready(); }
+  void run_ready(const void* key, bool (*done)(const void*));
+  void finish_stacks_in(const Slot& slot);
+  void finish_waits();
+
+  // From any thread.
+  void resume(detail::suspend_point_type& point);
+
+ private:
+  static void run_spare(void* self);
+  void run_what_is_left();
+  Stack& spare();
+  Stack* take_ready();
+  void go_to(Stack& stack);
+  bool is_between_tasks() const;
+  bool uses(const Slot& slot, const Stack& stack) const;
+  bool another_uses(const Slot& slot, const Stack& asking) const;
+
+  Thread& thread_;
+  Stack own_;
+  Stack* current_;
+  std::vector<std::unique_ptr<Stack>> made_;
+  std::vector<Stack*> spare_;  // in no task
+  std::vector<Stack*> left_;   // in a task's wait
+  // The resumed points: those that any thread may push to, newest first, and then those that this
+  // thread has taken from there, in order.
+  std::atomic<detail::suspend_point_type*> resumed_{nullptr};
+  detail::suspend_point_type* in_order_ = nullptr;
+  detail::suspend_point_type** end_ = &in_order_;
+};
+
+}  // namespace sched
+}  // namespace corbel

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/pool/attach.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "os/os.hpp"
+#include "sched/core/other_stacks.hpp"
+#include "sched/core/signal_mode.hpp"
+#include "sched/core/thread_records.hpp"
+#include "sched/core/width.hpp"
+#include "sched/pool/controls.hpp"
+#include "sched/pool/thread_pool.hpp"
+#include "sched/trace/trace.hpp"
+#include "sched/trace/trace_output.hpp"
+
+namespace corbel {
+namespace sched {
+namespace {
+
+// The width that task_scheduler_init asked for; 0: none.
+thread_local constinit unsigned implicit_width = 0;
+
+// Guards set_up(), which runs before the first thread exists. If the process forks during the call,
+// the child makes it again.
+constinit std::once_flag set_up_once;
+
+void set_up() noexcept {
+  if (thread_limit() == 0) controls().begin();
+  const bool traced = trace::set_up();
+  if (!os::enable_process_barrier() || traced) {
+    signal_always.store(true, std::memory_order_relaxed);  // relaxed: no other thread exists
+  }
+}
+
+void detach_thread(void*) {
+  Thread* const t = Thread::current_or_null();
+  if (t == nullptr || t->is_worker) return;
+  // A thread that the program ends inside a task does not give its slot back.
+  if (t->arena != nullptr) {
+    // No other thread can continue the tasks that were suspended here.
+    if (t->fibers != nullptr) finish_stacks_in(*t->fibers, *t->slot);
+    t->arena->observe_exit(*t);
+    observers.leave(*t, t->seen_global);
+    t->arena->leave(*t);
+  }
+  if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
+  detail::this_thread_data = nullptr;
+  unmake_thread(*t);
+}
+
+constinit os::ThreadExit thread_exit{detach_thread};
+
+// The arena in which the thread works unless the program says otherwise.
+Arena& implicit_arena(Thread& t) {
+  if (t.implicit_arena == nullptr) {
+    ArenaPlan plan;
+    plan.width = implicit_width != 0 ? implicit_width : std::max(thread_limit(), default_width());
+    t.implicit_arena = &thread_pool.make_arena(plan);
+  }
+  return *t.implicit_arena;
+}
+
+}  // namespace
+
+void restart_thread(unsigned width) {
+  detach_thread(nullptr);
+  implicit_width = width;
+}
+
+}  // namespace sched
+
+namespace detail {
+
+thread_data& attach_thread() {
+  std::call_once(sched::set_up_once, sched::set_up);
+  sched::Thread& t = sched::make_thread();
+  try {
+    sched::trace::begin_thread(t);
+    sched::implicit_arena(t).enter(t, sched::Arena::As::kCaller);
+  } catch (...) {
+    sched::unmake_thread(t);
+    throw;
+  }
+  this_thread_data = &t;
+  // If the system has no room for a hook, the arena leaks when the thread ends.
+  sched::thread_exit.hook(&t);
+  sched::observers.enter(t, t.seen_global);
+  return t;
+}
+
+}  // namespace detail
+}  // namespace corbel

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/pool/dispatch.hpp"
+
+#include <new>
+
+#include <corbel/detail/flag.hpp>
+#include <corbel/detail/fork.hpp>
+#include <corbel/detail/held_locks.hpp>
+
+#include "os/os.hpp"
+#include "sched/arena/arena.hpp"
+#include "sched/arena/isolation.hpp"
+#include "sched/core/floating_point.hpp"
+#include "sched/core/other_stacks.hpp"
+#include "sched/core/parked_threads.hpp"
+#include "sched/core/signal_mode.hpp"
+#include "sched/pool/spin.hpp"
+#include "sched/trace/trace.hpp"
+
+namespace corbel {
+namespace sched {
+
+// ---- running ------------------------------------------------------------------------------------
+
+void run_found(Thread& t, const FoundTask& found) {
+  Observers& of_arena = t.arena->observers();
+  if (of_arena.has_newer(t.slot->seen)) of_arena.enter(t, t.slot->seen);
+  if (observers.has_newer(t.seen_global)) observers.enter(t, t.seen_global);
+  t.arrived = found.task;
+  if (found.isolation == t.isolation) {
+    detail::run_any(t, found.task);
+  } else {
+    IsolationGuard scope(t, found.isolation);
+    detail::run_any(t, found.task);
+    drain(t);
+  }
+  t.arrived = nullptr;
+}
+
+void drain(Thread& t) {
+  while (task_base* const task = t.tasks->pop()) detail::run_any(t, task);
+}
+
+void mail(Thread& t, task_base& task, unsigned slot) {
+  try {
+    t.arena->mail({&task, t.isolation}, slot);
+  } catch (const std::bad_alloc&) {
+    detail::spawn(t, task);
+  }
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+namespace {
+
+// In programs that count their locks (CORBEL_USE_DEBUG): a thread that waits here while it holds a
+// lock may run a task that wants the same lock.
+void warn_of_held_lock() {
+  static constinit std::atomic<bool> warned{false};
+  if (warned.exchange(true, std::memory_order_relaxed)) return;  // relaxed: a flag alone
+  constexpr char kWarning[] =
+      "corbel: a thread waits for tasks while it holds a lock, and may run others meanwhile that "
+      "want the same lock; call this_task_arena::isolate under the lock, or give the lock back "
+      "before (said once)\n";
+  os::write_error(kWarning, sizeof kWarning - 1);
+}
+
+class Wait {
+ public:
+  Wait(Thread& t, const void* key, bool (*done)(const void*), bool any_key)
+      : thread_(t), key_(key), done_(done), any_key_(any_key) {}
+
+  void run() {
+    const trace::ClockPause pause(thread_, trace::Kind::kWait);
+    if (detail::held_locks != 0) warn_of_held_lock();
+    ++thread_.waits;
+    while (!done_(key_)) {
+      if (task_base* const task = thread_.tasks->pop()) {
+        detail::run_any(thread_, task);
+      } else if (const FoundTask found = thread_.arena->find(thread_, spin_.is_long())) {
+        chain_if_woken();
+        run_found(thread_, found);
+      } else if (another_stack_is_ready()) {
+        chain_if_woken();
+        run_ready_stack(*thread_.fibers, key_, done_);
+      } else if (spin_.once_more()) {
+        continue;
+      } else {
+        park();
+        continue;
+      }
+      spin_.reset();
+    }
+    chain_if_woken();
+    --thread_.waits;
+    if (thread_.fibers != nullptr && is_in_no_task(thread_) && !is_for_stacks()) {
+      finish_waits(*thread_.fibers);
+    }
+  }
+
+ private:
+  // Whether this is a spare stack's wait for another stack to become ready.
+  bool is_for_stacks() const { return key_ == thread_.fibers; }
+
+  bool another_stack_is_ready() const {
+    return thread_.fibers != nullptr && !is_for_stacks() && has_ready_stack(*thread_.fibers);
+  }
+
+  void park() {
+    Arena& arena = *thread_.arena;
+    woken_ = arena.wake_flag().park(
+        parked_threads, thread_, key_, any_key_ || thread_.fibers != nullptr,
+        [&] { return done_(key_) || arena.has_work_for(thread_) || another_stack_is_ready(); });
+    spin_.reset();
+  }
+
+  // The thread was woken for one task, but there may be more by now.
+  void chain_if_woken() {
+    if (!woken_) return;
+    woken_ = false;
+    thread_.arena->chain_wake_up();
+  }
+
+  Thread& thread_;
+  const void* const key_;
+  bool (*const done_)(const void*);
+  const bool any_key_;
+  Spin spin_;
+  bool woken_ = false;
+};
+
+}  // namespace
+
+void wait_for_any(Thread& t, const void* key, bool (*done)(const void*)) {
+  Wait(t, key, done, /*any_key=*/true).run();
+}
+
+}  // namespace sched
+
+namespace detail {
+
+void run_task(thread_data& thread, task_base* task) noexcept {
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) {
+    return sched::trace::run_task(static_cast<sched::Thread&>(thread), task);
+  }
+  run_untraced(thread, task);
+}
+
+void run_any(thread_data& thread, task_base* task) noexcept {
+  sched::Thread& t = static_cast<sched::Thread&>(thread);
+  if (sched::needs_floating_point(t, *task->context)) {
+    const sched::FloatingPointScope scope(t, *task->context, t.arena->floating_point());
+    run_task(thread, task);
+  } else {
+    run_task(thread, task);
+  }
+}
+
+void wait_until(thread_data& thread, const void* key, bool (*done)(const void*)) noexcept {
+  sched::Wait(static_cast<sched::Thread&>(thread), key, done, /*any_key=*/false).run();
+}
+
+void join_slow(thread_data& thread, task_base* popped, fork_base& task) noexcept {
+  if (popped == nullptr) popped = thread.tasks->pop();
+  sched::trace::Join join(static_cast<sched::Thread&>(thread), task);
+  if (popped != nullptr) run_any(thread, popped);
+  wait_for_flag(thread, task.done);  // set by (1) of fork_task::execute, in the thief
+}
+
+void signal_new_task(thread_data& thread) noexcept {
+  sched::Thread& t = static_cast<sched::Thread&>(thread);
+  if (sched::always_signals()) os::process_barrier();  // orders the push before take()
+  if (t.arena->wake_flag().take()) t.arena->signal_work();
+}
+
+void signal_fork(thread_data& thread) noexcept {
+  signal_new_task(thread);
+  sched::trace::note_fork(static_cast<sched::Thread&>(thread));
+}
+
+void notify(const void* key) noexcept { sched::parked_threads.unpark_waiters(key); }
+
+}  // namespace detail
+}  // namespace corbel

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/pool/fork.hpp"
+
+#include "os/os.hpp"
+#include "sched/arena/observers.hpp"
+#include "sched/core/parked_threads.hpp"
+#include "sched/core/thread_records.hpp"
+#include "sched/pool/thread_pool.hpp"
+#include "sched/trace/trace_output.hpp"
+
+namespace corbel::sched {
+namespace {
+
+using LockOfControls = sync::Lock& (*)();
+constinit LockOfControls controls_lock = nullptr;
+
+// Waits in controls_lock() for a thread that is still in hook_forks: the child would hook them
+// again. Takes the arenas' locks too: the child's one thread is in an arena that other threads may
+// be searching.
+void before_fork() {
+  controls_lock().lock_for_fork();
+  thread_pool.lock().lock_for_fork();
+  parked_threads.lock().lock_for_fork();
+  unused_threads_lock().lock_for_fork();
+  observers.lock().lock_another_for_fork();
+  thread_pool.each_arena_lock([](sync::Lock& lock) { lock.lock_another_for_fork(); });
+}
+
+void after_fork_in_parent() {
+  thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_parent(); });
+  observers.lock().unlock_after_fork_in_parent();
+  unused_threads_lock().unlock_after_fork_in_parent();
+  parked_threads.lock().unlock_after_fork_in_parent();
+  thread_pool.lock().unlock_after_fork_in_parent();
+  controls_lock().unlock_after_fork_in_parent();
+}
+
+void after_fork_in_child() {
+  thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_child(); });
+  observers.lock().unlock_after_fork_in_child();
+  unused_threads_lock().unlock_after_fork_in_child();
+  parked_threads.lock().unlock_after_fork_in_child();
+  thread_pool.lock().unlock_after_fork_in_child();
+  controls_lock().unlock_after_fork_in_child();
+  trace::stop();
+  parked_threads.forget_all();
+  observers.forget_calls();
+  thread_pool.forget_threads(Thread::current_or_null());
+}
+
+}  // namespace
+
+void hook_forks(sync::Lock& (*lock_of_controls)()) {
+  controls_lock = lock_of_controls;
+  os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace corbel::sched

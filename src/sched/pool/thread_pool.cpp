@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/pool/thread_pool.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "arch/arch.hpp"
+#include "os/os.hpp"
+#include "sched/core/other_stacks.hpp"
+#include "sched/core/thread_records.hpp"
+#include "sched/core/width.hpp"
+#include "sched/pool/dispatch.hpp"
+#include "sched/pool/spin.hpp"
+#include "sched/trace/trace.hpp"
+
+namespace corbel::sched {
+
+constinit ThreadPool thread_pool;
+
+namespace {
+
+void* run_worker(void* thread) {
+  os::name_thread("corbel");
+  thread_pool.run(*static_cast<Thread*>(thread));
+  return nullptr;
+}
+
+}  // namespace
+
+// ---- arenas -------------------------------------------------------------------------------------
+
+Arena& ThreadPool::make_arena(const ArenaPlan& plan) {
+  Arena& arena = *new Arena(plan);
+  sync::LockGuard guard(lock_);
+  arena.next = arenas_;
+  if (arenas_ != nullptr) arenas_->previous = &arena;
+  arenas_ = &arena;
+  if (plan.priority != 0) has_priorities_ = true;
+  return arena;
+}
+
+void ThreadPool::add_reference(Arena& arena) {
+  // relaxed: the caller owns a reference, or is in the arena
+  arena.references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ThreadPool::release(Arena& arena) {
+  std::uint32_t references =
+      arena.references.load(std::memory_order_relaxed);  // relaxed: compared below
+  while (references > 1) {
+    // (1) release: publishes what was done with this reference to (2); relaxed: compared again
+    if (arena.references.compare_exchange_weak(
+            references, references - 1, std::memory_order_release, std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  bool last = false;
+  {
+    const RequestChange change(*this);
+    // (2) acq_rel: the last release sees what was done with the other references before their (1)
+    // or (2)
+    const bool is_left = arena.references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    last = is_left && unlink_if_done(arena);
+    if (!last && is_left && arena.worker_count() == 0) add_request(arena);
+  }
+  if (last) {
+    delete &arena;
+  } else {
+    provide_worker();
+  }
+}
+
+bool ThreadPool::unlink_if_done(Arena& arena) {
+  // relaxed: the last reference is released under the lock
+  if (arena.references.load(std::memory_order_relaxed) != 0) return false;
+  if (arena.worker_count() != 0 || arena.has_work()) return false;
+  (arena.previous != nullptr ? arena.previous->next : arenas_) = arena.next;
+  if (arena.next != nullptr) arena.next->previous = arena.previous;
+  if (arena.worker_requested) drop_request(arena);
+  return true;
+}
+
+void ThreadPool::add_request(Arena& arena) {
+  if (arena.worker_requested) return;
+  arena.worker_requested = true;
+  // relaxed: a hint; a thread that acts on it takes the lock
+  requests_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ThreadPool::drop_request(Arena& arena) {
+  arena.worker_requested = false;
+  requests_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as in add_request
+}
+
+void ThreadPool::update_urgent() {
+  if (!has_priorities_) return;
+  const Arena* const a = find_request(/*in_place_of=*/1);
+  // relaxed: a hint
+  urgent_.store(a != nullptr ? a->plan().priority : kNoPriority, std::memory_order_relaxed);
+}
+
+bool ThreadPool::may_add_worker(const Arena& arena, unsigned in_place_of) const {
+  if (arena.worker_count() >= arena.max_workers()) return false;
+  // relaxed: under the lock, or a hint
+  const unsigned max_active = max_active_.load(std::memory_order_relaxed);
+  return active() - in_place_of < std::max(max_active, arena.must_have_worker() ? 1U : 0U);
+}
+
+void request_worker(Arena& arena) {
+  ThreadPool& pool = thread_pool;
+  {
+    const ThreadPool::RequestChange change(pool);
+    if (arena.worker_count() >= arena.max_workers()) return;
+    pool.add_request(arena);
+  }
+  pool.provide_worker();
+}
+
+// Wakes or starts one worker if there is a request that can be served. That worker takes the
+// request, and calls this again for those that are left.
+void ThreadPool::provide_worker() {
+  bool start = false;
+  {
+    sync::LockGuard guard(lock_);
+    if (find_request() == nullptr) return;  // no request, or the thread limit is reached
+    start = threads_ == active();
+    if (start) {
+      ++threads_;
+      live_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+    }
+  }
+  if (!start) {
+    // A worker that is about to park looks for requests first.
+    parked_threads.unpark_idle();
+    return;
+  }
+  if (start_thread()) return;
+  // No worker could be started: the threads that exist do the work.
+  sync::LockGuard guard(lock_);
+  --threads_;
+  live_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: under the lock
+  os::wake_one(live_);                            // finalize() may have counted the worker
+}
+
+// ---- limits -------------------------------------------------------------------------------------
+
+void ThreadPool::set_limit(unsigned threads) {
+  bool more = false;
+  {
+    const RequestChange change(*this);
+    more = threads > thread_limit();
+    // relaxed, both: read under the lock, or as hints
+    current_thread_limit.store(threads, std::memory_order_relaxed);
+    max_active_.store(threads - 1, std::memory_order_relaxed);
+  }
+  if (more) provide_worker();
+}
+
+bool ThreadPool::should_leave(const Arena& arena) const {
+  // relaxed, both: hints; take_request() looks again under the lock
+  return finalizing_.load(std::memory_order_relaxed) != 0 ||
+         requests_.load(std::memory_order_relaxed) != 0 || too_many(arena);
+}
+
+bool ThreadPool::too_many(const Arena& arena) const {
+  // relaxed: a hint, as in should_leave. One worker may stay, as in may_add_worker.
+  return active() >
+         std::max(max_active_.load(std::memory_order_relaxed), arena.must_have_worker() ? 1U : 0U);
+}
+
+bool ThreadPool::must_leave(const Arena& arena) const {
+  // relaxed, both: hints, as in should_leave
+  if (too_many(arena) || finalizing_.load(std::memory_order_relaxed) != 0) return true;
+  return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;
+}
+
+// ---- workers ------------------------------------------------------------------------------------
+
+bool ThreadPool::start_thread() noexcept {
+  Thread* t = nullptr;
+  bool started = false;
+  try {
+    t = &make_thread();
+    t->is_worker = true;
+    trace::begin_thread(*t);
+    started = os::start_detached(stack_size(), run_worker, t);
+  } catch (const std::bad_alloc&) {
+    // treated like a thread that the system refuses
+  }
+  if (!started && t != nullptr) unmake_thread(*t);
+  return started;
+}
+
+Arena* ThreadPool::find_request(unsigned in_place_of) const {
+  Arena* best = nullptr;
+  for (Arena* a = arenas_; a != nullptr; a = a->next) {
+    if (!a->worker_requested || !may_add_worker(*a, in_place_of)) continue;
+    if (best == nullptr || a->plan().priority > best->plan().priority) best = a;
+  }
+  return best;
+}
+
+Arena* ThreadPool::take_request() {
+  // relaxed: a hint; park_idle() looks again under the lock
+  if (requests_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const RequestChange change(*this);
+  Arena* const a = find_request();
+  if (a == nullptr) return nullptr;
+  drop_request(*a);
+  // relaxed, both: under the lock
+  a->workers.fetch_add(1, std::memory_order_relaxed);
+  active_.fetch_add(1, std::memory_order_relaxed);
+  return a;
+}
+
+// As long as this worker is counted, request_worker() may refuse another one. So after it has
+// stopped counting the worker looks again: for tasks that were pushed before, and whether the wake
+// flag has been taken since.
+void ThreadPool::leave_arena(Arena& arena, bool entered) {
+  if (entered) {
+    arena.wake_flag().set();
+    os::process_barrier();
+  }
+  bool last = false;
+  {
+    const RequestChange change(*this);
+    // relaxed, both: under the lock
+    active_.fetch_sub(1, std::memory_order_relaxed);
+    arena.workers.fetch_sub(1, std::memory_order_relaxed);
+    const bool again =
+        entered ? !arena.wake_flag().is_set() || (arena.has_work() && arena.wake_flag().take())
+                : !arena.is_still_full();
+    if (again) add_request(arena);
+    last = unlink_if_done(arena);
+  }
+  if (last) delete &arena;
+}
+
+bool ThreadPool::work_in(Arena& arena, Thread& t) {
+  if (!arena.enter(t, Arena::As::kWorker)) return false;
+  arch::set_floating_point(arena.floating_point());
+  observers.enter(t, t.seen_global);
+  Binding binding;
+  binding.begin(arena.processors());
+  arena.observe_entry(t);
+  // relaxed, all on `searching`: a count; chain_wake_up() has a barrier of its own
+  arena.searching.fetch_add(1, std::memory_order_relaxed);
+  bool searching = true;
+  Spin spin;
+  while (!too_many(arena)) {
+    FoundTask found = {t.tasks->pop(),
+                       kNoIsolation};  // the slot's last occupant may have left some
+    if (!found) found = arena.find(t, spin.is_long());
+    if (found) {
+      if (searching) {
+        searching = false;
+        if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
+      }
+      run_found(t, found);
+      drain(t);
+      spin.reset();
+      if (must_leave(arena)) break;
+      continue;
+    }
+    if (!searching) {
+      searching = true;
+      arena.searching.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (should_leave(arena) || !spin.once_more()) break;
+  }
+  if (searching) arena.searching.fetch_sub(1, std::memory_order_relaxed);
+  if (t.fibers != nullptr) {
+    arena.chain_wake_up();
+    finish_stacks_in(*t.fibers, *t.slot);
+  }
+  arena.observe_exit(t);
+  observers.leave(t, t.seen_global);
+  t.seen_global = 0;
+  arena.leave(t);
+  return true;
+}
+
+void ThreadPool::park_idle(Thread& t) {
+  const trace::ClockPause pause(t, trace::Kind::kIdle);
+  parked_threads.announce(t, nullptr);
+  os::process_barrier();
+  // relaxed: the barrier and the one in finalize() order it
+  bool wanted = finalizing_.load(std::memory_order_relaxed) != 0;
+  if (!wanted) {
+    sync::LockGuard guard(lock_);
+    wanted = find_request() != nullptr;
+  }
+  if (wanted) {
+    parked_threads.withdraw(t);
+  } else {
+    parked_threads.park(t);
+  }
+}
+
+void ThreadPool::run(Thread& t) {
+  detail::this_thread_data = &t;
+  for (;;) {
+    if (Arena* const arena = take_request()) {
+      // provide_worker() woke no second worker while this one was on its way: other arenas may
+      // have requested one. relaxed: a hint, as in take_request
+      if (requests_.load(std::memory_order_relaxed) != 0) provide_worker();
+      leave_arena(*arena, work_in(*arena, t));
+      continue;
+    }
+    // (4) acquire: sees what the caller of finalize() did before (3)
+    if (finalizing_.load(std::memory_order_acquire) != 0) break;
+    park_idle(t);
+  }
+  {
+    sync::LockGuard guard(lock_);
+    --threads_;
+  }
+  detail::this_thread_data = nullptr;
+  unmake_thread(t);
+  // (5) release: publishes all that the thread did to (6) in finalize()
+  live_.fetch_sub(1, std::memory_order_release);
+  os::wake_one(live_);
+}
+
+// A request that could not be served stays although the arena's work has been done without a
+// worker. Drops such requests.
+void ThreadPool::drop_stale_requests() {
+  const RequestChange change(*this);
+  for (Arena* a = arenas_; a != nullptr; a = a->next) {
+    if (a->worker_requested) a->wake_flag().set();
+  }
+  // Either a task is pushed before this barrier, and has_work() sees it; or it is pushed after, and
+  // the pusher sees the wake flag.
+  os::process_barrier();
+  for (Arena* a = arenas_; a != nullptr; a = a->next) {
+    if (a->worker_requested && !a->has_work()) drop_request(*a);
+  }
+}
+
+bool ThreadPool::finalize() {
+  const Thread* const self = Thread::current_or_null();
+  if (self != nullptr && self->is_worker) return false;
+  // (3) release: publishes what this thread did to (4) in run()
+  finalizing_.fetch_add(1, std::memory_order_release);
+  // Either a worker that parks sees `finalizing_`, or unpark_idle() finds the worker in the list.
+  os::process_barrier();
+  while (parked_threads.unpark_idle()) {
+  }
+  // (6) acquire: sees all that the workers did before (5)
+  while (const std::uint32_t live = live_.load(std::memory_order_acquire)) os::wait(live_, live);
+  os::wake_one(live_);  // another call may wait: the last worker woke one thread only
+  finalizing_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: no worker is left to see it
+  drop_stale_requests();
+  provide_worker();  // for requests that came when the last worker was ending
+  return true;
+}
+
+void ThreadPool::forget_threads(Thread* survivor) {
+  // relaxed, all: the only thread
+  threads_ = 0;
+  active_.store(0, std::memory_order_relaxed);
+  live_.store(0, std::memory_order_relaxed);
+  finalizing_.store(0, std::memory_order_relaxed);
+  requests_.store(0, std::memory_order_relaxed);
+  urgent_.store(kNoPriority, std::memory_order_relaxed);
+  for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);
+}
+
+}  // namespace corbel::sched

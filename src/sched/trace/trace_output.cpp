@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/trace/trace_output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "os/os.hpp"
+#include "sched/core/width.hpp"
+
+namespace corbel::sched::trace {
+namespace {
+
+constinit bool on = false;
+constinit std::FILE* timeline = nullptr;
+constinit std::atomic<TraceBuffer*> buffers{nullptr};
+
+struct Sums {
+  std::uint64_t work = 0, span = 0, calls = 0, tasks = 0, steals = 0, dropped = 0;
+  unsigned threads = 0;
+};
+
+// relaxed, all: the threads may still run; what they do from now on is not counted
+Sums add_up() {
+  Sums s;
+  // (4) acquire: sees the buffers that (3) published
+  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
+    s.work += b->work.load(std::memory_order_relaxed);
+    s.span += b->span.load(std::memory_order_relaxed);
+    s.calls += b->calls.load(std::memory_order_relaxed);
+    s.tasks += b->tasks.load(std::memory_order_relaxed);
+    s.steals += b->steals.load(std::memory_order_relaxed);
+    s.dropped += b->dropped.load(std::memory_order_relaxed);
+    ++s.threads;
+  }
+  return s;
+}
+
+double ms(std::uint64_t ns) { return double(ns) / 1e6; }
+
+void print_summary() {
+  const Sums s = add_up();
+  const double parallelism = s.span == 0 ? 0 : double(s.work) / double(s.span);
+  const double capacity = double(s.calls) * thread_limit();
+  const double idle = capacity == 0 ? 0 : std::max(0.0, 1 - double(s.work) / capacity);
+  std::fprintf(stderr,
+               "corbel: %u threads of at most %u; work %.3f ms, span %.3f ms, parallelism %.2f; "
+               "%" PRIu64 " tasks taken up, %" PRIu64
+               " of them stolen; idle %.1f %% of %.3f ms in parallel calls\n",
+               s.threads, thread_limit(), ms(s.work), ms(s.span), parallelism, s.tasks, s.steals,
+               100 * idle, ms(s.calls));
+}
+
+// The JSON of Chrome's trace viewer, which Perfetto reads: "Trace Event Format", Google, 2016.
+void write_events(const TraceBuffer& b, std::uint64_t origin) {
+  std::fprintf(timeline,
+               ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%u,"
+               "\"args\":{\"name\":\"%s %u\"}}",
+               b.number, b.is_worker ? "worker" : "thread", b.number);
+  // (2) acquire: sees the events before (1) of TraceBuffer::write
+  const std::size_t n = b.written.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    const TraceBuffer::Event& e = b.events[i];
+    const double begin = double(e.begin - origin) / 1000;
+    if (e.kind == Kind::kSteal) {
+      std::fprintf(timeline,
+                   ",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":\"steal\",\"cat\":\"steal\",\"pid\":1,"
+                   "\"tid\":%u,\"ts\":%.3f,\"args\":{\"from slot\":%u}}",
+                   b.number, begin, e.victim);
+      continue;
+    }
+    static constexpr const char* kNames[] = {"task", "wait", "idle"};
+    const char* const name = kNames[std::size_t(e.kind)];
+    std::fprintf(timeline,
+                 ",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
+                 "\"ts\":%.3f,\"dur\":%.3f}",
+                 name, name, b.number, begin, double(e.end - e.begin) / 1000);
+  }
+}
+
+constinit std::uint64_t origin = 0;
+
+void write_timeline() {
+  std::fputs(
+      "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":"
+      "\"process_name\",\"pid\":1,\"args\":{\"name\":\"corbel\"}}",
+      timeline);
+  // (5) acquire: sees the buffers that (3) published
+  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
+    write_events(*b, origin);
+  }
+  std::fputs("\n]}\n", timeline);
+  const std::uint64_t dropped = add_up().dropped;
+  if (dropped != 0) {
+    std::fprintf(stderr,
+                 "corbel: CORBEL_TRACE: %" PRIu64
+                 " events more than fit were left out of the timeline\n",
+                 dropped);
+  }
+  if (std::fclose(timeline) != 0) {
+    std::fprintf(stderr, "corbel: CORBEL_TRACE: the timeline is incomplete: %s\n",
+                 std::strerror(errno));
+  }
+}
+
+void at_exit() {
+  if (!on) return;
+  if (timeline != nullptr) {
+    write_timeline();
+  } else {
+    print_summary();
+  }
+}
+
+}  // namespace
+
+bool is_on() { return on; }
+bool wants_timeline() { return timeline != nullptr; }
+
+bool set_up() {
+  const char* const value = os::environment("CORBEL_TRACE");
+  if (value == nullptr || *value == '\0') return false;
+  if (std::strcmp(value, "summary") != 0) {
+    timeline = std::fopen(value, "we");
+    if (timeline == nullptr) {
+      std::fprintf(stderr,
+                   "corbel: CORBEL_TRACE=%s: cannot write that file (%s); set it to a file for a "
+                   "timeline or to \"summary\"\n",
+                   value, std::strerror(errno));
+      return false;
+    }
+  }
+  on = true;
+  origin = os::now_ns();
+  std::atexit(at_exit);
+  return true;
+}
+
+void stop() { on = false; }
+
+void publish(TraceBuffer& buffer) {
+  static constinit std::atomic<unsigned> last{0};
+  buffer.number = last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: a number
+  buffer.next = buffers.load(std::memory_order_relaxed);             // relaxed: compared below
+  // (3) release: publishes the buffer to (4) and (5)
+  while (!buffers.compare_exchange_weak(buffer.next, &buffer, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace corbel::sched::trace

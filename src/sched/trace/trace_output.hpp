@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// CORBEL_TRACE: at exit, writes what the trace buffers hold, as a timeline or as a summary.
+#pragma once
+
+#include "sched/trace/trace_buffer.hpp"
+
+namespace corbel::sched::trace {
+
+// Reads CORBEL_TRACE; true if tasks are traced. Once, before the first thread begins.
+bool set_up();
+
+// In the child of a fork: the output is the parent's.
+void stop();
+
+bool is_on();
+bool wants_timeline();
+
+// Adds a buffer to those that are written at exit. It must never be freed: its thread may record
+// until the very end.
+void publish(TraceBuffer& buffer);
+
+}  // namespace corbel::sched::trace

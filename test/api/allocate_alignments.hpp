@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What corbel_allocate promises. Both libraries have it, and each is tested without the other.
+// What corbel_allocate promises. Both libraries define it; each is tested without the other.
 #pragma once
 
 #include <corbel/malloc.h>

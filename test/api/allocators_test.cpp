@@ -80,7 +80,7 @@ TYPED_TEST(AllocatorTest, AllAreEqual) {
   EXPECT_FALSE(c != a);
 }
 
-TYPED_TEST(AllocatorTest, WhatOneAllocatesAnotherFrees) {
+TYPED_TEST(AllocatorTest, OneFreesBlocksOfAnother) {
   TypeParam a;
   int* p = a.allocate(1000);
   p[999] = 7;
@@ -130,7 +130,7 @@ TYPED_TEST(AllocatorTest, NewHandlerIsCalledUntilItGivesUp) {
   EXPECT_EQ(handler_calls, 3);
 }
 
-TYPED_TEST(AllocatorTest, WhatTheNewHandlerThrowsPasses) {
+TYPED_TEST(AllocatorTest, ExceptionsOfTheNewHandlerPropagate) {
   std::set_new_handler([] { throw FromHandler(); });
   TypeParam a;
   EXPECT_THROW(a.allocate(a.max_size() - 4096), FromHandler);
@@ -163,7 +163,7 @@ TYPED_TEST(AllocatorTest, ServesTheContainers) {
   EXPECT_EQ(*shared, "shared");
 }
 
-TEST(CacheAlignedAllocator, StartsOnALineOfItsOwn) {
+TEST(CacheAlignedAllocator, StartsOnACacheLineOfItsOwn) {
   corbel::cache_aligned_allocator<char> a;
   std::vector<char*> blocks;
   for (std::size_t n : {0, 1, 7, 63, 64, 65, 1000, 100000}) {
@@ -176,7 +176,7 @@ TEST(CacheAlignedAllocator, StartsOnALineOfItsOwn) {
 
 TEST(CorbelAllocate, Alignments) { test::expect_alignments(); }
 
-TEST(TbbAllocator, SaysThatItIsScalable) {
+TEST(TbbAllocator, ReportsThatItIsScalable) {
   EXPECT_EQ(tbb::tbb_allocator<int>::allocator_type(), tbb::tbb_allocator<int>::scalable);
   EXPECT_NE(tbb::tbb_allocator<int>::scalable, tbb::tbb_allocator<int>::standard);
 }

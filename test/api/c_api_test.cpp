@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalable_* functions, sentence by sentence as <corbel/malloc.h> documents them.
+// Tests the scalable_* functions sentence by sentence, as <corbel/malloc.h> documents them.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
@@ -287,12 +287,12 @@ TEST(AlignedRealloc, TakesBlocksOfMalloc) {
   scalable_free(p);
 }
 
-// The smallest sizes have a class of their own with less than 16 bytes of alignment.
+// The smallest sizes have classes with less than 16 bytes of alignment.
 TEST(AlignedRealloc, AlignsEverySmallSize) {
   std::vector<void*> blocks;
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     for (std::size_t size = 1; size <= 64; ++size) {
-      // Several of each, held at once: one may lie well by chance.
+      // Hold several of each: one may be aligned by chance.
       for (int i = 0; i < 3; ++i) {
         void* fresh = scalable_aligned_realloc(nullptr, size, alignment);
         ASSERT_NE(fresh, nullptr);
@@ -329,7 +329,7 @@ TEST(AlignedRealloc, BadAlignmentIsEinvalAndLeavesTheBlock) {
   scalable_aligned_free(p);
 }
 
-TEST(Msize, IsZeroForPointersOfOthers) {
+TEST(Msize, IsZeroForForeignPointers) {
   int on_stack = 0;
   static int in_data = 0;
   EXPECT_EQ(scalable_msize(nullptr), 0U);
@@ -347,7 +347,7 @@ TEST(Msize, IsZeroInsideABlock) {
       EXPECT_EQ(scalable_msize(p + offset), 0U) << offset << " of " << size;
       EXPECT_EQ(errno, EINVAL);
     }
-    // At the beginning of the units that a block spans, too.
+    // Also at the start of each unit that a block spans.
     for (std::size_t offset = 4096; offset < usable; offset += 4096) {
       EXPECT_EQ(scalable_msize(p + offset), 0U) << offset << " of " << size;
     }
@@ -368,7 +368,7 @@ TEST(Msize, IsZeroForAFreedLargeBlock) {
   }
 }
 
-TEST(Msize, EveryByteOfItIsUsable) {
+TEST(Msize, EveryReportedByteIsUsable) {
   for (std::size_t size : kSizes) {
     void* p = scalable_malloc(size);
     void* q = scalable_malloc(size);
@@ -380,7 +380,7 @@ TEST(Msize, EveryByteOfItIsUsable) {
   }
 }
 
-TEST(Enums, HaveTheirNumbers) {
+TEST(Enums, HaveTheDocumentedValues) {
   static_assert(TBBMALLOC_OK == 0 && TBBMALLOC_INVALID_PARAM == 1 && TBBMALLOC_UNSUPPORTED == 2 &&
                     TBBMALLOC_NO_MEMORY == 3 && TBBMALLOC_NO_EFFECT == 4,
                 "ScalableAllocationResult");

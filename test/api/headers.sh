@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every public header compiles without a warning, twice in one file: alone as the oldest and as the
-# newest standard that any has parts for, C++11 with gcc and C++17 with clang (both with one where
-# the other is missing); all of them in one file as every standard from 11 on (memory_resource is
-# empty before 17), and without exceptions and RTTI, with both; and those for C as C99 to C17.
-# Usage: headers.sh <include folder>
+# Checks that every public header compiles without a warning when a file includes it twice:
+#  - each header alone, in the oldest and the newest standard that any header distinguishes: C++11
+#    with gcc and C++17 with clang (both with one compiler if the other is missing);
+#  - all headers in one file with both compilers, in every standard from C++11 on (memory_resource
+#    is empty before C++17), and without exceptions and RTTI;
+#  - the C headers as C99 to C17.
+# Where ccache is installed the sources are compiled to object files, because it stores only those.
+# Usage: headers.sh <include folder> <work folder>
 set -u
-include=$1
-work=$(mktemp -d)
+include=$1 work=${2:?}
+rm -rf "$work"
+mkdir -p "$work/alone"
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/alone"
+cached=
+if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then cached=1; fi
 failed=0
 checked=0
 
@@ -28,6 +33,18 @@ twice() {
   } >"$file"
 }
 
+compile() { # <compiler and flags...>, all of ${sources[@]}
+  local source good=0
+  if [ -z "$cached" ]; then
+    "$@" -fsyntax-only "${sources[@]}"
+    return
+  fi
+  for source in "${sources[@]}"; do
+    (cd "$work" && ccache "$@" -c "$source" -o object) || good=1
+  done
+  return $good
+}
+
 check() { # <sources...> -- <compiler and flags...>
   local sources=()
   while [ "$1" != -- ]; do
@@ -36,19 +53,19 @@ check() { # <sources...> -- <compiler and flags...>
   done
   shift
   checked=$((checked + ${#sources[@]}))
-  if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Werror -I "$include" -fsyntax-only "${sources[@]}" \
-      >"$work/log" 2>&1; then
+  set -- "$@" -Wall -Wextra -Wpedantic -Wshadow -Werror -I "$include"
+  if ! compile "$@" >"$work/log" 2>&1; then
     fail "$*"
     head -40 "$work/log"
   fi
 }
 
-# Where there is no compiler of the plain name: clang-16 and its like.
+# Finds a versioned compiler, such as clang-16, if the plain name does not exist.
 newest() {
   command -v "$1" || compgen -c "$1-" | grep -E "^clang(\\+\\+)?-[0-9]+$" | sort -V | tail -1
 }
 
-# A header that is one #include and no more compiles alone if that one does.
+# A header with nothing but one #include compiles if the included one does.
 forwards_only() {
   [ "$(grep -cvE '^(//.*|#pragma once|)$' "$include/$1")" = 1 ] && grep -q '^#include <' "$include/$1"
 }
@@ -60,7 +77,7 @@ mapfile -t headers < <(find . -type f | sed 's|^\./||' | sort)
 for header in "${headers[@]}"; do
   forwards_only "$header" || twice "$work/alone/${header//\//_}.cpp" "$header"
 done
-# Two tbb::filter cannot be in one file.
+# Two definitions of tbb::filter cannot be in one file.
 classic=(oneapi/tbb/pipeline.h tbb/pipeline.h)
 mapfile -t others < <(printf '%s\n' "${headers[@]}" | grep -vxF "$(printf '%s\n' "${classic[@]}")")
 mkdir "$work/all"
@@ -87,7 +104,7 @@ for cc in $(command -v gcc) $(newest clang); do
   done
 done
 
-# The forwards hold no logic, and little room for it.
+# The forwarding headers are short and contain no logic.
 for header in tbb/*.h oneapi/tbb/*.h oneapi/tbb/detail/*.h; do
   lines=$(wc -l <"$header")
   [ "$lines" -le 20 ] || fail "$header has $lines lines, more than 20"

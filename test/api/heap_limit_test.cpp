@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// corbel_set_heap_limit, corbel_set_heap_hard_limit and corbel_on_limit, at every function that
+// corbel_set_heap_limit, corbel_set_heap_hard_limit and corbel_on_limit, with every function that
 // allocates.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// corbel_heap_stats and corbel_heap_stats_json, sentence by sentence as <corbel/malloc.h> documents
-// them.
+// Tests corbel_heap_stats and corbel_heap_stats_json sentence by sentence, as <corbel/malloc.h>
+// documents them.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::string read_json() {
   return buffer.data();
 }
 
-TEST(HeapStats, WhatTheProgramTakesIsLive) {
+TEST(HeapStats, AllocatedBlocksAreLive) {
   scalable_free(scalable_malloc(100));
   const Stats before = read_stats();
   void* small = scalable_malloc(100);
@@ -68,10 +68,10 @@ TEST(HeapStats, AddsUp) {
   for (void* block : blocks) scalable_free(block);
 }
 
-TEST(HeapStats, SaysHowLargeItIs) { EXPECT_EQ(read_stats().size, sizeof(Stats)); }
+TEST(HeapStats, ReportsItsSize) { EXPECT_EQ(read_stats().size, sizeof(Stats)); }
 
-// An older program, compiled with the first few fields only.
-TEST(HeapStats, WritesNoMoreThanItMay) {
+// An older program, which knows only the first fields.
+TEST(HeapStats, WritesNoMoreThanTheGivenSize) {
   struct {
     std::size_t size;
     std::size_t footprint;
@@ -85,7 +85,7 @@ TEST(HeapStats, WritesNoMoreThanItMay) {
 }
 
 // A newer program, with fields that this library does not know.
-TEST(HeapStats, ClearsWhatItDoesNotKnow) {
+TEST(HeapStats, ClearsUnknownFields) {
   struct {
     Stats known;
     unsigned char more[100];
@@ -197,7 +197,7 @@ TEST(HeapStats, Limits) {
   corbel_set_heap_hard_limit(0);
 }
 
-// Polls until `done`, a minute at most.
+// Polls until `done` returns true, for at most a minute.
 template <class Done>
 bool wait_until(Done done) {
   for (int i = 0; i < 6000; ++i) {
@@ -224,7 +224,7 @@ TEST(HeapStats, CountsTheHeapsTakenOver) {
   sleeper.join();
 }
 
-TEST(HeapStats, KnowTheHelperThread) {
+TEST(HeapStats, ReportTheHelperThread) {
   const auto use_some = [] {
     for (int i = 0; i < 4; ++i) scalable_free(scalable_malloc(4 << 20));
     std::vector<void*> blocks;
@@ -246,7 +246,7 @@ TEST(HeapStats, KnowTheHelperThread) {
   }));
 }
 
-TEST(HeapStatsJson, IsCutOffAsBySnprintf) {
+TEST(HeapStatsJson, IsCutOffLikeSnprintf) {
   const std::string whole = read_json();
   EXPECT_EQ(whole.find('\n'), std::string::npos);
   EXPECT_EQ(corbel_heap_stats_json(nullptr, 0), whole.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs written after old articles on the allocator include these headers, and no others for
-// memset and the rest. Three allocation patterns under a soft limit, timed.
+// Three allocation patterns under a soft limit, timed. Programs in old articles on the allocator
+// include only these headers, and rely on them for memset and others.
 #include <stdio.h>
 #include <tbb/scalable_allocator.h>
 #include <tbb/tick_count.h>

@@ -17,7 +17,7 @@ bool aligned(const void* p, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(p) % alignment == 0;
 }
 
-// Remembers what it was asked for.
+// Records the requests.
 class Recorder : public std::pmr::memory_resource {
  public:
   std::size_t bytes = 0, alignment = 0;
@@ -78,7 +78,7 @@ TEST(ScalableMemoryResource, ServesContainers) {
   EXPECT_EQ(map[500].get_allocator().resource(), corbel::scalable_memory_resource());
 }
 
-TEST(CacheAlignedResource, RaisesTheAlignmentToTheLine) {
+TEST(CacheAlignedResource, RaisesTheAlignmentToACacheLine) {
   Recorder recorder;
   tbb::cache_aligned_resource resource(&recorder);
   EXPECT_EQ(resource.upstream_resource(), &recorder);

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::is_same<tbb::fixed_pool, corbel::fixed_pool>::value, "one class, two names");
 
-// Counts what a pool takes; throws when told to.
+// Counts the memory that a pool takes. Throws on demand.
 struct Counts {
   std::size_t taken = 0, given = 0;
   bool refuse = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads on one pool: blocks keep their contents, fixed memory is not lost, raw memory is
-// asked for once where it must be.
+// Several threads use one pool: blocks keep their contents, a fixed pool loses no memory, and where
+// required, the pool requests raw memory only once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ void in_threads(int count, Body body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A block whose bytes follow from its size and mark, so that any thread can check it.
+// The content of a block follows from its size and mark, so any thread can check it.
 struct Block {
   std::size_t size;
   unsigned char mark;
@@ -64,7 +64,7 @@ std::size_t random_size(std::mt19937& random) {
   }
 }
 
-// Random allocation, reallocation and freeing; half of the blocks are freed by another thread.
+// Allocates, reallocates and frees at random. Another thread frees half of the blocks.
 void churn(rml::MemoryPool* pool, int steps, bool may_fail) {
   constexpr int kMailboxes = 64;
   std::atomic<Block*> mailboxes[kMailboxes] = {};

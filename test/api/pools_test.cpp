@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rml::pool_* functions, sentence by sentence as <corbel/raw_pool.hpp> documents them.
+// Tests the rml::pool_* functions sentence by sentence, as <corbel/raw_pool.hpp> documents them.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -74,7 +74,7 @@ TEST(PoolCreate, RefusesBadPolicies) {
   EXPECT_EQ(result(policy), rml::UNSUPPORTED_POLICY);
 }
 
-TEST(PoolCreate, AsksForNothingBeforeTheFirstBlock) {
+TEST(PoolCreate, RequestsNoMemoryBeforeTheFirstBlock) {
   RawSource source;
   const MemPoolPolicy policy = source.policy();
   MemoryPool* pool = nullptr;
@@ -103,7 +103,7 @@ TEST(PoolCreate, TheOlderFormWorks) {
   EXPECT_EQ(source.live(), 0U);
 }
 
-TEST(PoolNull, IsAnswered) {
+TEST(PoolNull, IsAccepted) {
   MemoryPool* none = nullptr;
   EXPECT_FALSE(rml::pool_destroy(none));
   EXPECT_FALSE(rml::pool_reset(none));
@@ -168,7 +168,8 @@ TEST(PoolMalloc, GivesAlignedDistinctBlocks) {
   }
 }
 
-// A slab full of blocks of every class: no two overlap, and none lies where a large one would.
+// Slabs full of blocks of every class: no two blocks overlap, and none lies where a large one
+// would.
 TEST(PoolMalloc, FillsSlabsOfEveryClass) {
   RawSource source;
   ScopedPool pool(source);
@@ -190,7 +191,7 @@ TEST(PoolMalloc, FillsSlabsOfEveryClass) {
   }
 }
 
-TEST(PoolMalloc, RefusesTheImpossible) {
+TEST(PoolMalloc, RefusesImpossibleSizes) {
   RawSource source;
   ScopedPool pool(source);
   for (std::size_t size : {SIZE_MAX, SIZE_MAX - 64, std::size_t{PTRDIFF_MAX}}) {
@@ -208,7 +209,7 @@ TEST(PoolMalloc, IsNullWhenTheSourceRefuses) {
   for (std::size_t size : kSizes) EXPECT_EQ(rml::pool_malloc(pool, size), nullptr);
 }
 
-TEST(PoolMalloc, AsksForLessBeforeItGivesUp) {
+TEST(PoolMalloc, RequestsLessBeforeItGivesUp) {
   RawSource source;
   source.budget = 5 * kMiB;
   ScopedPool pool(source);
@@ -218,7 +219,7 @@ TEST(PoolMalloc, AsksForLessBeforeItGivesUp) {
   EXPECT_LT(source.budget, 128 * kKiB);
 }
 
-TEST(PoolMalloc, GivesBackWhatIsTooLittle) {
+TEST(PoolMalloc, ReturnsRawMemoryThatIsTooSmall) {
   RawSource source;
   source.fixed_size = 64 * kKiB;
   {
@@ -263,7 +264,7 @@ TEST(PoolLarge, FreedBlockIsNotHandedOutForSmallOnes) {
   EXPECT_EQ(rml::pool_malloc(pool, 5 * kKiB), nullptr);
 }
 
-TEST(PoolLarge, MsizeIsWhatWasAsked) {
+TEST(PoolLarge, MsizeIsTheRequestedSize) {
   RawSource source;
   ScopedPool pool(source);
   for (std::size_t size : {8484 * std::size_t{1}, 16968 * std::size_t{1}, kMiB}) {
@@ -302,7 +303,7 @@ TEST(PoolReset, KeepsTheMemoryForNewBlocks) {
   }
 }
 
-TEST(PoolReset, LetsMemoryChangeItsUse) {
+TEST(PoolReset, LetsMemoryChangeItsSizeClass) {
   RawSource source;
   source.budget = 4 * kMiB;
   ScopedPool pool(source);
@@ -317,7 +318,7 @@ TEST(PoolReset, LetsMemoryChangeItsUse) {
   EXPECT_NE(rml::pool_malloc(pool, 9000), nullptr);
 }
 
-TEST(PoolKeep, MemoryGoesBackOrStays) {
+TEST(PoolKeep, MemoryIsReturnedOrKept) {
   for (int keep = 0; keep < 2; ++keep) {
     RawSource source;
     MemPoolPolicy policy = source.policy();
@@ -346,7 +347,7 @@ TEST(PoolKeep, MemoryGoesBackOrStays) {
   }
 }
 
-TEST(PoolKeep, OneBlockComingAndGoingDoesNotAskEachTime) {
+TEST(PoolKeep, FreeingAndAllocatingOneBlockDoesNotRequestMemory) {
   for (std::size_t size : {std::size_t{16}, 10 * kKiB, kMiB}) {
     RawSource source;
     ScopedPool pool(source);
@@ -431,7 +432,7 @@ TEST(PoolRealloc, FailureLeavesTheBlock) {
   }
 }
 
-TEST(PoolRealloc, GrowsALargeBlockWhereItStands) {
+TEST(PoolRealloc, GrowsALargeBlockInPlace) {
   RawSource source;
   source.fixed_size = 8 * kMiB;
   ScopedPool pool(source, source.fixed_policy());
@@ -443,7 +444,7 @@ TEST(PoolRealloc, GrowsALargeBlockWhereItStands) {
   EXPECT_NE(rml::pool_malloc(pool, 7 * kMiB), nullptr);
 }
 
-TEST(PoolIdentify, TellsThePools) {
+TEST(PoolIdentify, FindsThePoolOfABlock) {
   RawSource a_source, b_source, c_source;
   c_source.fixed_size = 32 * kKiB;
   ScopedPool a(a_source), b(b_source), c(c_source, c_source.fixed_policy());
@@ -458,7 +459,7 @@ TEST(PoolIdentify, TellsThePools) {
   }
 }
 
-TEST(PoolFixed, AsksOnceAndUsesWhatItGets) {
+TEST(PoolFixed, RequestsOnceAndUsesAllItGets) {
   RawSource source;
   source.fixed_size = 8 * kMiB;
   source.granularity = 4 * kKiB;
@@ -502,7 +503,7 @@ TEST(PoolFixed, MemoryServesSmallAndLargeInTurn) {
   EXPECT_EQ(source.calls, 1U);
 }
 
-TEST(PoolFixed, EvenTheSmallestBuffersServe) {
+TEST(PoolFixed, EvenTheSmallestBuffersHoldABlock) {
   for (std::size_t bytes = 1 * kKiB; bytes <= 4 * kMiB; bytes = bytes * 3 / 2 + 7) {
     RawSource source;
     source.fixed_size = bytes;
@@ -521,7 +522,7 @@ TEST(PoolFixed, EvenTheSmallestBuffersServe) {
   }
 }
 
-TEST(PoolFixed, TooSmallABufferServesNothing) {
+TEST(PoolFixed, ATooSmallBufferHoldsNoBlock) {
   RawSource source;
   source.fixed_size = 16;
   ScopedPool pool(source, source.fixed_policy());
@@ -530,7 +531,7 @@ TEST(PoolFixed, TooSmallABufferServesNothing) {
   EXPECT_EQ(source.calls, 1U);
 }
 
-TEST(PoolFixed, WithAFreeFunctionGivesItBackAtTheEnd) {
+TEST(PoolFixed, ReturnsTheBufferAtTheEndIfThereIsAFreeFunction) {
   RawSource source;
   MemPoolPolicy policy = source.policy();
   policy.fixedPool = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw memory for pools under test, with a record of what was asked for and given back. Its address
-// is the pool's id.
+// Provides raw memory to pools under test, and records requests and returns. Its address is the
+// pool's id.
 #pragma once
 
 #include <corbel/raw_pool.hpp>
@@ -13,10 +13,10 @@
 class RawSource {
  public:
   std::size_t granularity = 1;    // every request must be a multiple of it
-  std::size_t misalignment = 0;   // added to the addresses given out
-  std::size_t budget = SIZE_MAX;  // bytes in all; never refilled
-  std::size_t fixed_size = 0;     // not 0: what every request gets, whatever it asks
-  int free_result = 0;            // what give() answers
+  std::size_t misalignment = 0;   // added to the returned addresses
+  std::size_t budget = SIZE_MAX;  // total bytes, never refilled
+  std::size_t fixed_size = 0;     // if not 0, every request gets this size
+  int free_result = 0;            // the result of give()
 
   std::size_t calls = 0, refused = 0, given_back = 0, wrong = 0, largest = 0;
 
@@ -84,7 +84,7 @@ class RawSource {
   std::map<void*, Piece> live_;
 };
 
-// A pool that ends with its scope.
+// A pool that is destroyed at the end of the scope.
 class ScopedPool {
  public:
   ScopedPool(RawSource& source, const rml::MemPoolPolicy& policy) {

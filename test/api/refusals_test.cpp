@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard limit of the heap, seen through every function that gives memory: each answers as it
-// documents for want of memory, leaves alone what there was, and serves again when there is room.
+// The hard limit of the heap, through every function that allocates: each refuses as documented,
+// leaves existing blocks alone, and succeeds again when there is room.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 #include <tbb/cache_aligned_allocator.h>
@@ -26,7 +26,7 @@ bool all_bytes(const void* p, std::size_t size, int value) {
   return bytes[0] == value && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
-// The limit, for one test.
+// Sets the limit for one test.
 class Refusals : public testing::Test {
  protected:
   void SetUp() override {
@@ -84,7 +84,7 @@ TEST_F(Refusals, ReallocLeavesTheOldBlock) {
   }
 }
 
-// A large block that moves needs room for what it grows by, not for both.
+// A large block that moves needs room only for its growth, not for a second block.
 TEST_F(Refusals, ALargeBlockMayGrowToTheLimit) {
   std::size_t size = 2 * kMiB;
   void* block = scalable_malloc(size);
@@ -105,13 +105,13 @@ TEST_F(Refusals, AllocatorsThrow) {
   EXPECT_THROW(tbb::scalable_allocator<char>().allocate(kTooMuch), std::bad_alloc);
   EXPECT_THROW(tbb::cache_aligned_allocator<char>().allocate(kTooMuch), std::bad_alloc);
   EXPECT_THROW((void)tbb::scalable_memory_resource()->allocate(kTooMuch), std::bad_alloc);
-  // A container is as it was.
+  // The container is unchanged.
   std::vector<int, tbb::scalable_allocator<int>> numbers(1000, 7);
   EXPECT_THROW(numbers.resize(kTooMuch / sizeof(int)), std::bad_alloc);
   EXPECT_EQ(numbers, (std::vector<int, tbb::scalable_allocator<int>>(1000, 7)));
 }
 
-// A pool over the heap gets no more than the heap does, and is whole afterwards.
+// A pool on the heap gets no more memory than the heap does, and stays usable after a refusal.
 TEST_F(Refusals, Pools) {
   tbb::memory_pool<tbb::scalable_allocator<char>> pool;
   std::vector<void*> blocks;
@@ -140,7 +140,7 @@ TEST_F(Refusals, Pools) {
   pool.free(large);
 }
 
-TEST_F(Refusals, SmallBlocksOfOneThreadToTheLast) {
+TEST_F(Refusals, SmallBlocksOfOneThreadUpToTheLimit) {
   std::vector<void*> blocks;
   blocks.reserve(kLimit / 100);
   while (void* const block = scalable_malloc(112)) {
@@ -150,7 +150,7 @@ TEST_F(Refusals, SmallBlocksOfOneThreadToTheLast) {
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_LE(blocks.size() * 112, kLimit);
   EXPECT_GE(blocks.size() * 112, kLimit * 8 / 10);
-  // One for one: what is freed can be had at once.
+  // Each freed block can be allocated again at once.
   for (std::size_t i = 0; i < blocks.size(); i += 7) {
     ASSERT_TRUE(all_bytes(blocks[i], 112, 0x33));
     scalable_free(blocks[i]);
@@ -170,12 +170,12 @@ int called(void* context, std::size_t size) {
   return 0;
 }
 
-TEST_F(Refusals, TheCallbackIsAskedFirst) {
+TEST_F(Refusals, TheCallbackIsCalledFirst) {
   std::vector<std::size_t> calls;
   calls.reserve(100);
   ASSERT_EQ(corbel_on_limit(called, &calls), 0);
   EXPECT_EQ(scalable_malloc(kTooMuch), nullptr);
-  ASSERT_EQ(calls.size(), 1u);  // it has nothing, so it is not asked again
+  ASSERT_EQ(calls.size(), 1u);  // it frees nothing, so it is not called again
   EXPECT_GE(calls[0], kTooMuch - kLimit);
   void* const block = scalable_malloc(1000);
   EXPECT_EQ(scalable_realloc(block, kTooMuch), nullptr);
@@ -187,8 +187,7 @@ TEST_F(Refusals, TheCallbackIsAskedFirst) {
   EXPECT_EQ(calls.size(), before);
 }
 
-// Even where the caller would have caught it: the allocator is in the middle of something.
-// What the callback allocates may be of the very size that is short.
+// A callback that frees a block and allocates one, possibly of the very size that is short.
 struct Spare {
   std::vector<void*> freed;
   std::vector<void*> made;
@@ -203,7 +202,7 @@ int free_one_and_make_one(void* context, std::size_t) {
   return 1;
 }
 
-TEST_F(Refusals, WhatTheCallbackAllocatesTakesNothingAway) {
+TEST_F(Refusals, BlocksOfTheCallbackAreNotLost) {
   static struct corbel_heap_stats stats;
   Spare spare;
   spare.made.reserve(100);
@@ -226,7 +225,7 @@ TEST_F(Refusals, WhatTheCallbackAllocatesTakesNothingAway) {
   EXPECT_LE(stats.live, live + 4096);
 }
 
-TEST_F(Refusals, ABlockThatShrinksGivesTheRestBack) {
+TEST_F(Refusals, AShrinkingBlockGivesTheRestBack) {
   corbel_set_heap_hard_limit(0);
   void* block = scalable_malloc(20 * kMiB);
   std::memset(block, 7, 20 * kMiB);
@@ -243,7 +242,7 @@ TEST_F(Refusals, ABlockThatShrinksGivesTheRestBack) {
   scalable_free(block);
 }
 
-// All of it moves, so that the footprint does not grow, which is above the limit already.
+// The whole block moves, so the footprint does not grow, although it is above the limit already.
 TEST_F(Refusals, AboveTheSoftLimitABlockStillMoves) {
   corbel_set_heap_hard_limit(0);
   void* block = scalable_malloc(kTooMuch);
@@ -257,6 +256,7 @@ TEST_F(Refusals, AboveTheSoftLimitABlockStillMoves) {
   scalable_aligned_free(block);
 }
 
+// Even if the caller would catch the exception: it would leave the allocator half way.
 TEST_F(Refusals, ACallbackThatThrowsEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto throws = [](void*, std::size_t) -> int { throw 1; };
@@ -273,8 +273,8 @@ TEST_F(Refusals, ACallbackThatThrowsEndsTheProcess) {
       testing::ExitedWithCode(9), "");
 }
 
-// The same in threads, each of which has a heap of its own that cannot be had either.
-TEST_F(Refusals, ThreadsThatCannotHaveAHeap) {
+// Several threads, none of which can get a heap.
+TEST_F(Refusals, ThreadsThatCannotGetAHeap) {
   corbel_set_heap_hard_limit(1);
   for (int i = 0; i < 20; ++i) {
     std::thread([] {

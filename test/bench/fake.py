@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab's tests share: a lab without a machine. Rows and contestants are made up, and a run
-returns what the test says, so that no test depends on how fast, or how busy, this machine is."""
+"""Shared by the lab's tests: a lab without a machine. Rows and contestants are made up, and the test
+chooses the result of each run, so that no test depends on the speed or load of this machine."""
 import os
 import random
 import sys
@@ -37,7 +37,7 @@ def meta(rows, rounds=3, seed=1, scale="quick", **more):
 
 
 def figures(value, **more):
-    """What one run of a kernel returns."""
+    """The figures that one run of a kernel returns."""
     return {"started": session.now(), "wall_seconds": 0.01, "cpu_seconds": 0.01,
             "others_cpu_seconds": 0.0, "steal_seconds": 0.0, "disturbed": False, "value": value,
             "seconds": value, "checksum": "00ff", "peak_rss_kib": 3000, "peak_vm_kib": 9000,
@@ -62,13 +62,13 @@ class Machine:
 
 
 def noise(source):
-    """About 1 % up, and sometimes much more: what a machine does to a run."""
+    """The noise of a machine: about 1 % up, and sometimes much more."""
     made = 1 + 0.01 * abs(source.gauss(0, 1))
     return made + (source.expovariate(10) if source.random() < 0.1 else 0)
 
 
 def run(folder, rows, machine, **more):
-    """A whole run on a fake machine: (what is on disk, what was said)."""
+    """A whole run on a fake machine: (the results on disk, the lines of the progress)."""
     said = Silent()
     session.Session(folder, meta(rows, **more), rows, said, run_once=machine,
                     wait_until_quiet=lambda seconds: True).run()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel runs on its quick size, for every contestant that is to be had here without a
-network, checks its own result, and comes to the same checksum whoever serves it.
+"""Every kernel runs on its quick size for every contestant that is available here without a network,
+checks its own result, and computes the same checksum on each.
 
     kernels_test.py allocators|schedulers [unittest words]
 """
@@ -20,7 +20,7 @@ TIMEOUT = 100
 
 
 def people():
-    """Both allocators, and the schedulers that need no building or are built already."""
+    """Both allocators, and the schedulers that need no build or are already built."""
     found = contestants.Contestants(allocators={"glibc": peers.Allocator(),
                                                 "corbel": peers.Allocator([str(LIBRARY)])})
     recipes = peers.load()

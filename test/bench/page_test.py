@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result page, from invented runs: complete, partial, empty. The plots are tested where
-matplotlib is; the rest of the page must do without.
+"""The result page, from invented runs: complete, partial, empty. The plots are tested if
+matplotlib is installed; the rest of the page must not need it.
 """
 import json
 import re
@@ -21,7 +21,7 @@ VOID = {"meta", "br", "input", "img", "path", "use", "rect", "circle", "line"}
 
 
 class Checker(HTMLParser):
-    """Balanced tags, unique identifiers, links that lead somewhere, nothing from outside."""
+    """Checks tags, unique identifiers and links, and that nothing is loaded from outside."""
 
     def __init__(self):
         super().__init__()
@@ -131,7 +131,7 @@ class Complete(PageTest):
 
 
     def over_the_bound(self):
-        """Who keeps more than the bound is seen to, and who does not is not."""
+        """A contestant that keeps more than the bound is marked, and no other."""
         figure = re.search(r"<figure><svg[^>]*ended threads.*?</figure>", self.text).group()
         shown = dict(re.findall(r'(--ink|--bad)\)[^>]*>(\d+ / 84)<', figure))
         self.assertEqual(len(re.findall(r">\d+ / 84<", figure)), len(synthetic.ALLOCATORS))
@@ -172,7 +172,7 @@ class Partial(PageTest):
         self.change(two_threads)
         self.page()
 
-    def test_a_kernel_and_a_plot_that_nobody_knows(self):
+    def test_a_kernel_and_a_plot_that_are_unknown(self):
         synthetic.write(self.folder, only=["mixed"], rounds=3)
 
         def strange(meta):

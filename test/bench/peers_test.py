@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the peers: the lock, recipes that fail, half-built folders, and the allocator's share.
-No network: the recipes here are made up, and Corbel and the C library are on the machine."""
+No network: the recipes here are made up, and Corbel and the C library are installed."""
 
 import pathlib
 import re
@@ -85,7 +85,7 @@ int main() {
 
 
 def recipe(**more):
-    """A recipe as load() gives it; its file stands for what the stamp reads."""
+    """A recipe in the form of load(); its file stands for the files that the stamp reads."""
     made = types.SimpleNamespace(
         NAME="fake", TITLE="Fake", KINDS={"scheduler"}, SOURCES=[{"registry": "system"}],
         __file__=str(ROOT / "bench" / "peers" / "glibc.py"), build=lambda context: None,
@@ -304,7 +304,7 @@ class Share(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("c++"), "no C++ compiler")
 class Family(unittest.TestCase):
-    """The preload libraries that stand in front of an allocator hand everything on."""
+    """The preload libraries before an allocator forward every call."""
 
     def test_every_function_arrives(self):
         with tempfile.TemporaryDirectory() as folder:

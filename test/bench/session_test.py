@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a plan: order, resuming after a kill, disturbed runs, failures, the control experiment."""
+"""Executing a plan: order, resuming after a kill, disturbed runs, failures, the control."""
 import json
 import signal
 import subprocess
@@ -13,7 +13,7 @@ import fake
 from lab import catalogue, control, measure, results, schedule, session, summary
 
 HERE = Path(__file__).resolve().parent
-# A run of 60 steps of 30 ms that says on which step it is; for killing it.
+# A run of 60 steps of 30 ms, for a test that kills it.
 SLOW = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -74,7 +74,7 @@ class Order(unittest.TestCase):
                 names = [name[1] for name in self.names(rows)]
                 self.assertEqual((names.count("a"), names.count("b")), (9, 3 * expected))
 
-    def test_the_first_guess_knows_who_watches(self):
+    def test_the_first_guess_is_longer_for_rows_that_watch(self):
         guess = session.Estimate("quick").of
         short, long = (fake.row("a", "x", watches=watches) for watches in (False, True))
         self.assertGreater(guess(schedule.Step(0, long, long.contestants[0])),
@@ -84,7 +84,7 @@ class Order(unittest.TestCase):
 class Resume(FolderTest):
     rows = [fake.row(f"r{i}", ["corbel", "glibc"]) for i in range(10)]
 
-    def test_a_killed_run_goes_on(self):
+    def test_a_killed_run_can_be_resumed(self):
         process = subprocess.Popen([sys.executable, "-B", "-c", SLOW, str(HERE), str(self.folder)])
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -98,7 +98,7 @@ class Resume(FolderTest):
         self.assertIsNone(before.meta["finished"])
         self.assertGreaterEqual(len(before.runs), 12)
         with open(self.folder / results.RUNS, "ab") as file:
-            file.write(b'{"row": "r9", "contes')  # as if it had died while writing
+            file.write(b'{"row": "r9", "contes')  # as if killed while writing
         machine = fake.Machine({})
         after, _ = fake.run(self.folder, self.rows, machine)
         self.assertEqual(after.runs[:len(before.runs)], before.runs)
@@ -169,7 +169,7 @@ class Disturbed(FolderTest):
         one.spent, one.repeating = 100.0, 100.0
         self.assertFalse(one._again([attempt]))
 
-    def test_who_else_uses_the_processor_is_seen(self):
+    def test_other_processes_are_noticed(self):
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             found = measure.run([sys.executable, "-c", "import time; time.sleep(0.6); print('{}')"],
@@ -194,7 +194,7 @@ class Failures(FolderTest):
         self.assertEqual(found.kept("r", "mimalloc3"), [])
         self.assertEqual(len(found.kept("r", "corbel")), 3)
         self.assertTrue(any("FAILED" in line for line in said))
-        self.assertEqual([who for _, who, _ in found.failures()], ["mimalloc3"])
+        self.assertEqual([name for _, name, _ in found.failures()], ["mimalloc3"])
 
     def test_without_a_reference_most_are_right(self):
         runs = {name: [{"checksum": value, "failed": None}]
@@ -210,7 +210,7 @@ class Failures(FolderTest):
         self.assertEqual(machine.calls.count("corbel"), 1)
         self.assertEqual(machine.calls.count("glibc"), 3)
         self.assertEqual(found.failure("r", "corbel"), "ended by SIGSEGV")
-        self.assertTrue(any(summary.is_ours(who) for _, who, _ in found.failures()))
+        self.assertTrue(any(summary.is_ours(name) for _, name, _ in found.failures()))
 
     def test_a_program_that_is_not_installed_leaves_its_row_out(self):
         def machine(command, env, timeout, cwd):
@@ -252,7 +252,7 @@ class Environment(unittest.TestCase):
 
 
 class Control(FolderTest):
-    """The whole way from runs to verdicts, on a machine whose noise and speeds are known."""
+    """From runs to verdicts, on a machine with known noise and speeds."""
 
     def verdict(self, speeds, seed=1, **more):
         rows = [fake.row("control/-/t1", ["corbel", "corbel-copy", "corbel-slowed"], "control", 3)]
@@ -268,7 +268,7 @@ class Control(FolderTest):
         self.assertIn("identical copies: equal", lines[0])
         self.assertIn("slowed copy: found (+1", lines[1])
 
-    def test_a_lab_that_cannot_see_says_so(self):
+    def test_a_blind_lab_cannot_be_trusted(self):
         for number, speeds in enumerate(({}, {"corbel-slowed": 1.15, "corbel-copy": 1.2})):
             trusted, lines = self.verdict(speeds, 200 + number)
             self.assertIs(trusted, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians, intervals, and how often the lab is wrong: simulated, with noise like a real machine's."""
+"""Medians, intervals, and the lab's error rates, simulated with noise like a real machine's."""
 import random
 import unittest
 
@@ -12,7 +12,7 @@ NOISES = {
     "right tail": lambda r: 1 + 0.01 * abs(r.gauss(0, 1)) + (r.random() < 0.15) * r.expovariate(10),
     "exponential": lambda r: 1 + r.expovariate(50),
     "heavy tail": lambda r: 1 + 0.01 * (r.paretovariate(1.5) - 1),
-    "as the fake machine": fake.noise,
+    "the fake machine's": fake.noise,
 }
 
 
@@ -61,8 +61,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(statistics.compare(wide, [1.39, *apart[1:]]).verdict, "same")
 
     def test_the_resolution_counts(self):
-        self.assertEqual(statistics.compare([1000] * 5, [1100] * 5, least=128).verdict, "same")
-        self.assertEqual(statistics.compare([1000] * 5, [1200] * 5, least=128).verdict, "higher")
+        self.assertEqual(statistics.compare([1000] * 5, [1100] * 5, resolution=128).verdict, "same")
+        self.assertEqual(statistics.compare([1000] * 5, [1200] * 5, resolution=128).verdict, "higher")
 
     def test_too_few(self):
         self.assertEqual(statistics.compare([1, 1], [9, 9, 9]).verdict, "few")
@@ -73,16 +73,16 @@ class Verdicts(unittest.TestCase):
             statistics.compare([1, 1.01, 1.0, 1.02, 9], [1.3, 1.31, 1.29, 1.3, 8]).verdict,
             "higher")
 
-    def test_a_base_of_nought(self):
+    def test_a_base_of_zero(self):
         self.assertEqual(statistics.compare([0] * 3, [0] * 3).ratio, 1.0)
         self.assertEqual(statistics.compare([0] * 3, [5] * 3).verdict, "higher")
 
 
 class Rows(unittest.TestCase):
-    """A row of many contestants in rounds that drift: what is common to a round is no noise."""
+    """A row of many contestants in rounds that drift: the effect of a round is not noise."""
 
     def shares(self, runs, factor, levels, simulations=600):
-        """How often "b" is told from "a", and how often their values alone tell."""
+        """How often "b" differs from "a" in the whole row, and by their values alone."""
         source = random.Random(11)
         names = list(levels)
         whole = alone = 0
@@ -102,7 +102,7 @@ class Rows(unittest.TestCase):
 
     def test_copies_are_rarely_told_apart(self):
         for runs in (3, 5, 7):
-            for noisy in (1, 3):  # those compared as noisy as the others, and noisier
+            for noisy in (1, 3):  # the compared ones as noisy as the others, and noisier
                 with self.subTest(runs=runs, noisy=noisy):
                     levels = dict.fromkeys("cdefg", 1) | dict.fromkeys("ab", noisy)
                     self.assertLessEqual(self.shares(runs, 1.0, levels)[0], 0.02)

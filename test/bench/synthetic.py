@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes an invented run of the lab: every kind of plot, contestants that fail or are skipped,
-disturbed runs, controls. For the tests of the page, and to look at it without measuring for hours.
+disturbed runs, controls. For the tests of the page, and to see the page without hours of measuring.
 
     synthetic.py FOLDER
 """
@@ -13,7 +13,7 @@ ALLOCATORS = {"corbel": 1.0, "glibc": 1.6, "tbbmalloc": 1.7, "mimalloc3": 0.95, 
               "snmalloc": 1.0, "jemalloc": 1.3, "rpmalloc": 1.2, "tcmalloc": 0.9}
 SCHEDULERS = {"serial": 1.0, "onetbb": 1.15, "tbb2020": 1.3, "tbb2020+C": 1.4, "tbb2020+CB": 1.2,
               "tbb2020+CBR": 1.05, "libomp": 1.5, "libgomp": 2.5, "rayon": 1.02}
-WHAT = ("Every thread does the thing that this experiment is about, again and again. The time "
+WHAT = ("Every thread repeats the operation of this experiment. The time "
         "tells how well the allocator does it.")
 
 

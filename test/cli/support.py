@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the corbel command share: starting it, and compiling small programs."""
+"""Shared by the tests of the corbel command: starts it, and compiles small programs."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ CXX = os.environ.get("CORBEL_TEST_CXX", "c++")
 
 
 def clean_environment(**changes):
-    """This process's environment without what would change the tests' outcome."""
+    """This process's environment without variables that would change the tests."""
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("LD_PRELOAD", "CORBEL_LIBRARY", "CORBEL_STATS", "CORBEL_HEAP_LIMIT",
                                    "CORBEL_HEAP_HARD_LIMIT", "CORBEL_HUGE_PAGES",
@@ -51,7 +51,7 @@ class CliTest(unittest.TestCase):
         return result
 
     def compile_static(self):
-        """A program without a loader, that ends with exit code 5."""
+        """A static program that ends with exit code 5."""
         source = "int main(void) { return 5; }"
         probe = subprocess.run([CC, "-static", "-x", "c", "-", "-o", "/dev/null"], input=source,
                                text=True, capture_output=True, check=False)
@@ -67,7 +67,7 @@ class CliTest(unittest.TestCase):
         return path
 
 
-# A malloc of its own that never frees, exported because the C library calls it too.
+# Its own malloc, which never frees; exported because the C library calls it too.
 OWN_MALLOC = r"""
 #include <stddef.h>
 #include <string.h>

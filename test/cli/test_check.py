@@ -47,7 +47,7 @@ class Commands(CheckTest):
             symbol = self.symbol(result, name)
             self.assertTrue(symbol["corbel"], symbol)
             self.assertTrue(symbol["provider"].endswith(LIBRARY.name), symbol)
-        # The loader has been asked: the program's own call of operator new leads to Corbel.
+        # According to the loader, the program's call of operator new leads to Corbel.
         bindings = self.symbol(result, "_Znwm")["bindings"]
         self.assertIn(result["target"], [each["from"] for each in bindings])
         self.assertTrue(all(each["to"].endswith(LIBRARY.name) for each in bindings))
@@ -107,7 +107,7 @@ class Commands(CheckTest):
         self.assertEqual(self.reasons(result), ["another-preload"])
         self.assertEqual(self.symbol(result, "malloc")["provider"], str(other))
 
-    def test_another_preload_behind(self):
+    def test_another_preload_after(self):
         other = self.compile("libother.so", OWN_MALLOC, "-shared", "-fPIC")
         for preload in (other, f"{LIBRARY}:{other}"):
             result = self.check("--", "cat", env=clean_environment(LD_PRELOAD=preload))
@@ -133,7 +133,7 @@ class Commands(CheckTest):
         self.assertEqual(self.reasons(result)[0], "loader-refused")
 
     def test_a_version_that_references_pass_by(self):
-        # A malloc under a version node of its own is loaded, and still not the one that is used.
+        # A malloc with its own version node is loaded, but it is not the one that is used.
         script = self.folder / "versions"
         script.write_text("OTHER_1 { global: malloc; free; calloc; realloc; local: *; };\n")
         other = self.compile("libcorbelmalloc_proxy.so.1", OWN_MALLOC, "-shared", "-fPIC",
@@ -228,7 +228,7 @@ class Settings(CheckTest):
         process.stdin.write(b"x")
         process.stdin.flush()
         self.assertEqual(process.stdout.read(1), b"x")
-        # What this test's own environment says is nothing to it.
+        # This test's own environment must not matter.
         settings, _ = self.settings("--pid", process.pid, CORBEL_HEAP_LIMIT="5G")
         self.assertEqual(settings["heap_limit"]["bytes"], 123 << 20)
         self.assertEqual(settings["huge_pages"]["value"], "always")
@@ -244,7 +244,7 @@ class Settings(CheckTest):
 
 class Processes(CheckTest):
     def start(self, *command, **environment):
-        """A process that is known to be past its start; it ends with the test."""
+        """A process that has finished starting; it ends with the test."""
         process = subprocess.Popen([*map(str, command)], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, env=clean_environment(**environment))
 

@@ -11,7 +11,7 @@ from support import LIBRARY, CliTest, clean_environment, corbel
 METRICS = {"wall_seconds", "cpu_seconds", "user_seconds", "system_seconds", "peak_rss_bytes",
            "minor_faults", "major_faults"}
 
-# Prints the peak that the kernel shows of the program itself, in KiB.
+# Prints the program's own VmHWM, in KiB.
 OWN_PEAK = r"""
 #include <fcntl.h>
 #include <stdlib.h>
@@ -132,6 +132,23 @@ class Compare(CliTest):
         done = corbel("compare", "-q", "-n", "1", "--json", "-", "--", "true")
         self.assertEqual(len(json.loads(done.stdout)["runs"]), 2)
 
+    def test_runs_are_appended_to_a_comparison(self):
+        for n in (2, 1):
+            result, done = self.compare("--append", "-n", str(n), "--", "true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(result["runs_per_side"], 3)
+        self.assertEqual([run["sequence"] for run in result["runs"]], list(range(6)))
+        self.assertIn("3 runs a side", done.stdout)
+        walls = sorted(run["wall_seconds"] for run in result["runs"] if run["side"] == "corbel")
+        figures = result["sides"][1]["summary"]["wall_seconds"]
+        self.assertEqual((figures["min"], figures["median"], figures["max"]), tuple(walls))
+        self.assertNotEqual(figures["verdict"], "too few runs")
+        before = (self.folder / "result.json").read_text()
+        _, done = self.compare("--append", "-n", "1", "--", "false")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("not a comparison of this command", done.stderr)
+        self.assertEqual((self.folder / "result.json").read_text(), before)
+
     def test_a_tiny_program_shows_its_true_peak(self):
         program = self.compile("peak", OWN_PEAK)
         for mebibytes in (0, 40):
@@ -142,8 +159,8 @@ class Compare(CliTest):
             peaks = sorted(run["peak_rss_bytes"] // 1024 for run in result["runs"])
             self.assertEqual(len(shown), 6, done.stderr)
             for own, measured in zip(shown, peaks):
-                # What exit itself touches comes on top, and the kernel adds up in batches what it
-                # counts for each processor. The command that measures has ten times as much.
+                # Exit itself touches more memory, and the kernel sums its counters per processor in
+                # batches. The measuring command has ten times as much memory.
                 self.assertLessEqual(abs(measured - own), 512, (shown, peaks))
             self.assertGreater(peaks[0], mebibytes * 1024)
 
@@ -155,7 +172,7 @@ class Compare(CliTest):
             self.assertLess(run["peak_rss_bytes"], 75 << 20)
 
     def test_a_real_difference_is_declared_and_none_is_not(self):
-        # What is preloaded decides how much memory the command takes.
+        # The memory of the command depends on the preloaded library.
         program = self.compile("peak", OWN_PEAK)
         result, done = self.compare("-n", "4", "--", "sh", "-c",
                                     f'if test "$LD_PRELOAD"; then {program} 10; else '
@@ -191,7 +208,7 @@ class Compare(CliTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot write", done.stderr)
 
-    def test_signals_and_stops_of_a_command_work_as_ever(self):
+    def test_signals_and_stops_of_a_command_still_work(self):
         program = "import os, signal, sys, threading, time\n" \
                   "caught = []\n" \
                   "signal.signal(signal.SIGALRM, lambda *_: caught.append(1))\n" \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: one short run on standard Python alone, and the program it brings along."""
+"""The demo: one short run with standard Python only, and its own program."""
 import os
 import subprocess
 import sys

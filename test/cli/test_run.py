@@ -175,7 +175,7 @@ class Failing(CliTest):
         self.one_line(corbel("run", "--", script), 126, "static")
 
     def test_another_architecture_is_refused(self):
-        # The header of a 64-bit ELF file of a machine that this one is not.
+        # The header of a 64-bit ELF file for another machine.
         machine = 183 if os.uname().machine == "x86_64" else 62
         header = (b"\x7fELF\x02\x01\x01" + bytes(9) + (2).to_bytes(2, "little")
                   + machine.to_bytes(2, "little") + (1).to_bytes(4, "little") + bytes(40))

@@ -16,7 +16,8 @@ class Usage(CliTest):
         texts = {"": ["run", "compare", "check", "--version", "Examples:", "CORBEL_LIBRARY"],
                  "run": ["--stats", "--heap-limit SIZE",
                          "--hard-limit SIZE", "--huge-pages never|auto|always", "--verbose", "--force", "127", "126"],
-                 "compare": ["--runs N", "--warmup N", "--json FILE", "--with NAME=LIB.so",
+                 "compare": ["--runs N", "--warmup N", "--json FILE", "--append",
+                             "--with NAME=LIB.so",
                              "--seed N", "--show-output", "--check-output", "--quiet", "--force",
                              "MAD", "VmHWM"],
                  "check": ["--pid PID", "--as-is", "--json", "--verbose", "Exit code"]}
@@ -41,6 +42,8 @@ class Usage(CliTest):
                       ["compare", "--with", "libx.so", "--", "true"],
                       ["compare", "--with", "x=/no/such.so", "--", "true"],
                       ["compare", "--with", "corbel=/bin/sh", "--", "true"],
+                      ["compare", "--append", "--", "true"],
+                      ["compare", "--append", "--json", "-", "--", "true"],
                       ["compare", "--show-output", "--check-output", "--", "true"],
                       ["check"], ["check", "--pid"], ["check", "--pid", "abc"],
                       ["check", "--pid", "0"], ["check", "--pid", "1", "--", "true"],

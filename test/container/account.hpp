@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server holds: every byte it asked malloc for is counted, its containers' too, so that
-// the live set is what the test says it is, whoever serves it.
+// The server's account: it counts every byte requested from malloc, also by containers, so that the
+// live bytes do not depend on the allocator that serves them.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace corbel::container {
 
 class Account {
  public:
-  // relaxed, all of them: figures that steer and report; nothing is read on their word
+  // relaxed, all of them: figures that steer and report; they order nothing
   static void add(std::size_t bytes) {
     const std::size_t now = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     std::size_t most = most_.load(std::memory_order_relaxed);
@@ -34,10 +34,10 @@ class Account {
 
  private:
   static inline std::atomic<std::size_t> live_{0};
-  static inline std::atomic<std::size_t> most_{0};  // that it ever was
+  static inline std::atomic<std::size_t> most_{0};  // the maximum so far
 };
 
-// For the containers of the server.
+// The allocator of the server's containers.
 template <class T>
 struct Counted {
   using value_type = T;
@@ -57,7 +57,7 @@ struct Counted {
   bool operator==(const Counted&) const { return true; }
 };
 
-// A block all of whose bytes are known, and read again before it goes.
+// A block with known content, which is checked before the block is freed.
 class Bytes {
  public:
   Bytes() = default;
@@ -107,7 +107,7 @@ class Bytes {
 
  private:
   void settle(std::size_t size) {
-    // relaxed: numbers must differ, no more
+    // relaxed: numbers only have to differ
     block_.number = next_number_.fetch_add(1, std::memory_order_relaxed);
     block_.size = size;
     stress::fill(block_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's cache: entries of a name and a value in shards under locks. The entry that was put
-// first goes first, freed by whoever needs the room, and a value that is put again is a new block.
+// The server's cache: entries of a name and a value, in shards under locks. The oldest entry goes
+// first, freed by the thread that needs the room. Storing a value again makes a new block.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Cache {
     shard.places[key] = --shard.entries.end();
   }
 
-  // Copies the value out, as an answer would be made of it.
+  // Copies the value out, as for an answer.
   bool get(std::uint64_t key) {
     Shard& shard = of(key);
     const std::lock_guard guard(shard.lock);
@@ -37,7 +37,7 @@ class Cache {
     return true;
   }
 
-  // Drops the oldest entry of one shard; false if that shard is empty.
+  // Drops the oldest entry of one shard. Returns false if that shard is empty.
   bool drop_one(std::uint64_t which) {
     Shard& shard = of(which);
     Entries old;

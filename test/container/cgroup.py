@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memory cgroup of one's own, of version 1 or 2, for as long as a test needs it.
+"""Makes a memory cgroup of version 1 or 2 for the duration of a test.
 
     with Cgroup("server", limit=256 << 20) as group:
         process = subprocess.Popen(group.command(["./server"]))
         ...
         group.figures()  # Figures(peak, failures, kills)
 
-It has no swap: what does not fit is killed. Unavailable says why there can be none here.
+The group has no swap: a process that does not fit is killed. Unavailable says why no group can be
+made here.
 """
 import collections
 import os
@@ -19,7 +20,7 @@ Figures = collections.namedtuple("Figures", "peak failures kills")
 
 
 class Unavailable(Exception):
-    """There can be no memory cgroup here; the text says why."""
+    """No memory cgroup can be made here; the text says why."""
 
 
 def _unescaped(path):
@@ -27,7 +28,8 @@ def _unescaped(path):
 
 
 def mounts(mountinfo="/proc/self/mountinfo", controller="memory"):
-    """[(version, root of the hierarchy that is mounted, where)] of those that may have the controller."""
+    """[(version, mounted root of the hierarchy, mount point)] of the mounts that may have the
+    controller."""
     found = []
     for line in Path(mountinfo).read_text().splitlines():
         before, _, after = line.partition(" - ")
@@ -48,7 +50,7 @@ def own_path(version, cgroup="/proc/self/cgroup", controller="memory"):
 
 
 def down_to_own(version, root, where, controller="memory"):
-    """The folders from the top of what is mounted down to the own group."""
+    """The folders from the top of the mount down to the process's own group."""
     inside = os.path.relpath(own_path(version, controller=controller), root)
     folders = [where]
     if ".." not in Path(inside).parts:
@@ -58,9 +60,9 @@ def down_to_own(version, root, where, controller="memory"):
 
 
 def parents(version, root, where):
-    """Where a new cgroup may be made: as far up as it goes, so that whoever manages the own one is
-    not disturbed. With version 2 a cgroup that holds processes can have no children with a memory
-    limit, so those that have none are left out."""
+    """Where a new cgroup may be made: as far up as possible, so that the manager of the own group
+    is not disturbed. In version 2 a cgroup that holds processes cannot have children with a memory
+    limit, so groups without such children are left out."""
     return [folder for folder in down_to_own(version, root, where)
             if version == 1 or "memory" in _text(folder / "cgroup.subtree_control").split()]
 
@@ -108,7 +110,8 @@ class Cgroup:
             both.write_text(str(self.limit))
 
     def command(self, words):
-        """The words of a command that runs inside: a shell enters the cgroup and becomes it."""
+        """The words of a command that runs in the group: a shell enters the cgroup and execs the
+        command."""
         return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs"),
                 *map(str, words)]
 
@@ -120,7 +123,7 @@ class Cgroup:
                            int(events.get("oom_kill", 0)))
         control = dict(line.split() for line in
                        _text(self.path / "memory.oom_control").splitlines())
-        # With a limit on memory and swap together, that one is met first.
+        # A combined limit on memory and swap is reached first.
         failures = sum(int(_text(self.path / name) or 0)
                        for name in ("memory.failcnt", "memory.memsw.failcnt"))
         return Figures(int(_text(self.path / "memory.max_usage_in_bytes") or 0), failures,
@@ -131,7 +134,7 @@ class Cgroup:
         return int(_text(self.path / name) or 0)
 
     def remove(self):
-        """Ends what still runs inside, and removes the cgroup."""
+        """Ends what still runs in the group, and removes it."""
         deadline = time.monotonic() + 20
         while self.path is not None:
             for pid in _text(self.path / "cgroup.procs").split():
@@ -144,7 +147,7 @@ class Cgroup:
                 self.path = None
             except FileNotFoundError:
                 self.path = None
-            except OSError:  # the dead take a moment to leave
+            except OSError:  # dead processes take a moment to leave
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)

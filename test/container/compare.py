@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The server in a container of limited memory, on every allocator of the bench lab, each in a
-memory cgroup of its own: who survives, and for how long?
+"""Runs the server in a container of limited memory on every allocator of the bench lab, each in a
+memory cgroup of its own: which server survives, and for how long?
 
     ./dev bench container [--seconds 600] [--limit 256] [--at-once N] [--peers a,b] [--out FILE]
     ./dev bench container --table A.json B.json [--out FILE]
 
-Writes a table in Markdown, and beside it a JSON file that grows by one contestant at a time, of
-which --table makes the table again. All run side by side unless --at-once says how many; requests
-are given for each second of processor time, so that they can be compared all the same. Besides the
-allocators as they come, the table has those that document settings for little memory with each of
-these. --peers names allocators, with all of their settings.
+Writes a table in Markdown, and beside it a JSON file to which every contestant adds a record;
+--table makes the table again from such files. All servers run at the same time unless --at-once
+sets a number. Requests are counted per second of processor time, so the servers remain comparable.
+Each allocator runs with its defaults, and also with each setting for little memory that it
+documents. --peers names the allocators; each runs with all its settings.
 """
 import argparse
 import concurrent.futures
@@ -29,15 +29,15 @@ sys.path[:0] = [str(HERE), str(ROOT / "bench"), str(ROOT / "tools")]
 import served  # noqa: E402
 from cgroup import Unavailable  # noqa: E402
 
-# What their makers, or those who run them in containers, recommend for little memory: {what it is
-# called: the environment}. rpmalloc, snmalloc and tbbmalloc read no such variable.
+# Recommendations for little memory, by the allocators' makers or by people who run them in
+# containers: {name: environment}. rpmalloc, snmalloc and tbbmalloc read no such variable.
 SETTINGS = {
-    # With the default of 128 KiB written down, neither threshold grows any more (mallopt(3)).
+    # Setting the default of 128 KiB explicitly keeps both thresholds from growing (mallopt(3)).
     "glibc": [{"MALLOC_ARENA_MAX": "1"},
               {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "131072",
                "MALLOC_MMAP_THRESHOLD_": "131072"}],
-    # The examples of its TUNING.md: of few resources, and of little memory at all costs; and what
-    # is found most often.
+    # The examples of its TUNING.md, for few resources and for minimal memory, and the most common
+    # setting.
     "jemalloc": [{"MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0"},
                  {"MALLOC_CONF": "narenas:1,tcache_max:1024,dirty_decay_ms:1000,muzzy_decay_ms:0"},
                  {"MALLOC_CONF": "narenas:1,tcache:false,dirty_decay_ms:0,muzzy_decay_ms:0"}],
@@ -46,7 +46,7 @@ SETTINGS = {
     "tcmalloc": [{"TCMALLOC_AGGRESSIVE_DECOMMIT": "1"},
                  {"TCMALLOC_AGGRESSIVE_DECOMMIT": "1",
                   "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": "1048576"}],
-    # What is the limit good for that it finds by itself?
+    # Shows what the limit that Corbel finds by itself is worth.
     "corbel": [{"CORBEL_HEAP_LIMIT": "none"},
                {"CORBEL_HEAP_LIMIT": "none", "CORBEL_PURGE_DELAY": "0"}],
 }
@@ -55,7 +55,7 @@ SOURCES = (HERE / "server.cpp", HERE.parent / "stress" / "block.cpp")
 
 
 def compiled(folder):
-    """The server, compiled once for all."""
+    """The server, compiled once."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "container_server"
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-pthread",
@@ -64,7 +64,7 @@ def compiled(folder):
 
 
 def allocators(names):
-    """{name: (title, setting, environment)} of those that can be had here."""
+    """{name: (title, setting, environment)} of the available allocators."""
     from lab import contestants
     found, lines = contestants.prepare(names)
     for line in lines:
@@ -88,7 +88,7 @@ def allocators(names):
 
 
 def described(one):
-    """The row of one record."""
+    """The table row of one record."""
     outcome = "survived" if one["ended"] == "done" else (
         f"killed after {one['seconds']:.0f} s" if one["ended"] == "killed" else one["ended"])
     peak = f"{one['peak']:.0f}" if one["peak"] is not None else "?"
@@ -110,7 +110,7 @@ def table(records, limit, seconds):
 
 
 class Record:
-    """What is known by now, in a file as soon as it is known."""
+    """Results, written to a file as soon as they are known."""
 
     def __init__(self, path, given):
         self.path, self.lock = path, threading.Lock()
@@ -128,10 +128,10 @@ class Record:
 
 
 def again(files):
-    """The table of records that were written before."""
+    """The table of earlier records."""
     read = [json.loads(Path(one).read_text()) for one in files]
     if len({(one["limit"], one["seconds"]) for one in read}) != 1:
-        raise SystemExit("container: these are not of the same limit and time")
+        raise SystemExit("container: the files differ in limit or time")
     return table([one for file in read for one in file["contestants"].values()],
                  read[0]["limit"], read[0]["seconds"])
 
@@ -142,10 +142,10 @@ def main(arguments=None):
     words.add_argument("--seconds", type=float,
                        default=float(os.environ.get("CORBEL_CONTAINER_SECONDS", 60)))
     words.add_argument("--limit", type=int, default=256, help="MiB")
-    words.add_argument("--at-once", type=int, default=0, help="how many run side by side (all)")
+    words.add_argument("--at-once", type=int, default=0, help="how many run at a time (all)")
     words.add_argument("--peers", help="separated by commas; all of the lab's allocators")
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--out", help="a file for the table; the JSON file lies beside it")
+    words.add_argument("--out", help="a file for the table; the JSON file is written beside it")
     words.add_argument("--table", nargs="+", metavar="JSON", help="only write the table of these")
     given = words.parse_args(arguments)
     if given.table:
@@ -164,7 +164,7 @@ def main(arguments=None):
         with concurrent.futures.ThreadPoolExecutor(given.at_once or len(chosen)) as pool:
             records = list(pool.map(run, chosen))
     except Unavailable as why:
-        print(f"container: there can be no memory cgroup here: {why}", file=sys.stderr)
+        print(f"container: no memory cgroup can be made here: {why}", file=sys.stderr)
         return 77
     finish(table(records, given.limit, given.seconds), given.out)
     return 1 if any(one["ended"].startswith("failed") for one in records) else 0

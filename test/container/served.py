@@ -18,15 +18,16 @@ AT = re.compile(r"at ([\d.]+) requests (\d+) live ([\d.]+) resident ([\d.]+) mos
 
 @dataclasses.dataclass
 class Outcome:
-    """How a run went. `ended` is "done", "killed" or what was wrong; `seconds` how long it was."""
+    """The result of a run. `ended` is "done", "killed" or what was wrong; `seconds` is the
+    duration."""
     ended: str
     seconds: float
     requests: int
     cpu_seconds: float
-    live: float  # MiB, the most that was ever alive at one moment
-    resident: float  # MiB, the most of what it said four times a second
-    peak: float  # MiB, of the cgroup; None where it cannot be had
-    failures: int  # how often the limit was in the way
+    live: float  # MiB, the maximum at any moment
+    resident: float  # MiB, the maximum of its reports, four a second
+    peak: float  # MiB, of the cgroup; None if unknown
+    failures: int  # how often the limit was reached
     kills: int
     samples: list  # (seconds, MiB in the cgroup)
 
@@ -41,13 +42,14 @@ def _sample(group, start, samples, over):
 
 
 def serve(server, name, limit_mib, seconds, env, threads=8, seed=1, live_mib=None, prefix=()):
-    """Runs the server with `live_mib` alive (70 % of the limit) and waits for its end. `prefix` are
-    words before the server's own: a program that starts it."""
+    """Runs the server with `live_mib` of live memory (70 % of the limit) and waits for its end.
+    `prefix` is a command that starts the server."""
     live_mib = int(limit_mib * LIVE_SHARE) if live_mib is None else live_mib
     with Cgroup(name, limit_mib * MIB) as group, tempfile.TemporaryFile("w+") as output, \
             tempfile.TemporaryFile("w+") as errors:
         words = [*prefix, server, live_mib, seconds, threads, seed]
-        # The shell that enters the cgroup runs on the system's malloc: only the server is preloaded.
+        # The shell that enters the cgroup runs on the system's malloc: only the server gets the
+        # preload.
         given = [f"{key}={value}" for key, value in env.items()]
         start, samples, over = time.monotonic(), [], threading.Event()
         process = subprocess.Popen(group.command(["env", *given, *words] if given else words),
@@ -79,7 +81,7 @@ def serve(server, name, limit_mib, seconds, env, threads=8, seed=1, live_mib=Non
 
 
 def _wait(process, patience):
-    """(exit code, processor seconds); a server that hangs is ended, with code None."""
+    """Returns (exit code, processor seconds). Ends a server that hangs; its code is None."""
     timer = threading.Timer(patience, process.kill)
     timer.start()
     try:

@@ -3,15 +3,14 @@
 //
 //   container_server LIVE_MIB SECONDS [THREADS [SEED]]
 //
-// Threads serve requests out of a cache that is kept at LIVE_MIB, counted in bytes asked for; each
-// has sessions of its own. The phases of the day change, little by little, what the values look
-// like: small ones, documents, a quiet time in which most of the cache expires, pictures, a
-// mixture. In each phase some threads sleep, and two are replaced by new ones. Every block is
-// filled and read again.
+// Threads serve requests from a cache that is kept at LIVE_MIB, counted in requested bytes; each
+// thread has sessions of its own. The phases of the day gradually change the values: small ones,
+// documents, a quiet time in which most of the cache expires, pictures, a mixture. In each phase
+// some threads sleep, and two are replaced by new ones. Every block is filled and checked.
 //
-// Four times a second it prints "at <s> requests <n> live <MiB> resident <MiB> most <MiB>", the
-// last what was ever alive at one moment; at the end, when it has freed and checked everything,
-// "done requests <n>".
+// Four times a second the server prints "at <s> requests <n> live <MiB> resident <MiB> most <MiB>";
+// the last is the maximum of the live bytes so far. At the end, when it has freed and checked all
+// blocks, it prints "done requests <n>".
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -31,33 +30,33 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr auto kPhase = std::chrono::milliseconds(2500);
-constexpr std::size_t kSessions = 100;  // a thread
-constexpr std::size_t kRecent = 4096;   // keys that a thread asks for again
+constexpr std::size_t kSessions = 100;  // per thread
+constexpr std::size_t kRecent = 4096;   // keys that a thread requests again
 
 struct Phase {
-  std::size_t smallest, largest;  // of a value; each doubling as likely as the next
+  std::size_t smallest, largest;  // of a value; each doubling is equally likely
   unsigned full_percent;          // of the cache
-  unsigned one_sleeps_in;         // so many threads have nothing to do
+  unsigned one_sleeps_in;         // one thread in this many is idle
   bool quiet;
 };
 
 constexpr Phase kPhases[] = {
     {128, 2 * kKiB, 100, 4, false},          // small values
     {kKiB, 8 * kKiB, 100, 2, false},         // documents
-    {128, 2 * kKiB, 35, 2, true},            // a quiet time: most expires, nearly nothing comes
+    {128, 2 * kKiB, 35, 2, true},            // a quiet time: most entries expire, few arrive
     {16 * kKiB, 256 * kKiB, 100, 2, false},  // pictures
     {32, kMiB, 100, 4, false},               // anything
     {128, 4 * kKiB, 100, 2, false},
     {kKiB, 64 * kKiB, 60, 2, false},
 };
 
-// What one user has open: some small blocks and a buffer that grows.
+// The state of one user: some small blocks and a buffer that grows.
 struct Session {
   Bytes state{200}, user{24}, address{40}, last{100}, buffer{512};
   unsigned requests_left;
 };
 
-// What every thread looks at.
+// What all threads share.
 struct Day {
   std::size_t target = 0;
   std::atomic<unsigned> phase{0};
@@ -69,7 +68,7 @@ struct Day {
   std::uint64_t seed = 1;
 
   const Phase& now(unsigned later = 0) const {
-    // relaxed: when a thread notices does not matter
+    // relaxed: it does not matter when a thread notices
     return kPhases[(phase.load(std::memory_order_relaxed) + later) % std::size(kPhases)];
   }
 };
@@ -79,9 +78,9 @@ class Worker {
   Worker(Day& day, unsigned number)
       : day_(day), number_(number), random_(stress::mix(day.seed + number)) {}
 
-  // Begun again by another thread after it was told to stop.
+  // Another thread starts it again after it was told to stop.
   void work() {
-    stop_.store(false, std::memory_order_relaxed);  // relaxed: the thread is not yet there
+    stop_.store(false, std::memory_order_relaxed);  // relaxed: the thread has not started yet
     thread_ = std::thread([this] {
       while (!stopped()) {
         if (sleeps()) {
@@ -98,20 +97,21 @@ class Worker {
   void stop() {
     {
       const std::lock_guard guard(day_.lock);
-      stop_.store(true, std::memory_order_relaxed);  // relaxed: under the lock of who sleeps
+      // relaxed: under the lock of the sleeping thread
+      stop_.store(true, std::memory_order_relaxed);
     }
     day_.changed.notify_all();
     thread_.join();
   }
 
  private:
-  // relaxed: a request more or less
+  // relaxed: one request more or less does not matter
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
   // relaxed: as in Day::now
   unsigned phase() const { return day_.phase.load(std::memory_order_relaxed); }
 
   bool sleeps() const {
-    // The first never does: somebody has to serve.
+    // Worker 0 never sleeps: at least one thread has to serve.
     const std::uint64_t drawn = stress::mix(day_.seed + phase() * 131 + number_);
     return number_ != 0 && drawn % day_.now().one_sleeps_in == 0;
   }
@@ -122,17 +122,17 @@ class Worker {
     day_.changed.wait(guard, [&] { return stopped() || phase() != phase_now; });
   }
 
-  // Drops old entries until so much more fits below the target.
+  // Drops old entries until `size` more bytes fit below the target.
   void make_room(std::size_t size) {
     const std::size_t most = day_.target / 100 * day_.now().full_percent;
-    // A quiet time comes slowly: no request frees more than a few.
+    // A quiet time sets in slowly: a request drops only a few entries.
     for (int tries = 0; tries < 400 && Account::live() + size > most; ++tries) {
       if (!day_.cache.drop_one(random_.next()) && random_.one_in(64)) return;
     }
   }
 
   void serve() {
-    // What parsing a request takes.
+    // The memory that parsing a request takes.
     std::vector<Bytes, Counted<Bytes>> parts;
     for (std::size_t n = 2 + random_.below(6); n > 0; --n) {
       parts.emplace_back(8 + random_.below(random_.one_in(8) ? 1000 : 60));
@@ -149,7 +149,7 @@ class Worker {
   }
 
   void put() {
-    // The values of the next phase come in little by little.
+    // The values of the next phase arrive gradually.
     // relaxed: as in Day::now
     const unsigned percent = day_.percent_of_phase.load(std::memory_order_relaxed);
     const Phase& phase_now = day_.now(random_.below(100) < percent ? 1 : 0);
@@ -177,7 +177,7 @@ class Worker {
     }
   }
 
-  // A large answer, made piece by piece.
+  // A large answer, built piece by piece.
   void report() {
     const std::size_t size = random_.log_between(256 * kKiB, 2 * kMiB);
     make_room(2 * size);
@@ -226,7 +226,8 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
       start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   auto next_phase = start + kPhase;
   Random random(seed);
-  // The first as soon as there is something to say: where this cannot live there may be no second.
+  // The first line comes as soon as there is a figure: a server that cannot live here may print no
+  // second one.
   // relaxed: a figure
   while ((day->requests.load(std::memory_order_relaxed) == 0 || Account::most() < kMiB) &&
          Clock::now() < end) {
@@ -239,7 +240,7 @@ void run(std::size_t live_mib, double seconds, unsigned threads, std::uint64_t s
       next_phase += kPhase;
       {
         const std::lock_guard guard(day->lock);
-        // relaxed: under the sleepers' lock
+        // relaxed: under the lock of the sleeping threads
         day->phase.fetch_add(1, std::memory_order_relaxed);
       }
       day->changed.notify_all();

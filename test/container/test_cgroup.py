@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cgroup.py on made-up machines: both versions, a container's view, and nowhere to go."""
+"""Tests cgroup.py on simulated machines: both versions, the view in a container, and no usable
+cgroup."""
 import tempfile
 import unittest
 from pathlib import Path
@@ -43,7 +44,8 @@ class Reading(unittest.TestCase):
 
 
 class Making(unittest.TestCase):
-    """A folder stands for the hierarchy; files that the kernel would have made are made here."""
+    """A folder stands for the hierarchy. The test makes the files that the kernel would have
+    made."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

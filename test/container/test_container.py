@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A server with 70 % of its container's memory alive lives in it on Corbel, with no setting made.
+"""On Corbel, without any setting, a server survives whose live memory is 70 % of its container's.
 
     test_container.py judge|survive SERVER PROXY
 
-`judge` is the test of the test, on the system's malloc: what fits lives, and what cannot fit is seen
-to be killed. CORBEL_CONTAINER_SECONDS says how long the server runs (12).
+`judge` tests the test, on the system's malloc: a server that fits survives, and one that cannot fit
+is reported as killed. CORBEL_CONTAINER_SECONDS is the duration (12).
 """
 import os
 import sys
@@ -31,21 +31,21 @@ def told(name, one):
 
 def judge(server, _):
     fits = told("fits", served.serve(server, "fits", 128, 2, {}, live_mib=20))
-    check(fits.survived and fits.kills == 0, "what fits did not live")
-    check(fits.requests > 1000 and 15 < fits.live < 30, "it did not do what it was told")
-    check(fits.peak is None or 20 < fits.peak < 127, "its peak cannot be right")
+    check(fits.survived and fits.kills == 0, "a server that fits did not survive")
+    check(fits.requests > 1000 and 15 < fits.live < 30, "the server did not follow its arguments")
+    check(fits.peak is None or 20 < fits.peak < 127, "the peak is implausible")
     over = told("over", served.serve(server, "over", 160, 20, {}, live_mib=220))
-    check(over.ended == "killed" and over.kills > 0, "what cannot fit was not seen to be killed")
-    check(0 < over.live < 160 and over.requests > 0, "it did nothing before it was killed")
+    check(over.ended == "killed" and over.kills > 0, "one that cannot fit was not killed")
+    check(0 < over.live < 160 and over.requests > 0, "the server did nothing before it was killed")
 
 
 def survive(server, proxy):
     seconds = float(os.environ.get("CORBEL_CONTAINER_SECONDS", 12))
     one = told("Corbel", served.serve(server, "survive", LIMIT_MIB, seconds, {"LD_PRELOAD": proxy}))
-    check(one.survived, f"it did not live: {one.ended}")
-    check(one.kills == 0, "something in its container was killed")
+    check(one.survived, f"the server did not survive: {one.ended}")
+    check(one.kills == 0, "a process in the container was killed")
     target = int(LIMIT_MIB * served.LIVE_SHARE)
-    check(one.live > target * 0.98, f"it had {one.live} MiB alive, and not {target}")
+    check(one.live > target * 0.98, f"{one.live} MiB were live, not {target}")
 
 
 def main():
@@ -53,7 +53,7 @@ def main():
     try:
         Cgroup("probe", 16 << 20).remove()
     except Unavailable as why:
-        print(f"SKIP: there can be no memory cgroup here: {why}")
+        print(f"SKIP: no memory cgroup can be made here: {why}")
         sys.exit(SKIP)
     {"judge": judge, "survive": survive}[what](server, proxy)
 

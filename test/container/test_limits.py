@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The allocator's limits in real memory cgroups: found without being told, the smallest on the way
-up counts, and a change is noticed while the program runs.
+"""The allocator's limits in real memory cgroups: found without a setting, the smallest limit among
+the ancestors counts, and a change is noticed while the program runs.
 
 Usage: test_limits.py LIMIT_SEEN CORBEL
 """
@@ -61,7 +61,8 @@ class Limits(unittest.TestCase):
     def test_a_change_is_noticed(self):
         process = self.start()
         self.assertEqual(self.limits(process), (448 * MIB, 0))
-        # Downwards with version 1 too: memory and swap together have a limit above.
+        # A lower limit also works with version 1: the combined limit of memory and swap is above
+        # it.
         self.set_limit(self.group.path, 256 * MIB)
         deadline = time.monotonic() + 60
         while self.limits(process) != (224 * MIB, 0):
@@ -69,7 +70,7 @@ class Limits(unittest.TestCase):
             self.assertIsNone(process.poll())
             time.sleep(0.6)
 
-    def test_the_smallest_on_the_way_up_counts(self):
+    def test_the_smallest_among_the_ancestors_counts(self):
         inner = self.group.path / "inner"
         if self.group.version == 2:
             (self.group.path / "cgroup.subtree_control").write_text("+memory")
@@ -110,7 +111,7 @@ class Limits(unittest.TestCase):
             try:
                 return folder.rmdir()
             except OSError:
-                # Who ended inside may not be gone yet.
+                # A process that ended may not have left yet.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that trace.py steps through: each hot path, many times, between breakpoint
-// instructions. Everything is warm before the first of them.
+// The program that trace.py single-steps: each hot path many times, between breakpoint
+// instructions. Everything is warm before the first breakpoint.
 //
-// The program prints the names of its sections in the order in which it runs them, kRepeats
-// times each, and tells by the flag "plain" that it runs without a tracer.
+// The program prints the names of its sections in the order in which they run, kRepeats times each.
+// The argument "plain" runs it without a tracer.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ inline __attribute__((always_inline)) void mark() {
 #endif
 }
 
-// Keeps the compiler from pairing an allocation with its free and dropping both.
+// Keeps the compiler from pairing an allocation with its free and removing both.
 inline void* hide(void* p) {
   __asm__ volatile("" : "+r"(p)::"memory");
   return p;

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what the hot paths of the allocator execute, and compares with hot_paths.json.
+"""Counts the instructions of the allocator's hot paths and compares with hot_paths.json.
 
 Usage: trace.py PROGRAM LIBRARY COMPILER [--update] [--verbose]
 
-PROGRAM (hot_paths.cpp) runs with LIBRARY preloaded and is single-stepped with ptrace. Counted is
-every instruction that lies outside of PROGRAM itself: the function called, down to its return,
-and everything it calls. The caller's call instruction, and the PLT stub through which it goes, lie
-in PROGRAM and are not counted. LD_BIND_NOW keeps the dynamic linker out.
+PROGRAM (hot_paths.cpp) runs with LIBRARY preloaded and is single-stepped with ptrace. Every
+instruction outside of PROGRAM itself is counted: the called function up to its return, and all that
+it calls. The caller's call instruction and its PLT stub are in PROGRAM and are not counted.
+LD_BIND_NOW keeps the dynamic linker out.
 
-Each path is run 64 times. "typical" figures are those of the median run; "mean" takes in the runs
-in which a list was empty and was refilled.
+Each path runs 64 times. "typical" figures are those of the median run; "mean" includes the runs in
+which a free list was empty and had to be refilled.
 
-Exit code: 0 within the tolerance, 1 not, 77 when this machine cannot be compared (another
-processor, another compiler than the recorded one, no ptrace).
+Exit code: 0 within the tolerance, 1 outside of it, 77 if this machine cannot be compared (another
+processor or another compiler than the recorded one, or no ptrace).
 """
 import collections
 import ctypes
@@ -30,7 +30,7 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hot_paths.jso
 KINDS = ("instructions", "loads", "stores", "branches")
 TOLERANCE = {"instructions": 2, "loads": 1, "stores": 1, "branches": 1}
 MEAN_TOLERANCE = 4.0  # instructions
-PAIR_LIMIT = 40       # malloc(16) and its free together: fewer than this
+PAIR_LIMIT = 40  # for malloc(16) and its free together
 
 PTRACE_TRACEME, PTRACE_CONT, PTRACE_SINGLESTEP, PTRACE_GETREGS = 0, 7, 9, 12
 INT3 = 0xCC
@@ -48,7 +48,7 @@ libc.ptrace.restype = ctypes.c_long
 
 
 class Skip(Exception):
-    """The comparison cannot be made here."""
+    """No comparison is possible here."""
 
 
 def ptrace(request, pid, data=None):
@@ -75,7 +75,7 @@ class Tracee:
         os.close(write_end)
         self.output = os.fdopen(read_end)
         self.registers = Registers()
-        self.wait()  # stopped by the exec
+        self.wait()  # the exec stops it
 
     def wait(self):
         _, status = os.waitpid(self.pid, 0)
@@ -90,13 +90,13 @@ class Tracee:
         return self.registers.rip
 
     def resume_to_mark(self):
-        """Runs to the next mark; False at the end of the program."""
+        """Runs to the next mark. Returns False at the end of the program."""
         ptrace(PTRACE_CONT, self.pid)
         self.wait()
         return not self.exited
 
     def maps(self):
-        """(start, end, file offset, path) of what is executable."""
+        """(start, end, file offset, path) of each executable mapping."""
         result = []
         with open(f"/proc/{self.pid}/maps") as lines:
             for line in lines:
@@ -109,13 +109,13 @@ class Tracee:
         return result
 
     def step_to_mark(self, memory):
-        """The addresses of the instructions executed up to the next mark."""
+        """Returns the addresses of the instructions executed up to the next mark."""
         addresses = []
         while True:
             rip = self.rip()
             memory.seek(rip)
             if memory.read(1)[0] == INT3:
-                ptrace(PTRACE_CONT, self.pid)  # over the mark: it traps behind it
+                ptrace(PTRACE_CONT, self.pid)  # over the mark: it traps after the instruction
                 self.wait()
                 return addresses
             addresses.append(rip)
@@ -140,7 +140,7 @@ def trace(program, library):
                 for rip in tracee.step_to_mark(memory):
                     place = next((m for m in maps if m[0] <= rip < m[1]), None)
                     if place is None:
-                        raise RuntimeError(f"instruction at 0x{rip:x} is in no file")
+                        raise RuntimeError(f"the instruction at 0x{rip:x} is in no file")
                     if place[3] != tracee.program:
                         run.append((place[3], rip - place[0] + place[2]))
                 runs[name].append(run)
@@ -154,7 +154,7 @@ def trace(program, library):
 
 
 class Disassembly:
-    """Instructions of one file by their offset in it."""
+    """The instructions of one file, by offset."""
 
     LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*)$")
 
@@ -327,7 +327,7 @@ def main():
     for failure in failures:
         print(f"FAILED: {failure}")
     if failures:
-        print("If the change is meant: run this with --update and commit hot_paths.json.")
+        print("If the change is intended: run this with --update and commit hot_paths.json.")
     return 1 if failures else 0
 
 

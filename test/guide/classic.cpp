@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for TBB 2020, unchanged; shown in docs/guide/moving.md.
+// A program for TBB 2020, unchanged. docs/guide/moving.md shows it.
 #include <cstdio>
 
 // [classic]

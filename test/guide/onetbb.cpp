@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for oneTBB, unchanged; shown in docs/guide/moving.md.
+// A program for oneTBB, unchanged. docs/guide/moving.md shows it.
 #include <cstdio>
 #include <mutex>
 
@@ -23,7 +23,7 @@ double norm(std::vector<double>& v) {
 }
 // [end]
 
-// What runs under the lock must not take the lock again while it waits.
+// Code under the lock must not take the lock again while it waits.
 // [isolate]
 #include <tbb/task_arena.h>
 

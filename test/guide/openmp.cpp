@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same loops with OpenMP and with Corbel; shown in docs/guide/moving.md. Both forms must have
+// The same loops with OpenMP and with Corbel. docs/guide/moving.md shows them. Both forms must give
 // the same results.
 #include <algorithm>
 #include <atomic>

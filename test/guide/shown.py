@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the C++ code of the guide is that of the programs here, which are tested: each block
-behind a comment <!-- FILE: REGION --> is the part of FILE between // [REGION] and // [end].
+"""Checks that the C++ code of the guide is that of the programs here, which are tested. A block
+after a comment <!-- FILE: REGION --> must be the part of FILE between // [REGION] and // [end].
 
-Usage: shown.py FOLDER_OF_THE_GUIDE, or shown.py --self-test.
+Usage: shown.py FOLDER_OF_THE_GUIDE [PAGE...], or shown.py --self-test.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ BLOCK = re.compile(r"(?:<!-- ([\w.]+): ([\w-]+) -->\n)?```(?:cpp|c\+\+)\n(.*?)^`
 
 
 def problems_of(pages, programs):
-    """What differs: `pages` and `programs` are the texts by name."""
+    """Yields the differences. `pages` and `programs` are the texts by name."""
     regions = {(name, region): textwrap.dedent(code) for name, text in programs.items()
                for region, code in REGION.findall(text)}
     shown = set()
@@ -23,11 +23,11 @@ def problems_of(pages, programs):
         for name, region, code in BLOCK.findall(text):
             first = code.split("\n", 1)[0]
             if not name:
-                yield f"{page}: the code that begins with '{first}' is of no program"
+                yield f"{page}: the code that begins with '{first}' is in no program"
             elif (name, region) not in regions:
                 yield f"{page}: there is no region {region} in {name}"
             elif code != regions[name, region]:
-                yield f"{page}: {name}, {region}: is not the program's code"
+                yield f"{page}: {name}, {region}: differs from the program"
             shown.add((name, region))
     for name, region in sorted(set(regions) - shown):
         yield f"{name}: the region {region} is on no page"
@@ -52,7 +52,8 @@ def self_test():
 def main():
     if sys.argv[1] == "--self-test":
         return self_test()
-    pages = {p.name: p.read_text() for p in sorted(pathlib.Path(sys.argv[1]).glob("*.md"))}
+    files = [*sorted(pathlib.Path(sys.argv[1]).glob("*.md")), *map(pathlib.Path, sys.argv[2:])]
+    pages = {str(p): p.read_text() for p in files}
     here = pathlib.Path(__file__).parent
     programs = {p.name: p.read_text() for p in sorted(here.glob("*.cpp"))}
     problems = list(problems_of(pages, programs))

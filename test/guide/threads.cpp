@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same work with std::thread and std::async, and with Corbel; shown in docs/guide/moving.md.
-// Both forms must have the same results.
+// The same work with std::thread and std::async, and with Corbel. docs/guide/moving.md shows it.
+// Both forms must give the same results.
 #include <algorithm>
 #include <cstdio>
 #include <future>

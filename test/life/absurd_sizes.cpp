@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that no address space can hold, in a program whose heap is full of holes: it is
-// refused, and the attempt to serve it does not cut the heap into more mappings than a process may
-// have.
+// A request that no address space can hold, in a program whose heap is full of holes. It is
+// refused, and the attempt to serve it does not split the heap into more mappings than a process
+// may have.
 #include <pthread.h>
 
 #include "life.hpp"
@@ -31,7 +31,7 @@ void check_threads() {
 int main() {
   life::give_up_after(200);
   life::check_replacement();
-  // Half of each alignment stays free. As many holes as the system allows mappings.
+  // Half of each alignment stays free: as many holes as the system allows mappings.
   constexpr std::size_t kBlocks = 70000;
   static void* blocks[kBlocks];
   for (void*& block : blocks) {
@@ -56,7 +56,7 @@ int main() {
     CHECK(mappings() < before + 2000);
     check_threads();
   }
-  // Whether there is room for this depends on the system.
+  // Whether this succeeds depends on the system.
   errno = 0;
   void* volatile block = std::malloc(std::size_t{1} << 46);
   CHECK(block != nullptr || errno == ENOMEM);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks that the program has given advice about, locked, or protected for a while, as array
-// libraries and cryptography do: the system's mappings are split then. realloc and free must cope.
+// Large blocks that the program gives advice about, locks, or protects for a while, as array and
+// cryptography libraries do. The system then splits its mappings, and realloc and free must cope.
 #include <sys/mman.h>
 
 #include <vector>
@@ -38,7 +38,7 @@ void check(const char* block, std::size_t size, char mark) {
 
 void grow_and_shrink(Treatment treat, std::size_t size, std::size_t skip, std::size_t part) {
   auto* block = static_cast<char*>(std::malloc(size));
-  auto* wall = static_cast<char*>(std::malloc(size));  // often in the way of growing in place
+  auto* wall = static_cast<char*>(std::malloc(size));  // often prevents growing in place
   CHECK(block != nullptr && wall != nullptr);
   std::memset(block, 'a', size);
   std::memset(wall, 'b', size);

@@ -2,6 +2,9 @@
 // malloc at both ends of a process: in preinit functions, constructors and static objects before
 // main; in exit handlers, static destructors and destructor functions after it.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -20,6 +23,16 @@ int stages_after_main = 0;
 void preinit() {
   from_preinit = life::make_block(5000);
   life::use_malloc(2);
+  // The allocator's fork handlers work before its own constructors have run.
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    life::use_malloc(2);
+    _exit(7);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 __attribute__((section(".preinit_array"), used)) void (*preinit_entry)() = preinit;
 
@@ -28,7 +41,7 @@ __attribute__((constructor(101))) void construct() {
   life::use_malloc(2);
 }
 
-// The last code of the program itself: exit handlers and static objects are gone.
+// The program's last code: exit handlers have run, static objects are destroyed.
 __attribute__((destructor(101))) void destruct() {
   CHECK(stages_after_main == 3);
   life::free_block(from_constructor, 700);
@@ -50,7 +63,7 @@ void exit_handler() {
   life::use_malloc(2);
   life::free_block(from_preinit, 5000);
   ++stages_after_main;
-  // Registered while exiting, called next.
+  // Registered during exit and called next.
   std::atexit([] {
     life::use_malloc(2);
     ++stages_after_main;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that has freed a lot and goes on with small blocks alone, which it only reuses, gives
-// back what it freed. Runs with a short CORBEL_PURGE_DELAY.
+// A program that has freed a lot, and from then on only reuses small blocks, gives the freed memory
+// back. Runs with a short CORBEL_PURGE_DELAY.
 #include <time.h>
 
 #include "life.hpp"
@@ -18,7 +18,8 @@ double now() {
 int main() {
   life::give_up_after(100);
   life::check_replacement();
-  // Not filled with zeros, for which the compiler would ask calloc and touch nothing.
+  // Not a size for which the compiler would fill with zeros by calling calloc, which touches
+  // nothing.
   constexpr std::size_t kSize = (1U << 20) - 1;
   static unsigned char* blocks[400];
   for (unsigned char*& block : blocks) block = life::make_block(kSize);

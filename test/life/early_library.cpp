@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that is preloaded next to the allocator and uses malloc in its constructor, in its
-// destructor and in the resolver of an indirect function.
+// A library that is preloaded beside the allocator. It uses malloc in its constructor, in its
+// destructor, and in the resolver of an indirect function.
 #include "life.hpp"
 
 namespace {
@@ -23,7 +23,7 @@ int answer() { return 42; }
 
 extern "C" {
 
-// The linker calls this while it relocates: the allocator's own constructors have not run.
+// The dynamic linker calls this during relocation, before the allocator's own constructors.
 int (*resolve_early_answer())() {
   void* volatile block = std::malloc(100);
   std::free(block);

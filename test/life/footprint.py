@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A trivial program under Corbel stays near what it needs on the system's malloc: the peak of its
-virtual size within 48 MiB, the peak of its resident size within 1 MiB.
+"""Compares a trivial program on Corbel with the same program on the system's malloc: the peak of
+its virtual size may be 48 MiB larger, the peak of its resident size 1 MiB.
 
 Usage: footprint.py TRIVIAL_PROGRAM PROXY_LIBRARY
 """
@@ -39,7 +39,7 @@ def main():
               f"{more:+.0f} KiB (limit {limit:+d})")
         failed = failed or more > limit
     if corbel == system:
-        print("the same figures with and without: was the library loaded?")
+        print("the figures are the same with and without the library: was it loaded?")
         failed = True
     return 1 if failed else 0
 

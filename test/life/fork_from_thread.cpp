@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork from threads other than the main one, from several at once, and down a line of descendants;
-// each generation frees blocks of its parent's threads, those that no longer exist included.
+// fork from other threads than the main one, from several at once, and over several generations.
+// Each generation frees blocks of its parent's threads, including threads that no longer exist.
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -17,7 +17,7 @@ void expect_exit(pid_t child, int code) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == code);
 }
 
-// Exit handlers and thread-local destructors run in the child as well: exit, not _exit.
+// exit, not _exit: exit handlers and thread-local destructors run in the child, too.
 [[noreturn]] void descend(int generations, unsigned char* inherited) {
   life::free_block(inherited, 4000);
   unsigned char* mine = nullptr;
@@ -39,7 +39,7 @@ void expect_exit(pid_t child, int code) {
 int main() {
   life::check_replacement();
   life::give_up_after(200);
-  // A program's own handlers may allocate: they run outside of the allocator's.
+  // A program's own fork handlers may allocate: they run outside of the allocator's.
   pthread_atfork([] { life::use_malloc(1); }, [] { life::use_malloc(1); },
                  [] { life::use_malloc(1); });
   for (int round = 0; round < 10; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork in a program whose other threads allocate at full speed. Parent and child go on: the child
-// frees what it inherited, allocates, starts threads of its own, and forks again.
+// fork in a program whose other threads allocate at full speed. Parent and child continue: the
+// child frees what it inherited, allocates, starts threads, and forks again.
 #include <sys/wait.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int kForks = 700;
-constexpr int kForksOfControl = 100;  // which shows that the test is fair, and no more
+constexpr int kForksOfControl = 100;  // only shows that the test is fair
 constexpr int kSizes = 24;
 constexpr std::size_t kLargest = 400000;
 
@@ -25,7 +25,7 @@ std::size_t size_number(unsigned n) {
   return size < kLargest ? size : kLargest;
 }
 
-// Small and large blocks, freed by this thread or through a slot by another.
+// Allocates small and large blocks, which this thread frees or, through a slot, another.
 void allocate_without_end(unsigned seed) {
   while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
     seed = seed * 1664525 + 1013904223;
@@ -34,7 +34,7 @@ void allocate_without_end(unsigned seed) {
     CHECK(block != nullptr);
     block[0] = 1;
     block[size - 1] = 2;
-    // acq_rel: the block's bytes go with it
+    // acq_rel: passes the block's bytes on
     block = exchange_slots[(seed >> 8) % 64].exchange(block, std::memory_order_acq_rel);
     if ((seed >> 28) == 0) block = static_cast<unsigned char*>(std::realloc(block, size * 2));
     std::free(block);
@@ -51,9 +51,10 @@ void child_life(unsigned char* inherited, int number) {
   life::give_up_after(60);
   life::free_block(inherited, 1500);
   life::use_malloc(2);
-  // Blocks that the vanished threads held or had freed halfway.
+  // Blocks that the threads missing in the child held, or were just freeing.
   for (auto& slot : exchange_slots) {
-    std::free(slot.exchange(nullptr, std::memory_order_acq_rel));  // as above
+    // acq_rel: as in allocate_without_end
+    std::free(slot.exchange(nullptr, std::memory_order_acq_rel));
   }
   if (number % 4 == 0) {
     unsigned char* mine = life::make_block(777);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork under limits: while threads are at work at the limit, in the callback, with the limit being
-// changed. The child has the same limits, is refused, frees, and may lift them.
+// fork under limits: while threads allocate at the limit, run the callback, and change the limit.
+// The child has the same limits, is refused memory, frees, and may lift the limits.
 #include <sys/wait.h>
 
 #include <atomic>
@@ -19,10 +19,10 @@ int called(void* context, std::size_t) {
   return 0;
 }
 
-// Exits with 7: not by chance.
+// Exits with 7, which cannot happen by accident.
 [[noreturn]] void live_as_child(std::atomic<int>& calls) {
   alarm(60);
-  // What the threads held that the child does not have stays: there may be nothing left.
+  // Blocks of threads that the child does not have stay allocated: there may be no memory left.
   const int before = calls.load(std::memory_order_relaxed);
   CHECK(std::malloc(2 * kLimit) == nullptr);
   CHECK(errno == ENOMEM);
@@ -48,7 +48,7 @@ int main() {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 4; ++i) {
     threads.emplace_back([&begun, &over, i] {
-      begun.wait(false, std::memory_order_acquire);  // a thread cannot be made at the limit
+      begun.wait(false, std::memory_order_acquire);  // no thread can be started at the limit
       life::Hoard hoard;
       while (!over.load(std::memory_order_relaxed)) {
         hoard.fill(100 << i * 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fork handlers that use malloc and were registered before the first call of malloc, hence before
- * the allocator could register its own: in the parent's prepare phase they run last, and in the
- * other two first. Other threads allocate meanwhile. */
+/* Fork handlers that use malloc and were registered before the first call of malloc, and so before
+ * the allocator's own handlers: they run last in the parent's prepare phase, and first in the other
+ * two phases. Other threads allocate meanwhile. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static volatile int calls = 0;
 static void use_malloc(void) {
   static const size_t sizes[] = {1, 100, 1000, 5000, 40000, 300000, 2000000};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
-    /* Enough of each that no list of free blocks lasts. */
+    /* Enough blocks of each size to exhaust any free list. */
     void* blocks[40];
     for (int k = 0; k < 40; ++k) {
       blocks[k] = malloc(sizes[i]);
@@ -30,7 +30,7 @@ static void handler(void) {
   ++calls;
 }
 
-/* Before constructors, and so before most libraries can have called malloc. */
+/* Runs before constructors, and so before most libraries can call malloc. */
 static void register_handlers(void) { pthread_atfork(handler, handler, handler); }
 __attribute__((section(".preinit_array"), used)) static void (*entry)(void) = register_handlers;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hard limit reached by any of the ways to ask for memory: each is refused as it documents,
-// nothing that there was is touched, and what is freed can be had again at once.
+// Reaches a hard limit through every function that allocates. Each refuses as documented, existing
+// blocks stay untouched, and freed memory can be allocated again at once.
 #include <malloc.h>
 
 #include <latch>
@@ -46,7 +46,7 @@ void check_new(std::size_t size) {
   CHECK(none == nullptr);
 }
 
-// `block` is alive, and must be as it was after each refusal to make it larger.
+// `block` is live, and must be unchanged after each refusal to grow it.
 void check_realloc(unsigned char* block, std::size_t from, std::size_t to) {
   const std::size_t usable = malloc_usable_size(block);
   errno = 0;
@@ -83,31 +83,31 @@ void check_others(std::size_t size) {
   CHECK(errno == ENOMEM);
 }
 
-// Fills the heap with blocks of one size; the blocks freed are to be had again.
+// Fills the heap with blocks of one size. Freed blocks can be allocated again.
 void check_exact(std::size_t size) {
   life::Hoard hoard;
   const std::size_t count = hoard.fill(size);
-  // The rest is what the program held before, and the allocator's tables.
+  // The rest is what the program already held, and the allocator's tables.
   CHECK(count * size <= kLimit);
   CHECK(count * size >= kLimit * 7 / 10);
   hoard.free_some(count / 2);
-  // To the last but for a few, whose places tables may have taken.
+  // All but a few come back: tables may have taken their memory.
   CHECK(hoard.fill(size) + count / 200 + 4 >= count / 2);
   hoard.free_some(hoard.count());
   CHECK(life::status_kib("VmHWM") * 1024 <= kLimit + 16 * kMiB);
 }
 
-// Memory of one size, freed, serves every other size.
+// Freed memory of one size serves every other size.
 void check_any_size_after_another() {
   const std::size_t sizes[] = {64, 700, 5000, 40000, 300000, 3 * kMiB, 32};
   for (const std::size_t size : sizes) check_exact(size);
 }
 
-// Eight threads take turns at all that there is.
+// Eight threads in turn allocate all the memory.
 void check_threads() {
   constexpr std::size_t kThreads = 8;
   std::vector<std::thread> threads;
-  std::latch all(kThreads);  // a thread cannot be made at the limit
+  std::latch all(kThreads);  // no thread can be started at the limit
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([i, &all] {
       all.arrive_and_wait();
@@ -123,7 +123,7 @@ void check_threads() {
 
 // ---- the callback ------------------------------------------------------------------------------
 
-// A compiler knows malloc, and that it changes nothing that a program can see; a callback does.
+// Compilers know malloc and assume that it has no visible effects. A callback has some.
 void* (*volatile const take)(std::size_t) = std::malloc;
 
 struct Cache {
@@ -135,7 +135,8 @@ int give_one(void* context, std::size_t size) {
   auto& cache = *static_cast<Cache*>(context);
   ++cache.calls;
   cache.asked = size;
-  // It may ask for memory; what hits the limit in here is refused, and not passed on to itself.
+  // The callback may allocate. A request in it that reaches the limit is refused without another
+  // callback.
   CHECK(take(kTooMuch) == nullptr);
   free(take(10));
   if (cache.blocks.empty()) return 0;
@@ -149,14 +150,14 @@ void check_callback() {
   cache.blocks.reserve(100);
   for (int i = 0; i < 40; ++i) cache.blocks.push_back(life::make_block(kMiB));
   life::on_limit(give_one, &cache);
-  // Fits once some of the cache is gone.
+  // Fits once a part of the cache has been freed.
   auto* const block = static_cast<unsigned char*>(take(30 * kMiB));
   CHECK(block != nullptr);
   std::memset(block, 0, 30 * kMiB);
   CHECK(cache.calls >= 1);
   CHECK(cache.asked > 0 && cache.asked <= 2 * kLimit);
   CHECK(cache.blocks.size() < 40);
-  // Does not fit at all: it is asked a few times, and the request is refused in the end.
+  // Never fits: the callback is called a few times, and then the request is refused.
   const std::size_t before = cache.calls;
   CHECK(take(kTooMuch) == nullptr);
   CHECK(cache.calls > before);
@@ -187,10 +188,10 @@ int main() {
   check_threads();
   check_callback();
 
-  // The smallest limit there is: nothing new can be had, and what there is can be freed.
+  // The smallest limit: no new memory, but existing blocks can be freed.
   unsigned char* block = life::make_block(5000);
   std::latch limited(1);
-  std::thread other([&limited] {  // has no heap yet, and can get none
+  std::thread other([&limited] {  // has no heap yet and cannot get one
     limited.wait();
     CHECK(std::malloc(kMiB) == nullptr);
   });

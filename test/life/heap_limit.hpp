@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the heap, found as a program finds them that is not linked with Corbel.
+// The functions that limit the heap, looked up as in a program that is not linked with Corbel.
 #pragma once
 
 #include "life.hpp"
@@ -27,10 +27,10 @@ inline void on_limit(LimitCallback callback, void* context) {
   CHECK(found<int (*)(LimitCallback, void*)>("corbel_on_limit")(callback, context) == 0);
 }
 
-// A list through the blocks themselves, which takes all there is, is checked and freed again.
+// A list in the blocks themselves. It takes all available memory, checks it and frees it.
 class Hoard {
  public:
-  // How many it got.
+  // Returns how many blocks it got.
   std::size_t fill(std::size_t size) {
     size_ = size;
     std::size_t count = 0;

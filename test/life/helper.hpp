@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's helper thread as a program can see it from outside, and the resident size, all
-// read without malloc: a look must not wake anybody.
+// The allocator's helper thread as seen from outside, and the resident size. All is read without
+// malloc, because the look must not wake any thread.
 #pragma once
 
 #include <dirent.h>
@@ -17,7 +17,7 @@ inline void pause_ms(long ms) {
   nanosleep(&t, nullptr);
 }
 
-// The content of a file of the process, or "".
+// Returns the content of a file of the process, or "".
 inline const char* read_file(const char* path) {
   static thread_local char text[16384];
   text[0] = '\0';
@@ -29,14 +29,12 @@ inline const char* read_file(const char* path) {
   return text;
 }
 
-inline std::uint64_t number_behind(const char* text, const char* key, int base = 10) {
+inline std::uint64_t number_after(const char* text, const char* key, int base = 10) {
   const char* line = std::strstr(text, key);
   return line != nullptr ? std::strtoull(line + std::strlen(key), nullptr, base) : 0;
 }
 
-inline std::size_t resident_kib() {
-  return number_behind(read_file("/proc/self/status"), "VmRSS:");
-}
+inline std::size_t resident_kib() { return number_after(read_file("/proc/self/status"), "VmRSS:"); }
 
 // Calls `visit` with the id of each thread of the process.
 template <typename Visit>
@@ -63,7 +61,7 @@ void for_each_thread(const Visit& visit) {
   close(folder);
 }
 
-// The id of the thread called "corbel", or 0.
+// Returns the id of the thread named "corbel", or 0.
 inline int helper_thread() {
   int found = 0;
   for_each_thread([&](int thread) {
@@ -80,8 +78,7 @@ inline const char* thread_status(int thread) {
   return read_file(path);
 }
 
-// Returns once the kernel shows every other thread of the process asleep; who calls it has an
-// alarm.
+// Returns when the kernel shows all other threads of the process asleep. The caller sets an alarm.
 inline void wait_until_others_sleep() {
   for (int awake = 1; awake != 0;) {
     awake = 0;
@@ -94,11 +91,11 @@ inline void wait_until_others_sleep() {
   }
 }
 
-// How often the thread has been on a processor.
+// How often the thread was scheduled.
 inline std::uint64_t runs_of(int thread) {
   const char* text = thread_status(thread);
-  return number_behind(text, "\nvoluntary_ctxt_switches:") +
-         number_behind(text, "\nnonvoluntary_ctxt_switches:");
+  return number_after(text, "\nvoluntary_ctxt_switches:") +
+         number_after(text, "\nnonvoluntary_ctxt_switches:");
 }
 
 }  // namespace life

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When there is a helper thread and when not, and that the program does not notice it.
+// When there is a helper thread and when not, and that the program cannot notice it.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBlocks = 400000;
 constexpr std::size_t kSize = 100;
 
-// Uses some 40 MiB and frees them.
+// Uses about 40 MiB and frees them.
 void spike() {
   std::vector<unsigned char*> blocks(kBlocks);
   for (auto& block : blocks) block = life::make_block(kSize);
@@ -71,9 +71,9 @@ int open_files() {
 
 volatile sig_atomic_t handled_by = 0;
 
-// But for the two signals that the C library uses itself, from the first thread on.
+// Without the two signals that the C library reserves from the first thread on.
 std::uint64_t signals(const char* key) {
-  return life::number_behind(life::read_file("/proc/self/status"), key, 16) & ~(3ULL << 31);
+  return life::number_after(life::read_file("/proc/self/status"), key, 16) & ~(3ULL << 31);
 }
 
 void unnoticed() {
@@ -90,8 +90,9 @@ void unnoticed() {
   life::pause_ms(100);
   const int helper = life::helper_thread();
   const char* status = life::thread_status(helper);
-  const std::uint64_t blocked = life::number_behind(status, "SigBlk:", 16);
-  // All but the two that cannot be, the two of the C library, and what a thread causes itself.
+  const std::uint64_t blocked = life::number_after(status, "SigBlk:", 16);
+  // All signals but the two that cannot be blocked, the two of the C library, and those that a
+  // thread raises itself.
   std::uint64_t open = 3ULL << 31;
   for (const int signal : {SIGKILL, SIGSTOP, SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
     open |= 1ULL << (signal - 1);
@@ -106,17 +107,17 @@ void unnoticed() {
     CHECK(sigismember(&mask, signal) == sigismember(&mask_now, signal));
   }
   CHECK(open_files() == files);
-  // The C library tells every thread, by a signal of its own, and waits for all of them.
+  // The C library sends every thread a signal and waits for all of them.
   CHECK(setegid(getegid()) == 0);
-  // A signal to the process goes to a thread of the program.
+  // A signal to the process is delivered to a thread of the program.
   for (int i = 0; i < 100; ++i) {
     handled_by = 0;
     kill(getpid(), SIGUSR1);
     while (handled_by == 0) life::pause_ms(1);
     CHECK(handled_by != helper);
   }
-  // Its own files, were there any among the program's, would take numbers that the program expects
-  // for its next ones, and may be closed by it.
+  // The helper has no files of its own among the program's. They would take numbers that the
+  // program expects for its next files, and the program might close them.
   char path[64];
   for (int file = 0; file < 3; ++file) {
     std::snprintf(path, sizeof path, "/proc/self/task/%d/fd/%d", helper, file);
@@ -124,7 +125,7 @@ void unnoticed() {
   }
 }
 
-// A single call makes all that there is to give back: the helper is started, or called, by that.
+// One call frees all this memory, so that call has to start or wake the helper.
 void wait_until_resident(std::size_t most_mib) {
   for (int i = 0; i < 200 && life::resident_kib() > most_mib << 10; ++i) life::pause_ms(100);
   CHECK(life::resident_kib() <= most_mib << 10);
@@ -142,7 +143,7 @@ void one_call() {
   constexpr std::size_t kLarge = std::size_t(50) << 20;
   life::free_block(life::make_block(kLarge), kLarge);
   wait_until_resident(24);
-  // Once it rests, one realloc must do.
+  // When the helper is asleep, one realloc must suffice.
   unsigned char* block = life::make_block(2 * kLarge);
   const int helper = life::helper_thread();
   CHECK(helper != 0);
@@ -159,8 +160,8 @@ void one_call() {
   second.join();
 }
 
-// Nothing runs in a process that does nothing, though there is a thread whose heap nobody can take:
-// it waits in a call in which programs do not wait, in general.
+// No thread runs in an idle process, even if it has a heap that cannot be taken over: its thread
+// waits in a call in which programs normally do not wait.
 void rests() {
   int pipe_ends[2];
   CHECK(pipe(pipe_ends) == 0);
@@ -181,7 +182,7 @@ void rests() {
     runs = life::runs_of(helper);
   }
   CHECK(runs == before);
-  // It works again as soon as there is something to do.
+  // The helper works again when there is something to do.
   spike_in_threads();
   for (int i = 0; i < 2000 && life::runs_of(helper) == runs; ++i) life::pause_ms(10);
   CHECK(life::runs_of(helper) != runs);
@@ -190,7 +191,7 @@ void rests() {
   writer.join();
 }
 
-// The child of a process with a helper thread has none, works, and gets one where it needs one.
+// A forked child of a process with a helper thread has none, works, and gets its own on demand.
 void forked() {
   spike_in_threads();
   CHECK(has_helper_within(20000));
@@ -217,7 +218,7 @@ void forked() {
   }
 }
 
-// The program ends at any moment, while the thread is being made, works, or rests.
+// The program ends at any moment: while the helper is being started, works, or sleeps.
 void ending(const char* self) {
   for (int i = 0; i < 16; ++i) {
     const pid_t child = fork();
@@ -249,8 +250,8 @@ void end_after(int ms) {
   std::exit(0);
 }
 
-// When the main thread leaves, the process goes on, and ends as it should with the last thread of
-// the program, whoever that is: 0 to 2.
+// When the main thread leaves, the process continues, and ends normally with the last thread of the
+// program, whichever that is: 0 to 2.
 void main_leaves(const char* self) {
   for (const char* last : {"0", "1", "2"}) {
     int pipe_ends[2];
@@ -284,7 +285,7 @@ void main_leaves(const char* self) {
   CHECK(std::atexit([] { CHECK(std::fputs("written at exit", stdout) >= 0); }) == 0);
   spike_in_threads();
   CHECK(has_helper_within(20000));
-  // A thread that does not use malloc, but for what the library does for it, and one that does.
+  // One thread uses malloc only through the library, the other one directly.
   if (last == 1) std::thread([] { life::pause_ms(100); }).detach();
   if (last == 2) {
     std::thread([] {
@@ -296,7 +297,7 @@ void main_leaves(const char* self) {
   pthread_exit(nullptr);
 }
 
-// Where no thread can be made nothing is lost, and it is not tried all the time.
+// If no thread can be started, no memory is lost, and the allocator does not retry all the time.
 void refused() {
   rlimit limit = {};
   CHECK(getrlimit(RLIMIT_NPROC, &limit) == 0);

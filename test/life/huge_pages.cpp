@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator tells the system about huge pages, as the system has noted it down; so nothing
-// here depends on the machine's own setting.
+// The allocator's advice about huge pages, read from the flags that the system records. So the test
+// does not depend on the machine's setting.
+//
 // Usage: huge_pages never|auto|always|limited|call
 #include <malloc.h>
 
@@ -9,14 +10,14 @@
 
 #include "life.hpp"
 
-// Of <corbel/malloc.h>, which the program is not linked with.
+// From <corbel/malloc.h>; the program is not linked with Corbel.
 extern "C" __attribute__((weak)) int scalable_allocation_mode(int, std::intptr_t) noexcept;
 
 namespace {
 
 enum class Advice { kNone, kHuge, kNotHuge };
 
-// The flags of the mapping that the address lies in: proc_pid_smaps(5).
+// Returns the flags of the mapping that contains the address: proc_pid_smaps(5).
 Advice advice_at(const void* p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   static char line[8192];
@@ -53,7 +54,7 @@ std::vector<char*> allocate_many(std::size_t bytes) {
   return blocks;
 }
 
-// A large heap of one thread may have huge pages, until parts of it are purged.
+// A large heap of one thread may have huge pages until parts of it are purged.
 void check_large_heap() {
   const std::vector<char*> blocks = allocate_many(std::size_t{400} << 20);
   CHECK(advice_at(blocks.front()) == Advice::kNotHuge);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TBBMALLOC_SET_HUGE_SIZE_THRESHOLD: free memory from that size on stays with the program until
-// TBBMALLOC_CLEAN_ALL_BUFFERS asks for it; smaller pieces go back as ever. Runs with a short
-// CORBEL_PURGE_DELAY. Usage: huge_threshold call|environment
+// TBBMALLOC_SET_HUGE_SIZE_THRESHOLD: free memory of that size or more stays with the program until
+// it asks for TBBMALLOC_CLEAN_ALL_BUFFERS; smaller free memory is given back as usual. Runs with a
+// short CORBEL_PURGE_DELAY. Usage: huge_threshold call|environment
 #include <string>
 
 #include "life.hpp"
@@ -17,7 +17,7 @@ Function* function(const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-// Longer than the delay, and with calls that look for what is due.
+// Waits longer than the delay, with calls that check what is due.
 void let_time_pass() {
   for (int i = 0; i < 10; ++i) {
     usleep(50000);
@@ -44,8 +44,8 @@ int main(int argc, char** argv) {
   }
   const auto command = function<int(int, void*)>("scalable_allocation_command");
 
-  // No size here ends in a byte of zeros: calloc would do for such a block, and touch nothing.
-  // Every other one is freed, lest they join to a piece above the threshold.
+  // No size here has a zero low byte: the compiler could then use calloc, which touches nothing.
+  // Every other block is freed, so that they do not coalesce above the threshold.
   constexpr std::size_t kSmaller = (512U << 10) - 1;
   static unsigned char* smaller[128];
   for (unsigned char*& block : smaller) block = life::make_block(kSmaller);

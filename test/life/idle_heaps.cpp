@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand threads that have each done a little work and sleep: what the allocator holds for
-// each of them at rest, by its own account, which leaves their stacks out.
+// Two thousand threads that have done a little work and sleep: what the allocator holds for each of
+// them, by its own figures, which exclude their stacks.
 #include <corbel/malloc.h>
 #include <pthread.h>
 
@@ -17,9 +17,9 @@ namespace {
 constexpr int kThreads = 2000;
 constexpr int kBlocks = 200;
 constexpr int kKept = 4;
-constexpr std::size_t kMostPerThread = 16 << 10;
+constexpr std::size_t kMaxPerThread = 16 << 10;
 constexpr int kUnchangedSeconds = 3;
-constexpr int kMostSeconds = 20;
+constexpr int kMaxSeconds = 20;
 
 std::mutex mutex;
 std::condition_variable changed;
@@ -63,7 +63,7 @@ int main() {
   std::vector<pthread_t> threads(kThreads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     CHECK(pthread_create(&threads[i], &attributes, work_and_sleep, nullptr) == 0);
-    // Some thousand a second: the helper thread shall get its turn on a busy machine, too.
+    // About a thousand threads a second, so that the helper thread gets its turn on a busy machine.
     if (i % 20 == 19) life::pause_ms(10);
   }
   {
@@ -74,10 +74,10 @@ int main() {
     return at.footprint > before ? (at.footprint - before) / kThreads : 0;
   };
   const std::size_t at_once = per_thread(stats());
-  // At rest it is no smaller for some seconds.
+  // At rest means that the footprint has not fallen for some seconds.
   Stats rest = stats();
   int unchanged = 0;
-  for (int i = 0; i < kMostSeconds && unchanged < kUnchangedSeconds; ++i) {
+  for (int i = 0; i < kMaxSeconds && unchanged < kUnchangedSeconds; ++i) {
     life::pause_ms(1000);
     const Stats now = stats();
     unchanged = now.footprint < rest.footprint ? 0 : unchanged + 1;
@@ -94,6 +94,6 @@ int main() {
     changed.notify_all();
   }
   for (pthread_t thread : threads) CHECK(pthread_join(thread, nullptr) == 0);
-  CHECK(per_thread(rest) <= kMostPerThread);
+  CHECK(per_thread(rest) <= kMaxPerThread);
   return life::passed("idle heaps");
 }

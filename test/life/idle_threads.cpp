@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand idle threads that have each used malloc: what they hold ready stays small, they can
-// all still allocate, and nothing of them is left when they are gone.
+// Two thousand idle threads that have each used malloc: their caches stay small, all of them can
+// still allocate, and nothing is left when they have ended.
 #include <pthread.h>
 
 #include <atomic>
@@ -13,8 +13,8 @@
 namespace {
 
 constexpr int kThreads = 2000;
-// What the thread touches comes to 100 KiB, its stack included; a slab made of memory that was in
-// use before keeps all of that resident, too.
+// A thread touches 100 KiB, its stack included. A slab made of previously used memory also keeps
+// all of that memory resident.
 constexpr std::size_t kKibPerThread = 448;
 
 std::mutex mutex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that ends while its threads allocate: by return from main, exit, quick_exit, _exit,
-// abort, and by the end of the main thread alone. Each many times.
+// abort, and by the end of the main thread only. Each many times.
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -35,7 +35,7 @@ void start_threads() {
       signal(SIGABRT, [](int) { _exit(11); });
       std::abort();
     default:
-      // The process goes on in another thread.
+      // The process continues in another thread.
       std::thread([] {
         usleep(1000);
         std::exit(11);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every test of a process's life needs: checks that report without malloc, figures of the
-// process, and the assurance that the allocator under test is the one that was meant.
+// Shared by the tests of a process's life: checks that report without malloc, figures of the
+// process, and a check that the intended allocator is in use.
 //
-// Each test is a program of its own that uses malloc and new as any program does. It runs on Corbel
-// by LD_PRELOAD, and once more on the C library's malloc, which shows that the test itself is fair.
+// Each test is a program that uses malloc and new as any program does. It runs on Corbel by
+// LD_PRELOAD, and also on the C library's malloc, which shows that the test itself is fair.
 #pragma once
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ namespace life {
 #define CHECK(condition) \
   ((condition) ? static_cast<void>(0) : life::fail(__FILE__, __LINE__, #condition))
 
-// A hang must end with a line, not with the patience of who waits.
+// A hang ends with a message, not with the patience of the person who waits.
 inline void give_up_after(unsigned seconds) {
   struct sigaction action = {};
   action.sa_handler = [](int) { fail("life", 0, "hangs"); };
@@ -53,7 +53,7 @@ inline void check_replacement() {
   }
 }
 
-// A line "<key>: <n> kB" of /proc/self/status, in KiB; read without malloc.
+// Returns the value of a line "<key>: <n> kB" of /proc/self/status in KiB, without malloc.
 inline std::size_t status_kib(const char* key) {
   static thread_local char text[8192];
   FILE* file = std::fopen("/proc/self/status", "r");
@@ -66,7 +66,7 @@ inline std::size_t status_kib(const char* key) {
   return std::strtoull(line + std::strlen(key) + 1, nullptr, 10);
 }
 
-// A block whose content is checked when it is freed.
+// Makes a block whose content is checked when it is freed.
 inline unsigned char* make_block(std::size_t size) {
   auto* block = static_cast<unsigned char*>(std::malloc(size));
   CHECK(block != nullptr);
@@ -83,7 +83,7 @@ inline void free_block(unsigned char* block, std::size_t size) {
   std::free(block);
 }
 
-// A burst of allocations of many sizes, all freed again.
+// Allocates blocks of many sizes and frees them all.
 inline void use_malloc(unsigned rounds) {
   constexpr std::size_t kSizes[] = {1, 16, 24, 100, 500, 2000, 9000, 40000, 300000};
   unsigned char* blocks[sizeof kSizes / sizeof kSizes[0]];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A resource limit reached: malloc gives NULL and ENOMEM, new throws bad_alloc after it has called
-// the new-handler, and when blocks are freed all is usable again.
-// Usage: limits as|data|heap MEBIBYTES BLOCKSIZE [border]; "heap" is the hard limit of the heap,
-// which the environment has set to so much; with "border" the heap will lie across a border of
-// 4 GiB.
+// A resource limit is reached: malloc returns NULL and ENOMEM, new calls the new-handler and then
+// throws bad_alloc, and once blocks are freed all memory is usable again.
+//
+// Usage: limits as|data|heap MEBIBYTES BLOCKSIZE [border]. "heap" is the hard limit of the heap,
+// which the environment sets to MEBIBYTES. With "border" the heap lies across a border of 4 GiB.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -14,12 +14,12 @@
 
 namespace {
 
-// A list through the blocks themselves: at the limit there is no memory for a list of them.
+// A list in the blocks themselves, because at the limit there is no memory for a separate one.
 struct Node {
   Node* next;
 };
 
-// Blocks until there are no more; the count of them.
+// Allocates blocks until there is no memory left. Returns their number.
 std::size_t exhaust(Node*& list, std::size_t size) {
   std::size_t count = 0;
   for (;;) {
@@ -45,12 +45,12 @@ void release(Node*& list, std::size_t count) {
   }
 }
 
-// Corbel has a table for each 4 GiB of addresses, which the system counts as a whole, be it touched
-// or not. A heap that grows across a border takes another one.
+// Corbel has a table for each 4 GiB of addresses. The system counts it as a whole, touched or not.
+// A heap that grows across a border needs another table.
 constexpr std::size_t kTable = std::size_t{17} << 18;
 
-// Takes the addresses away that the system would give next, down to a place so little above a
-// border that the heap crosses it when most of it is there.
+// Takes the addresses that the system would hand out next, down to slightly above a border, so that
+// the heap crosses the border when it is nearly full.
 void approach_border() {
   constexpr std::size_t kStep = std::size_t{8} << 20;
   constexpr std::size_t kLeft = std::size_t{72} << 20;
@@ -73,7 +73,7 @@ void check_new(std::size_t size) {
   std::set_new_handler(new_handler);
   bool thrown = false;
   try {
-    // More than what is left, whatever small blocks are still in reserve.
+    // Larger than the rest, however many small blocks are still free.
     void* volatile block = ::operator new(size * 64 + (64U << 20));
     ::operator delete(block);
   } catch (const std::bad_alloc&) {
@@ -108,18 +108,18 @@ int main(int argc, char** argv) {
     const std::size_t count = exhaust(list, size);
     std::printf("round %d: %zu blocks of %zu, %zu MiB of %s\n", round, count, size,
                 (count * size) >> 20, argv[2]);
-    // Most of what the limit leaves is served, in every round as in the first.
+    // Most of the memory below the limit can be allocated, in every round.
     CHECK(count * size > bytes / 2);
     if (round == 0) first = count;
     CHECK(count * size + kTable >= (first - first / 20) * size);
     check_new(size);
-    // Refused with the old block kept, at the limit as well.
+    // At the limit, too, realloc refuses and keeps the old block.
     auto* kept = reinterpret_cast<unsigned char*>(list);
     errno = 0;
     CHECK(std::realloc(kept, bytes) == nullptr && errno == ENOMEM);
     CHECK(kept[size - 1] == 0x11);
     CHECK(std::calloc(bytes / 16, 16) == nullptr);
-    // Half is freed: other sizes must find room there, whole program parts must work.
+    // When half is freed, other sizes find room, and ordinary code runs.
     release(list, count / 2);
     const std::string text(1000, 'x');
     CHECK((text + text).size() == 2000);
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     release(list, count);
     CHECK(list == nullptr);
     if (kind == "heap") CHECK(life::status_kib("VmHWM") << 10 < bytes + (12U << 20));
-    // One block as large as half of what there was.
+    // One block as large as half of the memory.
     void* large = std::malloc(first * size / 2);
     CHECK(large != nullptr);
     std::free(large);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sandbox that forbids mremap, as some system call filters do: realloc of large blocks must work
-// by copying. Usage: no_mremap ERRNO
+// A sandbox that forbids mremap with a system call filter: realloc of large blocks must work by
+// copying. Usage: no_mremap ERRNO
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

@@ -39,7 +39,7 @@ void use(Malloc allocate, Free release, std::size_t size) {
 int main(int argc, char** argv) {
   life::give_up_after(120);
   CHECK(argc == 2);
-  // The system's malloc would take 64 MiB of addresses for a thread now and then.
+  // The system's malloc would sometimes take 64 MiB of addresses for a thread.
   CHECK(mallopt(M_ARENA_MAX, 1) == 1);
   std::size_t early = 0;
   for (int round = 0; round < 100; ++round) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program does not pay for limits it cannot need: the allocator reads the container's files
-// only when the heap has grown, and not at all when told that there is no limit. The system counts
-// the reads of a process.
+// A small program does not pay for limits that it cannot reach: the allocator reads the container's
+// files only once the heap has grown, and never if it is told that there is no limit. The system
+// counts a process's reads.
+//
 // Usage: reads_late late|never
 #include <fcntl.h>
 
@@ -11,7 +12,7 @@
 
 namespace {
 
-// Read calls of this process so far, this one's not yet included.
+// Read calls of this process so far, without those of this function.
 unsigned long read_calls() {
   static char text[1024];
   const int file = open("/proc/self/io", O_RDONLY);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand short threads: what a finished thread held is used by the next, so that the
-// resident memory after ten thousand is about that after one thousand.
+// Ten thousand short threads: memory of ended threads is reused, so the resident size after ten
+// thousand is about that after one thousand.
 #include <pthread.h>
 
 #include <thread>
@@ -17,7 +17,7 @@ void run_threads(int count) {
     std::vector<std::thread> threads;
     for (int k = 0; k < 8; ++k) {
       threads.emplace_back([k] {
-        // What the last thread of this number left behind, freed by this one.
+        // The last thread of this number left it; this one frees it.
         if (handed_over[k] != nullptr) life::free_block(handed_over[k], 2048);
         handed_over[k] = life::make_block(2048);
         life::use_malloc(1);
@@ -27,8 +27,8 @@ void run_threads(int count) {
   }
 }
 
-// How many stacks the C library keeps depends on how many threads overlapped by chance. With its
-// 8 MiB stacks a single one more would look like a leak.
+// How many stacks the C library caches depends on how many threads happened to overlap. With stacks
+// of 8 MiB, one more would look like a leak.
 void make_stacks_small() {
   pthread_attr_t attributes;
   CHECK(pthread_attr_init(&attributes) == 0);
@@ -52,8 +52,8 @@ int main() {
   std::fprintf(stderr,
                "RSS %zu KiB after 1,000 threads, %zu KiB after 10,000; virtual %zu and %zu KiB\n",
                after_1000, after_10000, virtual_after_1000, virtual_after_10000);
-  // Free memory comes and goes by some MiB, addresses by some chunks; half a KiB left behind by
-  // each thread, or 4 KiB of addresses, would show.
+  // Free memory varies by some MiB, addresses by some chunks. A leak of half a KiB, or of 4 KiB of
+  // addresses, per thread would show.
   CHECK(after_10000 < after_1000 + 4096);
   CHECK(virtual_after_10000 < virtual_after_1000 + 32 * 1024);
   return life::passed("short threads");

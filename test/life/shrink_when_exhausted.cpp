@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// realloc to a smaller size when there is no memory left: the block has a place, the one it is in.
+// realloc to a smaller size without free memory: the block can always stay where it is.
 #include <sys/resource.h>
 
 #include "life.hpp"
@@ -23,7 +23,7 @@ void shrink(unsigned char* block, std::size_t from, std::size_t to) {
   if (smaller == nullptr) std::fprintf(stderr, "from %zu to %zu\n", from, to);
   CHECK(smaller != nullptr);
   for (std::size_t i = 0; i < to; ++i) CHECK(smaller[i] == (from & 0xff));
-  // Not freed: another block must not live from it.
+  // Not freed, so that no other block can reuse its memory.
 }
 
 }  // namespace

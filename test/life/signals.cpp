@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A signal handler that lands anywhere, inside malloc too, and touches memory that the program
-// holds. It allocates nothing: that is forbidden. System calls of the allocator are interrupted.
+// A signal handler that interrupts the program anywhere, also inside malloc, and touches memory of
+// the program. It does not allocate, which is forbidden. System calls of the allocator are
+// interrupted, too.
 #include <sys/time.h>
 
 #include <atomic>
@@ -47,7 +48,7 @@ int main() {
 
   std::atomic<bool> stop{false};
   const pid_t self = getpid();
-  // The timer alone is as coarse as the kernel's tick.
+  // A timer alone is only as fine as the kernel's tick.
   std::thread sender([&] {
     sigset_t set;
     sigemptyset(&set);

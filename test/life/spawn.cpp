@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vfork, posix_spawn, system, popen and exec, while other threads allocate; the children are
-// ordinary programs, which run on the preloaded allocator too.
+// vfork, posix_spawn, system, popen and exec while other threads allocate. The children are
+// ordinary programs that also run on the preloaded allocator.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     by_popen();
     life::use_malloc(1);
   }
-  // The threads are still in malloc when the program becomes another.
+  // The threads are still in malloc when the program execs itself.
   char again[] = "again";
   char* next[] = {argv[0], again, nullptr};
   execv("/proc/self/exe", next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a load spike the resident set comes back by itself, whoever made the blocks and whoever
-// freed them, though nobody who owns the memory calls the allocator again.
+// After a load spike the resident size falls again by itself, whichever threads made and freed the
+// blocks, although no thread that owns the memory calls the allocator again.
 // Usage: spike_goes_back asleep|ended|one|crowd [trim]
 //   asleep  three threads make and free, and sleep        ended   three threads make, free and end
 //   one     three make and sleep, the main thread frees   crowd   a thousand make, free and sleep
@@ -54,7 +54,7 @@ void make(Crowd& crowd, unsigned number) {
   }
 }
 
-// All but one of twelve.
+// Frees eleven of twelve blocks.
 void free_most(Crowd& crowd, unsigned number) {
   std::vector<Block> blocks = std::move(crowd.made[number]);
   std::mt19937 random(number + 1);
@@ -72,7 +72,7 @@ void* run(void* argument) {
   crowd->begun.count_down();
   crowd->go.wait();
   make(*crowd, number);
-  crowd->done.arrive_and_wait();  // so that no memory serves two of them
+  crowd->done.arrive_and_wait();  // so that no two of them use the same memory
   if (crowd->frees) free_most(*crowd, number);
   crowd->finished.count_down();
   if (!crowd->ends) crowd->over.wait();
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   const std::size_t goal = before + pinned(crowd) / 10 * 11 + kSlack;
   CHECK(at_first > goal);
   if (argc > 2) {
-    // A thread is seen to sleep only once it does.
+    // A thread counts as idle only once it sleeps.
     if (!crowd.ends) life::wait_until_others_sleep();
     malloc_trim(0);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is taken and given back again and again costs no more the thousandth time than the first:
-// neither the blocks nor what the allocator writes down about them add up.
+// A cycle of allocating and freeing costs no more the thousandth time than the first: neither the
+// blocks nor the allocator's records of them accumulate.
+//
 // Usage: steady_footprint one|moving|burst
 #include <malloc.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 
 namespace {
 
-// A block that goes back to the system as soon as it is freed.
+// A block that is given back to the system as soon as it is freed.
 constexpr std::size_t kSize = 256U << 20;
 
 std::uintptr_t one() {
@@ -23,7 +24,7 @@ std::uintptr_t one() {
   return place;
 }
 
-// Something else of the program settles where the block was: the next one must lie elsewhere.
+// Another mapping of the program occupies the block's addresses: the next block must lie elsewhere.
 void moving() {
   const std::uintptr_t middle = one() + kSize / 2;
   mmap(reinterpret_cast<void*>(middle / 65536 * 65536), 4096, PROT_NONE,
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
     if (what == "burst") burst();
   };
   const int rounds = what == "one" ? 2000 : what == "moving" ? 400 : 100;
-  // The first rounds may set up what all need.
+  // The first rounds may set up tables that all later ones use.
   for (int i = 0; i < 3; ++i) round();
   const std::size_t resident = life::status_kib("VmRSS");
   const std::size_t addresses = life::status_kib("VmSize");
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "resident %zu, then %zu KiB; addresses %zu, then %zu KiB\n", resident,
                resident_after, addresses, addresses_after);
   CHECK(resident_after < resident + (16U << 10));
-  // What describes an address may stay reserved, though not resident.
+  // The records of an address may stay reserved, but not resident.
   if (what != "moving") CHECK(addresses_after < addresses + (64U << 10));
   return life::passed("steady footprint");
 }

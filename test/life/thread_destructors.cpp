@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a thread: thread-local objects and pthread keys whose destructors free, allocate and
-// hand blocks over, in every order the C library has, key destructors that come round again.
+// The end of a thread: destructors of thread-local objects and pthread keys that free, allocate and
+// pass blocks on, in every order that the C library has, and key destructors that run repeatedly.
 #include <pthread.h>
 
 #include <atomic>
@@ -30,12 +30,12 @@ struct Object {
 };
 thread_local Object object;
 
-// Each key comes back until the C library stops asking: the last call is after the allocator's
-// own hook, whatever the order.
+// Each key sets itself again until the C library gives up, so the last call comes after the
+// allocator's own hook, in either order.
 void key_destructor(void* value) {
   life::free_block(static_cast<unsigned char*>(value), 900);
   life::use_malloc(1);
-  // A block that a finished thread allocated is freed by another.
+  // A thread frees a block that an ended thread allocated.
   unsigned char* old = left_behind.exchange(life::make_block(333), std::memory_order_acq_rel);
   if (old != nullptr) life::free_block(old, 333);
   const int calls = key_calls.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
@@ -48,7 +48,7 @@ void thread_body() {
   life::use_malloc(1);
 }
 
-// A thread whose first use of malloc is in its last moments.
+// A thread that first uses malloc while it ends.
 void late_thread_body(void* value) { CHECK(pthread_setspecific(keys[0], value) == 0); }
 
 }  // namespace
@@ -56,7 +56,7 @@ void late_thread_body(void* value) { CHECK(pthread_setspecific(keys[0], value) =
 int main() {
   life::give_up_after(120);
   life::check_replacement();
-  // Keys made before and after the allocator's own.
+  // Keys made before and after the allocator's own key.
   for (pthread_key_t& key : keys) {
     CHECK(pthread_key_create(&key, key_destructor) == 0);
     life::use_malloc(1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // After a load spike of which one block in twelve survives, malloc_trim leaves little more resident
-// than the pages that the survivors lie on. Usage: trim_pages WHOSE, where the spike was made by
-// "own" (the thread that trims), "ended" (threads that are gone) or "asleep" (threads that wait).
+// than the pages of the survivors.
+//
+// Usage: trim_pages WHOSE. The spike was made by "own" (the thread that trims), "ended" (threads
+// that have ended) or "asleep" (threads that wait).
 #include <malloc.h>
 #include <sys/mman.h>
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kBytes = std::size_t{300} << 20;
-constexpr std::size_t kMostBlocks = 300000;
+constexpr std::size_t kMaxBlocks = 300000;
 constexpr unsigned kThreads = 3;
 
 struct Block {
@@ -23,7 +25,7 @@ struct Block {
   std::size_t size;
 };
 
-// Each thread has a third of them. Mapped and touched before the heap is measured.
+// Each thread has a third of the array. It is mapped and touched before the heap is measured.
 Block* blocks;
 std::size_t kept[kThreads];
 
@@ -41,10 +43,10 @@ class Random {
 
 void spike(unsigned part, std::size_t bytes) {
   Random random(part);
-  Block* const mine = blocks + part * (kMostBlocks / kThreads);
+  Block* const mine = blocks + part * (kMaxBlocks / kThreads);
   std::size_t count = 0;
   for (std::size_t made = 0; made < bytes; made += mine[count++].size) {
-    CHECK(count < kMostBlocks / kThreads);
+    CHECK(count < kMaxBlocks / kThreads);
     const std::size_t base = std::size_t{32} << random.below(8);
     const std::size_t size = base + random.below(base);
     mine[count] = {life::make_block(size), size};
@@ -62,10 +64,10 @@ void spike(unsigned part, std::size_t bytes) {
 
 // In KiB.
 std::size_t pinned() {
-  static std::uintptr_t pages[kMostBlocks];
+  static std::uintptr_t pages[kMaxBlocks];
   std::size_t count = 0;
   for (unsigned part = 0; part < kThreads; ++part) {
-    const Block* mine = blocks + part * (kMostBlocks / kThreads);
+    const Block* mine = blocks + part * (kMaxBlocks / kThreads);
     for (const Block* block = mine; block != mine + kept[part]; ++block) {
       const auto first = reinterpret_cast<std::uintptr_t>(block->address);
       for (auto page = first / kPage; page <= (first + block->size - 1) / kPage; ++page) {
@@ -88,7 +90,7 @@ void check_resident(const char* when, std::size_t before) {
 
 void free_survivors() {
   for (unsigned part = 0; part < kThreads; ++part) {
-    const Block* mine = blocks + part * (kMostBlocks / kThreads);
+    const Block* mine = blocks + part * (kMaxBlocks / kThreads);
     for (std::size_t i = 0; i < kept[part]; ++i) life::free_block(mine[i].address, mine[i].size);
     kept[part] = 0;
   }
@@ -100,7 +102,7 @@ int main(int argc, char** argv) {
   CHECK(argc == 2);
   life::give_up_after(100);
   life::check_replacement();
-  const std::size_t table = kMostBlocks * sizeof(Block);
+  const std::size_t table = kMaxBlocks * sizeof(Block);
   void* memory = mmap(nullptr, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);
   blocks = static_cast<Block*>(std::memset(memory, 1, table));
@@ -108,7 +110,7 @@ int main(int argc, char** argv) {
   const std::size_t before = life::status_kib("VmRSS");
 
   if (std::strcmp(argv[1], "own") == 0) {
-    // Twice: what has come back into use goes again.
+    // Twice: pages that came back into use are given back again.
     for (int round = 0; round < 2; ++round) {
       spike(0, kBytes / kThreads);
       check_resident("own", before);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One misuse of the allocator after the other, each a small program: misuse CASE. It prints the
-// pointer that it is going to misuse and must not come back from that; misuse.py knows the line
-// with which it has to end.
+// Misuses of the allocator, each a small program: misuse CASE. It prints the pointer that it is
+// going to misuse, and the misuse must not return. misuse.py knows the line that must end the
+// program.
 //
-// Built twice: on Corbel's own interface, and on malloc and free for runs with Corbel preloaded.
+// Built twice: for Corbel's own interface, and with malloc and free for runs with Corbel preloaded.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@
 namespace {
 
 #if defined(MISUSE_OF_MALLOC)
-// Through volatile pointers: the compiler would refuse some of this.
+// Volatile pointers, because the compiler would reject some of this.
 void* (*volatile allocate)(std::size_t) = std::malloc;
 void (*volatile release)(void*) = std::free;
 void* (*volatile resize)(void*, std::size_t) = std::realloc;
@@ -43,7 +43,7 @@ char* block_of(std::size_t size) {
   return block;
 }
 
-// The pointer on standard output, at once: nothing is flushed after an abort.
+// Prints the pointer at once, because nothing is flushed after an abort.
 char* announce(void* pointer) {
   char line[64];
   const int n =
@@ -65,7 +65,7 @@ void free_inside_a_block_of_a_full_slab() {
 }
 
 void free_inside_a_block_far_into_a_slab() {
-  // The third of 40 KiB each: it lies in the slab's second unit.
+  // The third block of 40 KiB, which lies in the slab's second unit.
   char* block = block_of(40000);
   while (reinterpret_cast<std::uintptr_t>(block) % kUnit != 2 * 40960 % kUnit) {
     block = block_of(40000);
@@ -117,7 +117,7 @@ void free_a_global() { release(announce(global + 40000)); }
 void free_a_local() {
   char local[256];
   std::memset(local, 0, sizeof local);
-  // Any place between the whole and the half of it will do: aligned as a block would be.
+  // Any address in the array will do that is aligned like a block.
   const auto middle = reinterpret_cast<std::uintptr_t>(local + 128) / 16 * 16;
   release(announce(reinterpret_cast<void*>(middle)));
 }
@@ -142,7 +142,7 @@ void free_a_small_number() { release(announce(reinterpret_cast<void*>(16))); }
 
 void realloc_a_global() { resize(announce(global + 40000), 100); }
 
-// Not misuse: the driver must tell that this does not end the program.
+// Not a misuse: checks that the driver notices a program that does not abort.
 void free_null() {
   announce(nullptr);
   release(nullptr);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one misuse and compares the line with which the program ends, to the letter.
+"""Runs one misuse and compares the line that ends the program, to the letter.
 
 Usage: misuse.py linked PROGRAM CASE
        misuse.py preloaded PROGRAM CASE LIBRARY
@@ -17,7 +17,7 @@ NO_BLOCK = "no block is allocated there"
 NOT_OURS = "the pointer was not allocated here"
 NOT_HEAP = "not a heap block: it lies in "
 
-# case: (function, what is said on Corbel's own interface, what is said when it is preloaded)
+# case: (function, message on Corbel's own interface, message with Corbel preloaded)
 CASES = {
     "free-inside-other-thread": ("free", NOT_START, NOT_START),
     "free-inside-full-slab": ("free", NOT_START, NOT_START),
@@ -48,7 +48,7 @@ def main():
     environment = dict(os.environ)
     if way == "preloaded":
         environment["LD_PRELOAD"] = sys.argv[4]
-    # A sanitizer's own handler of SIGABRT would print more.
+    # A sanitizer's handler of SIGABRT would print more.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":handle_abort=0"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     run = subprocess.run([program, case], env=environment, capture_output=True, text=True,
@@ -61,7 +61,7 @@ def main():
         what = linked if way == "linked" else preloaded
         expected = f"corbel: {function}: {what} (block {pointer})\n"
         expected_code = -signal.SIGABRT
-    # The program's own name is said as the system knows it.
+    # The message names the program as the system knows it.
     said = re.sub(r"in \S*" + re.escape(os.path.basename(program)) + " ", "in PROGRAM ",
                   run.stderr)
     if said == expected and run.returncode == expected_code:

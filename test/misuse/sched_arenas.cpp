@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arenas: exceptions in what they are given, odd sizes, and ends at odd times.
+// Arenas: exceptions in the functions they are given, odd sizes, and ends at odd times.
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_invoke.hpp>
 #include <corbel/task_arena.hpp>
@@ -17,7 +17,7 @@ using corbel::task_arena;
 
 void execute_throws() {
   task_arena arena(2);
-  corbel::parallel_invoke([] {}, [] {});  // the thread has a place of its own
+  corbel::parallel_invoke([] {}, [] {});  // gives the thread a slot of its own
   const int index = task_arena::current_thread_index();
   outcome([&] {
     arena.execute([object = Object()] { corbel::parallel_invoke([] {}, [] { throw Failure(); }); });
@@ -26,7 +26,7 @@ void execute_throws() {
   say("%d", arena.execute([] { return 7; }));
 }
 
-// Where there is no place the call is made by another thread.
+// There is no free slot, so another thread makes the call.
 void delegated_execute_throws() {
   task_arena arena(1);
   std::atomic<bool> taken{false}, over{false};
@@ -83,12 +83,12 @@ void three_deep() {
   corbel::parallel_invoke([] {}, [] {});
   const int index = task_arena::current_thread_index();
   outcome([&] { outer.execute([&] { corbel::parallel_invoke(in_middle, in_middle); }); });
-  expect(calls > 0, "the innermost was called");
+  expect(calls > 0, "the innermost function was called");
   expect(task_arena::current_thread_index() == index, "the thread is back");
 }
 
-// From the innermost into the outermost again, whose only place the thread has itself: another
-// thread makes the call.
+// From the innermost arena into the outermost again. This thread holds its only slot itself, so
+// another thread makes the call.
 void round_and_round() {
   task_arena a(1), b(1);
   int depth = 0;
@@ -103,7 +103,7 @@ void round_and_round() {
   outcome([&] { a.execute(Turn{a, b, depth}); });
 }
 
-// Many threads at once, in one arena and in their own.
+// Many threads at the same time, in one arena and in their own.
 void crowd() {
   constexpr int kThreads = 1000;
   task_arena arena(3);
@@ -142,7 +142,7 @@ void initialized_twice() {
 void odd_sizes() {
   for (const int width : {0, -1, -2, -1000}) {
     task_arena arena(width, 0);
-    expect(arena.max_concurrency() >= 1, "what is no size is none asked for");
+    expect(arena.max_concurrency() >= 1, "an invalid size counts as the default");
     expect(arena.execute([] { return corbel::this_task_arena::max_concurrency(); }) >= 1, "inside");
   }
   task_arena all_reserved(2, 100);
@@ -196,7 +196,7 @@ void finalized_inside() {
 void observer_throws() {
   struct Throws : corbel::task_scheduler_observer {
     ~Throws() override { observe(false); }
-    // Once: two threads that terminate at a time disturb each other's last words.
+    // Only once, because two threads that terminate at the same time garble each other's output.
     void on_scheduler_entry(bool) override {
       if (!thrown.exchange(true)) throw std::runtime_error("on entry");
     }
@@ -207,7 +207,7 @@ void observer_throws() {
   corbel::parallel_invoke([] {}, [] {});
 }
 
-// Destroyed while threads come and go.
+// Observers are destroyed while threads enter and leave.
 void observers_go() {
   struct Counts : corbel::task_scheduler_observer {
     Object object;
@@ -215,7 +215,7 @@ void observers_go() {
     explicit Counts(corbel::task_arena& arena) : task_scheduler_observer(arena) { observe(); }
     ~Counts() override {
       observe(false);
-      expect(inside == 0, "nobody is in its functions");
+      expect(inside == 0, "no thread is in the observer's functions");
     }
     void on_scheduler_entry(bool) override {
       ++inside;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions in every function that an algorithm takes: each call with each k-th use of the
+// Exceptions in every function that an algorithm takes. Each call is made with its k-th use of the
 // program's code failing, for k from 1 until the call succeeds.
 #include <corbel/blocked_range.hpp>
 #include <corbel/enumerable_thread_specific.hpp>
@@ -24,12 +24,12 @@ namespace {
 
 std::atomic<int> uses_left{0};
 std::atomic<int> failures{0};
-bool all_behind_fail = false;  // or that use only
+bool all_later_fail = false;  // else only that use fails
 
-// A use of the program's code.
+// One use of the program's code.
 void use() {
   const int left = --uses_left;
-  if (left == 0 || (left < 0 && all_behind_fail)) {
+  if (left == 0 || (left < 0 && all_later_fail)) {
     ++failures;
     throw Failure();
   }
@@ -43,12 +43,13 @@ struct Uses {
   Uses& operator=(const Uses&) = default;
 };
 
-// Every failure is found once, and nothing is left over. An exception is lost only to another one.
+// Each failure reaches the caller once, and no object is left over. An exception is lost only if
+// another one is thrown.
 template <typename F>
 void fail_at_each_use(const F& call) {
   int calls = 0;
   for (const bool all : {false, true}) {
-    all_behind_fail = all;
+    all_later_fail = all;
     for (int k = 1;; k += 1 + k / 16) {
       const std::int64_t alive = balance.alive;
       uses_left = k;
@@ -60,14 +61,14 @@ void fail_at_each_use(const F& call) {
         ++caught;
       }
       ++calls;
-      expect(balance.alive == alive, "nothing is left over");
-      expect(caught == (failures > 0 ? 1 : 0), "what is thrown comes out, once");
+      expect(balance.alive == alive, "no object is left over");
+      expect(caught == (failures > 0 ? 1 : 0), "the exception reaches the caller once");
       expect(caught == 1 || uses_left >= 0, "a call without failures makes all uses");
       if (caught == 0) break;
     }
     uses_left = 1 << 30;
   }
-  expect(calls > 4, "there are uses that may fail");
+  expect(calls > 4, "the call has uses that can fail");
   say("each came out");
 }
 
@@ -121,7 +122,7 @@ struct Sum : Uses {
     use();
     sum += other.sum;
   }
-  // of parallel_scan
+  // for parallel_scan
   template <typename Tag>
   void operator()(const Range& range, Tag) {
     (*this)(range);
@@ -205,11 +206,11 @@ void sort_with(const Compare& compare, bool all_there) {
     std::sort(sorted.begin(), sorted.end());
     try {
       corbel::parallel_sort(numbers.begin(), numbers.end(), compare);
-      expect(numbers == sorted, "it is sorted");
+      expect(numbers == sorted, "the numbers are sorted");
     } catch (const Failure&) {
       if (all_there) {
         std::sort(numbers.begin(), numbers.end());
-        expect(numbers == sorted, "the numbers are the same ones");
+        expect(numbers == sorted, "no number is lost");
       }
       throw;
     }
@@ -239,7 +240,7 @@ void comparator_copy() {
   } catch (const Failure&) {
   }
   uses_left = 1 << 30;
-  expect(balance.alive == alive, "nothing is left over");
+  expect(balance.alive == alive, "no object is left over");
   say("no matter");
 }
 
@@ -320,7 +321,7 @@ void pipeline() {
               use();
               ++through;
             }));
-    expect(through == 30, "all items are through");
+    expect(through == 30, "all items have passed");
   });
 }
 
@@ -337,10 +338,10 @@ void initialiser() {
       values.local();
       ++there;
     } catch (...) {
-      expect(values.empty(), "a value that was not made is not there");
+      expect(values.empty(), "a value whose construction failed is not stored");
       throw;
     }
-    expect(values.size() == there, "a value that was made is there");
+    expect(values.size() == there, "a constructed value is stored");
     corbel::parallel_for(0, 20, [&](int) { values.local(); });
     use();
     use();
@@ -349,7 +350,7 @@ void initialiser() {
   });
 }
 
-// ---- what cannot be a loop
+// ---- invalid loops
 
 void step_of_zero() {
   int calls = 0;

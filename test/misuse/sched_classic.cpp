@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of TBB 2020: never waited for, never spawned, and exceptions in all their functions.
-#include <corbel/task.hpp>
+// Tasks of TBB 2020 that are never waited for or never spawned, and exceptions in all their
+// functions.
+#include <corbel/classic/task.hpp>
 
 #include <thread>
 
@@ -41,7 +42,7 @@ class ThrowsWhenMade : public task {
   Object object_;
 };
 
-// Roots that nobody waits for, of a thread that ends.
+// Roots that no thread waits for, of a thread that ends.
 void spawned_without_wait() {
   std::atomic<int> sum{0};
   std::thread([&] {

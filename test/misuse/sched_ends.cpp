@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that fork or end in the middle of a parallel call, and that may have no threads.
+// Processes that fork or end in the middle of a parallel call, or that cannot start threads.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ void busy(std::atomic<int>* calls, int depth) {
 
 // ---- fork
 
-// In a body, by whichever thread; the child only ends.
+// In a body, in whichever thread runs it. The child only ends.
 void fork_in_a_body() {
   std::atomic<int> children{0};
   const std::vector<int> items(64);
@@ -40,8 +40,8 @@ void fork_in_a_body() {
   say("%d children", int(children));
 }
 
-// Behind the call, while the library's threads are there; the child makes calls of its own.
-void fork_behind_a_call() {
+// After the call, while there are workers. The child makes parallel calls itself.
+void fork_after_a_call() {
   std::atomic<int> calls{0};
   busy(&calls, 8);
   const pid_t child = fork();
@@ -72,8 +72,8 @@ void exit_in_a_body() {
   group.wait();
 }
 
-// By a thread of the library's, if one comes.
-void exit_in_a_helper() {
+// In a worker, if one comes.
+void exit_in_a_worker() {
   const std::thread::id self = std::this_thread::get_id();
   corbel::task_group group;
   std::atomic<bool> come{false};
@@ -111,7 +111,7 @@ void quick_exit_in_a_body() {
 
 // ---- no threads
 
-// The system refuses all new ones from now on.
+// From now on the system refuses new threads.
 void forbid_threads() {
   const rlimit none = {0, 0};
   if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(77);
@@ -135,7 +135,7 @@ void no_threads() {
   say("%d calls", int(calls));
 }
 
-// Nobody comes for them, but the program's own thread when it is there.
+// Only the program's own thread can run them, when it enters the arena.
 void no_threads_for_enqueued_tasks() {
   forbid_threads();
   corbel::task_arena arena(2);
@@ -146,7 +146,7 @@ void no_threads_for_enqueued_tasks() {
   say("%d calls", calls);
 }
 
-// The threads that are there go on.
+// The existing threads continue.
 void no_more_threads() {
   std::atomic<int> calls{0};
   busy(&calls, 6);
@@ -159,9 +159,9 @@ void no_more_threads() {
 
 extern const Case end_cases[];
 const Case end_cases[] = {{"fork-in-a-body", fork_in_a_body},
-                          {"fork-behind-a-call", fork_behind_a_call},
+                          {"fork-after-a-call", fork_after_a_call},
                           {"exit-in-a-body", exit_in_a_body},
-                          {"exit-in-a-helper", exit_in_a_helper},
+                          {"exit-in-a-worker", exit_in_a_worker},
                           {"exit-with-enqueued-tasks", exit_with_enqueued_tasks},
                           {"quick-exit-in-a-body", quick_exit_in_a_body},
                           {"threads-none", no_threads},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Task groups that are waited for too rarely, too often or by the wrong task, handles that are
-// empty or somebody else's, and cancellation.
+// empty or belong to another group, and cancellation.
 #include <corbel/parallel_for_each.hpp>
 #include <corbel/parallel_invoke.hpp>
 #include <corbel/task_group.hpp>
@@ -67,7 +67,7 @@ void handle_assigned_over() {
   handle = group.defer([&ran, object = Object()] { ran += 1; });
   group.run(std::move(handle));
   say("%s", text(group.wait()));
-  expect(ran == 1, "the task that was assigned over is dropped");
+  expect(ran == 1, "the overwritten task is dropped");
 }
 
 void wait_without_tasks() {
@@ -76,7 +76,7 @@ void wait_without_tasks() {
   say("%s", text(group.wait()));
 }
 
-// ---- what asserts find
+// ---- misuse that assertions find
 
 void run_empty_handle() {
   task_group group;
@@ -175,7 +175,7 @@ void after_a_thrower() {
   group.run(std::move(before));
   group.run(std::move(after));
   outcome([&] { group.wait(); });
-  expect(!ran, "what comes after it is cancelled");
+  expect(!ran, "its successor is cancelled");
 }
 
 void after_one_never_run() {
@@ -188,7 +188,7 @@ void after_one_never_run() {
   }
   group.run(std::move(after));
   say("%s", text(group.wait()));
-  expect(ran, "a task that is dropped stands in nobody's way");
+  expect(ran, "a dropped task does not delay its successors");
 }
 
 // ---- cancellation
@@ -209,7 +209,7 @@ void cancelled_from_inside() {
   std::atomic<int> after{0};
   for (int i = 0; i < 1000; ++i) {
     group.run([&, object = Object()] {
-      if (group.is_canceling()) ++after;  // was on its way
+      if (group.is_canceling()) ++after;  // had already started
       group.cancel();
     });
   }
@@ -232,7 +232,7 @@ void cancelled_from_outside() {
   other.join();
 }
 
-// Cancelling a context ends all below it, whatever kind they are.
+// Cancelling a context cancels all contexts below it, of any kind.
 void parent_cancelled() {
   task_group_context context;
   std::atomic<int> inside{0};
@@ -260,12 +260,12 @@ void parent_cancelled() {
       },
       context);
   other.join();
-  expect(inside == cancelled && inside > 0 && inside < 30, "who began was cancelled");
-  expect(status != corbel::complete, "the group inside did not complete");
+  expect(inside == cancelled && inside > 0 && inside < 30, "each loop that began was cancelled");
+  expect(status != corbel::complete, "the inner group did not complete");
   say("%s", context.is_group_execution_cancelled() ? "cancelled" : "not cancelled");
 }
 
-// Only what is below: the sibling goes on.
+// Only the contexts below it: the sibling continues.
 void child_cancelled() {
   std::atomic<int> ran{0};
   task_group outer;
@@ -279,7 +279,7 @@ void child_cancelled() {
     });
   }
   say("%s", text(outer.wait()));
-  expect(ran >= 100, "those not cancelled have run");
+  expect(ran >= 100, "the groups that were not cancelled have run");
 }
 
 void isolated_child_of_cancelled() {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler when memory is exhausted: each call with the k-th allocation failing, or with all
-// from the k-th on, for k from 1 until the call succeeds. bad_alloc comes out, and nothing is lost:
-// no task that was accepted, no object.
+// The scheduler when memory is exhausted. Each call is made with the k-th allocation failing, or
+// with all from the k-th on, for k from 1 until the call succeeds. The caller gets bad_alloc, and
+// neither an accepted task nor an object is lost.
 #include <corbel/blocked_range.hpp>
+#include <corbel/classic/task.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_for.hpp>
 #include <corbel/parallel_for_each.hpp>
 #include <corbel/parallel_invoke.hpp>
 #include <corbel/parallel_pipeline.hpp>
 #include <corbel/parallel_reduce.hpp>
-#include <corbel/task.hpp>
 #include <corbel/task_arena.hpp>
 #include <corbel/task_group.hpp>
 
@@ -26,7 +26,7 @@ std::atomic<long> allocations_left{1L << 40};
 std::atomic<bool> all_fail{false};
 
 void* allocate(std::size_t size, std::size_t alignment) {
-  // relaxed: nothing but the number
+  // relaxed: a count only
   const long left = allocations_left.fetch_sub(1, std::memory_order_relaxed) - 1;
   if (left == 0 || (left < 0 && all_fail)) return nullptr;
   size = (size + alignment - 1) / alignment * alignment;
@@ -78,15 +78,15 @@ void fail_at_each_allocation(const F& call) {
         ++refused;
       }
       allocations_left = 1L << 40;
-      expect(balance.alive == 0, "nothing is left over");
+      expect(balance.alive == 0, "no object is left over");
       if (done) break;
     }
   }
-  expect(refused > 0, "something was refused");
+  expect(refused > 0, "an allocation was refused");
   say("each was refused or done");
 }
 
-// In a thread of its own, so that the thread's first use is among what fails.
+// Runs in a new thread, so that the allocations of a thread's first use can fail, too.
 template <typename F>
 void in_new_threads(const F& call) {
   fail_at_each_allocation([&] {
@@ -105,7 +105,7 @@ void in_new_threads(const F& call) {
   });
 }
 
-// More than a deque holds at first.
+// More than the initial capacity of a deque.
 constexpr int kMany = 600;
 
 struct Task : Object {
@@ -114,9 +114,8 @@ struct Task : Object {
   void operator()() const { ++*calls; }
 };
 
-// The thread has tasks, but the library has none of its own threads yet: it is refused the memory
-// for the first.
-void first_helper() {
+// The thread has tasks, but there is no worker yet. The allocation for the first worker fails.
+void first_worker() {
   std::atomic<int> calls{0};
   corbel::task_group group;
   corbel::task_handle handle = group.defer(Task(&calls));
@@ -141,7 +140,7 @@ void run_many(corbel::task_group& group, std::atomic<int>* calls) {
     for (; accepted < kMany; ++accepted) group.run(Task(calls));
   } catch (const std::bad_alloc&) {
     group.wait();
-    expect(*calls == accepted, "what was accepted has run");
+    expect(*calls == accepted, "all accepted tasks have run");
     throw;
   }
   group.wait();
@@ -225,7 +224,7 @@ void loops() {
   });
 }
 
-// Pieces are mailed to others, in a region that these are not in.
+// Pieces are mailed to slots whose threads are not in the isolation scope.
 void isolated_mail() {
   in_new_threads([] {
     std::atomic<int> calls{0};
@@ -245,7 +244,7 @@ void isolated_mail() {
   });
 }
 
-// Whose threads are bound to processors.
+// An arena whose threads are bound to processors.
 void bound_arenas() {
   in_new_threads([] {
     corbel::task_arena arena(corbel::task_arena::constraints().set_max_threads_per_core(1), 0);
@@ -324,7 +323,7 @@ void arenas() {
     int accepted = 0;
     const auto all_ran = [&] {
       arena.wait_for(group);
-      expect(calls == accepted, "what was accepted has run");
+      expect(calls == accepted, "all accepted tasks have run");
     };
     try {
       for (; accepted < kMany; ++accepted) arena.enqueue(Task(&calls), group);
@@ -392,7 +391,7 @@ const Case memory_cases[] = {{"memory-groups", groups},
                              {"memory-pipelines", pipelines},
                              {"memory-arenas", arenas},
                              {"memory-classic", classic},
-                             {"memory-first-helper", first_helper},
+                             {"memory-first-worker", first_worker},
                              {nullptr, nullptr}};
 
 }  // namespace misuse

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the misuses of the scheduler share. Each is a small program, misuse_sched CASE, that says in
-// a line or two what came of it; sched_misuse.py knows what has to come. A program ends with 3 if
-// objects are left over, with 1 if anything else is wrong.
+// Shared by the misuses of the scheduler. Each is a small program, misuse_sched CASE, that prints
+// its outcome in a line or two; sched_misuse.py knows the expected lines. A program exits with 3 if
+// objects are left over, and with 1 on any other fault.
 #pragma once
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ struct Case {
   void (*run)();
 };
 
-// A line on standard output, at once: nothing is flushed after an abort.
+// Prints a line at once, because nothing is flushed after an abort.
 __attribute__((format(printf, 1, 2))) inline void say(const char* format, ...) {
   char line[256];
   va_list arguments;
@@ -58,7 +58,7 @@ class Failure : public std::runtime_error {
   Object object_;
 };
 
-// Says what comes out of f.
+// Prints the exception that f throws.
 template <typename F>
 void outcome(const F& f) {
   try {
@@ -77,7 +77,7 @@ void outcome(const F& f) {
   }
 }
 
-// The program: runs the case of that name, or lists them all. Tables end with an empty case.
+// The main function: runs the named case, or lists all cases. Tables end with an empty case.
 inline int run_case(std::initializer_list<const Case*> tables, const char* name) {
   const bool list = std::strcmp(name, "--list") == 0;
   for (const Case* table : tables) {

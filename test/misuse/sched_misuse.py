@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the misuses of the scheduler, each in a process of its own, and compares how it ends and
-every line that it says.
+"""Runs the misuses of the scheduler, each in a process of its own, and compares the exit status and
+every line of output.
 
 Usage: sched_misuse.py PROGRAM [CASE ...]
 """
@@ -20,7 +20,7 @@ STEP = "invalid_argument: parallel_for: step must be positive\n"
 UNSAFE = "another exception: the threads of the scheduler could not be waited for\n"
 LEAVING = "on the way out\n"
 
-# case: what it says, if it ends well
+# case: its output, if it ends normally
 CASES = {
     "group-destroyed-with-tasks": MISSING_WAIT,
     "group-destroyed-while-unwinding": "Failure: of the program's own\n",
@@ -87,7 +87,7 @@ CASES = {
     "control-finalized-inside": UNSAFE + "nothing thrown\n" + UNSAFE,
     "observers-go": "all gone\n",
     "fork-in-a-body": "64 children\n",
-    "fork-behind-a-call": "1022 calls, the child ends with 0\n",
+    "fork-after-a-call": "1022 calls, the child ends with 0\n",
     "threads-none": "354 calls\n",
     "threads-none-for-enqueued-tasks": "100 calls\n",
     "threads-no-more": "254 calls\n",
@@ -96,7 +96,7 @@ MEMORY_CASES = [
     "memory-groups", "memory-isolated-groups", "memory-ordered-groups", "memory-invokes",
     "memory-traced-invokes", "memory-isolated-invokes", "memory-loops", "memory-isolated-mail",
     "memory-bound-arenas", "memory-reductions", "memory-fed-items", "memory-pipelines",
-    "memory-arenas", "memory-classic", "memory-first-helper"]
+    "memory-arenas", "memory-classic", "memory-first-worker"]
 
 # case: the assertion that ends it
 ASSERTIONS = {
@@ -110,7 +110,7 @@ ASSERTIONS = {
     "pipeline-without-tokens": "a pipeline needs at least one live token",
 }
 
-# case: the exception that ends it, where nobody can catch it
+# case: the exception that ends it, because no code can catch it
 UNCAUGHT = {
     "arena-enqueue-throws": "nobody waits",
     "control-of-exceptions": "on the way",
@@ -118,11 +118,11 @@ UNCAUGHT = {
 }
 
 # The program calls exit(7).
-EXITS = ["exit-in-a-body", "exit-in-a-helper", "exit-with-enqueued-tasks", "quick-exit-in-a-body"]
+EXITS = ["exit-in-a-body", "exit-in-a-worker", "exit-with-enqueued-tasks", "quick-exit-in-a-body"]
 
 
 def expected_of(case):
-    """How the case ends, what it says, and what it says on stderr without names of files."""
+    """How the case ends, its output, and its error output without file names."""
     if case in ASSERTIONS:
         return -signal.SIGABRT, "", f"corbel: ASSERTION: {ASSERTIONS[case]}\n"
     if case in UNCAUGHT:
@@ -136,14 +136,14 @@ def expected_of(case):
 
 
 def run(program, case):
-    """Whether it ended as expected."""
+    """Whether the case ended as expected."""
     expected = expected_of(case)
     environment = dict(os.environ)
     if "-traced-" in case:
         timeline = tempfile.NamedTemporaryFile()
         environment["CORBEL_TRACE"] = timeline.name
     if case.startswith("threads-"):
-        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # which needs a thread
+        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # leak detection needs a thread
     try:
         ended = subprocess.run([program, case], env=environment, capture_output=True, text=True,
                                timeout=60)
@@ -165,9 +165,9 @@ def run(program, case):
 
 def main():
     program = sys.argv[1]
-    # A sanitizer's own handler of SIGABRT would print more, and what exit leaves is no leak.
+    # A sanitizer's handler of SIGABRT would print more, and memory in use at exit is no leak.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":handle_abort=0"
-    # The thread sanitizer waits a second at the end, and doubts that a fork's child has threads.
+    # The thread sanitizer waits a second at the end, and refuses threads in the child of a fork.
     os.environ["TSAN_OPTIONS"] = (os.environ.get("TSAN_OPTIONS", "") +
                                   ":atexit_sleep_ms=0:die_after_fork=0")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

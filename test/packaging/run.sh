@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build to a prefix, moves the prefix (nothing in it may hold a path), and builds and
-# runs small projects against it: by find_package(Corbel), find_package(TBB), pkg-config and
-# FetchContent. Expects CORBEL_BUILD_DIR and CORBEL_SOURCE_DIR; CC, CXX, CMAKE may be set.
+# Installs a build to a prefix, moves the prefix (no file in it may contain a path), and builds and
+# runs small projects against it: with find_package(Corbel), find_package(TBB), pkg-config and
+# FetchContent. Needs CORBEL_BUILD_DIR and CORBEL_SOURCE_DIR; CC, CXX and CMAKE are optional.
 set -euo pipefail
 
 : "${CORBEL_BUILD_DIR:?}" "${CORBEL_SOURCE_DIR:?}"
 CC=${CC:-gcc} CXX=${CXX:-g++} CMAKE=${CMAKE:-cmake}
 export CC CXX
 here="$CORBEL_SOURCE_DIR/test/packaging"
-work=$(mktemp -d "${TMPDIR:-/tmp}/corbel-packaging.XXXXXX")
+# In the build folder, where paths relative to it are those of every clone: for the compiler cache.
+work=$(mktemp -d "$CORBEL_BUILD_DIR/packaging.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix="$work/moved to"
 
@@ -18,7 +19,7 @@ fail() {
   exit 1
 }
 
-# quiet <what> <command...>: shows the output only of what failed.
+# quiet <what> <command...>: shows the output only of a command that fails.
 quiet() {
   local what=$1
   shift
@@ -35,7 +36,7 @@ configure_and_build() {  # <project> [cmake arguments]
 }
 
 quiet "install" "$CMAKE" --install "$CORBEL_BUILD_DIR" --prefix "$work/first"
-mv "$work/first" "$work/second" # without a space: LD_PRELOAD cannot express one
+mv "$work/first" "$work/second" # without a space, which LD_PRELOAD cannot express
 if [[ -x "$CORBEL_BUILD_DIR/bin/corbel" ]]; then
   quiet "bin/corbel run from a moved prefix" "$work/second/bin/corbel" run -- true
   quiet "bin/corbel check from a moved prefix" "$work/second/bin/corbel" check -- "$(command -v true)"
@@ -52,10 +53,10 @@ done
 for header in corbel/malloc.h tbb/scalable_allocator.h oneapi/tbb/scalable_allocator.h; do
   [[ -e "$prefix/include/$header" ]] || fail "$header is not installed"
 done
-if [[ -e "$libdir/libtbb.so.12" ]]; then fail "libtbb.so.12 is installed: it cannot keep its word"; fi
+if [[ -e "$libdir/libtbb.so.12" ]]; then fail "libtbb.so.12 is installed: its ABI is not ours"; fi
 SCHEDULER=OFF
 if [[ -e "$prefix/include/tbb/parallel_for.h" ]]; then SCHEDULER=ON; fi
-# Must be among the libraries the program loads, although it calls nothing of it.
+# The program must load the library although it calls no function of it.
 needs_proxy() { readelf -d "$1" | grep -q "NEEDED.*$2" || fail "$1 does not load $2"; }
 
 configure_and_build cmake_corbel "-DCMAKE_PREFIX_PATH=$prefix" -DSCHEDULER=$SCHEDULER
@@ -85,7 +86,9 @@ for library in corbelmalloc tbbmalloc; do
   needs_proxy "$work/nothing" "lib${library}_proxy"
 done
 
-configure_and_build fetch_content "-DCORBEL_SOURCE_DIR=$CORBEL_SOURCE_DIR" -DSCHEDULER=$SCHEDULER
+# Whether it builds is what is tested, not how fast it is.
+configure_and_build fetch_content "-DCORBEL_SOURCE_DIR=$CORBEL_SOURCE_DIR" -DSCHEDULER=$SCHEDULER \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0
 quiet "fetch_content: run api" "$work/fetch_content/api"
 quiet "fetch_content: run proxy" "$work/fetch_content/proxy"
 

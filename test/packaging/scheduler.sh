@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler's part of run.sh: each way that a program written for TBB has of finding it.
+# The scheduler's part of run.sh: all ways in which a program written for TBB finds it.
 # shellcheck shell=bash
 needs() { readelf -d "$1" | grep -q "NEEDED.*$2" || fail "$1 does not load $2"; }
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program tests share: ways to run a program on the system's malloc and on Corbel, and
-the proof that Corbel really was the allocator of that run.
+"""Shared by the program tests: ways to run a program on the system's malloc and on Corbel, and the
+proof that Corbel was the allocator of a run.
 
-A test never trusts a preload to have worked. It asks the dynamic linker (LD_DEBUG=bindings) where
-each object's malloc, free, operator new ... went, or reads the memory map of the running process.
+A test never relies on a preload to have worked. It asks the dynamic linker (LD_DEBUG=bindings)
+where each object's malloc, free, operator new ... were bound, or reads the memory map of the
+running process.
 """
 
 import glob
@@ -22,8 +23,9 @@ CORE = "libcorbelmalloc.so.1"
 DROPIN = "libtbbmalloc.so.2"
 DROPIN_PROXY = "libtbbmalloc_proxy.so.2"
 SKIP = 77
+FULL = "CORBEL_FULL_TESTS" in os.environ  # ./dev test --full
 
-# Text that an allocator, glibc or the dynamic linker writes when something is wrong.
+# Text that an allocator, glibc or the dynamic linker prints on an error.
 COMPLAINT = re.compile(
     rb"corbel|malloc|invalid pointer|double free|corrupt|heap|ld\.so: object|undefined symbol|"
     rb"symbol lookup error|Segmentation|Aborted|terminate called|bad_alloc|out of memory",
@@ -45,7 +47,7 @@ def skip(reason):
 
 
 def require(*programs, package=None):
-    """The full paths of the programs; the test is skipped when one is not installed."""
+    """The full paths of the programs. Skips the test if one is not installed."""
     found = []
     for program in programs:
         path = shutil.which(program)
@@ -85,7 +87,7 @@ def check(condition, message):
 
 
 def same(what, expected, actual):
-    """Fails with the first difference when the two outputs are not byte-identical."""
+    """Fails with the first difference unless the two outputs are byte-identical."""
     if expected == actual:
         return
     a, b = (x if isinstance(x, bytes) else str(x).encode() for x in (expected, actual))
@@ -126,7 +128,7 @@ class Result:
 
 
 def run(command, mode="system", timeout=120, env=None, stdin=None, cwd=None, expect=0, **more):
-    """Runs a command to its end; fails on an unexpected exit code, with its standard error."""
+    """Runs a command to its end. Fails on an unexpected exit code and shows its standard error."""
     start = time.monotonic()
     process = subprocess.Popen(
         command, env=environment(mode, env), cwd=cwd, stdout=subprocess.PIPE,
@@ -146,7 +148,7 @@ def run(command, mode="system", timeout=120, env=None, stdin=None, cwd=None, exp
 
 
 def stacks(pid):
-    """Where a hanging process stands, if a debugger is there to ask."""
+    """Returns where a hanging process stands, if a debugger is installed."""
     if not shutil.which("gdb"):
         return ""
     try:
@@ -160,7 +162,7 @@ def stacks(pid):
 
 
 def kill_session(process):
-    """Ends a process started with start_new_session and all that it started."""
+    """Ends a process started with start_new_session, and all processes that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -199,16 +201,16 @@ def bindings(command, mode, scratch, timeout=120, env=None, **more):
 
 
 def bound_to_corbel(logs, ours=(PROXY, CORE), needed=("malloc", "free"), objects=1):
-    """Checks, for every process of the logs, that no object had its malloc bound elsewhere."""
+    """Checks in the logs of every process that each object's malloc was bound to Corbel."""
     seen = set()
     for log in logs:
         log = [entry for entry in log if entry[2] in FAMILY]
         reached = {(s, symbol) for s, t, symbol in log if any(name in t for name in ours)}
         for source, target, symbol in log:
             if any(name in source for name in (PROXY, CORE, DROPIN, DROPIN_PROXY)):
-                continue  # The replacement itself looks for the functions it replaces.
+                continue  # The replacement itself looks up the functions it replaces.
             # A target that is itself bound to Corbel is a stub in a program that takes the address
-            # of free; one with its own operator new (linked statically) gets its memory from malloc.
+            # of free. One with its own, statically linked operator new gets its memory from malloc.
             below = "malloc" if symbol.startswith("_Z") else symbol
             check((source, symbol) in reached or (target, symbol) in reached or (target, below) in reached,
                   "%s in %s is bound to %s" % (symbol, source, target))
@@ -219,7 +221,7 @@ def bound_to_corbel(logs, ours=(PROXY, CORE), needed=("malloc", "free"), objects
 
 
 def pattern(key, size):
-    """A text of the given size that only this key has."""
+    """A text of the given size that differs for each key."""
     if size == 0:
         return b""
     unit = ("%s|%d|" % (key, size)).encode()
@@ -227,7 +229,7 @@ def pattern(key, size):
 
 
 class Server:
-    """A server process whose standard error and output go to a file."""
+    """A server process. Its standard error and output go to a file."""
 
     def __init__(self, command, mode, scratch, env=None, **more):
         self.name = os.path.basename(command[0])
@@ -256,7 +258,7 @@ class Server:
             self.name, seconds, self.output()[-2000:].decode("utf8", "replace"), where))
 
     def stop(self, sig=signal.SIGTERM, seconds=30, codes=(0,)):
-        """Asks the server to end and checks how it did."""
+        """Asks the server to end, and checks its exit."""
         if self.process.poll() is None:
             self.process.send_signal(sig)
         try:
@@ -273,7 +275,7 @@ class Server:
 
 
 def main(test):
-    """Runs test(scratch folder), prints one line, and ends with the exit code ctest looks at."""
+    """Runs test(scratch folder), prints one line, and exits with the code that ctest expects."""
     scratch = tempfile.mkdtemp(prefix="programs-")
     start = time.monotonic()
     try:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that test_python.py runs: threads that use json, re, zlib and sqlite3 at once.
+"""The program that test_python.py runs: threads that use json, re, zlib and sqlite3 at the same
+time.
 
-Prints digests only, so that two runs can be compared; the last line of standard error says from
-which file malloc comes in this very process.
+Prints only digests, so that two runs can be compared. The last line of standard error names the
+file that this process's malloc comes from.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ import threading
 import zlib
 
 THREADS = 6
-ROUNDS = 10
+ROUNDS = int(os.environ.get("ROUNDS", 10))
 
 
 def document(rng, depth=0):
@@ -84,7 +85,7 @@ def worker(number, results, mail):
 
 
 def forked(number):
-    """Work done by a forked child, its result read from a pipe. Only what takes no lock that another
+    """Work in a forked child, whose result is read from a pipe. It takes no lock that another
     thread may have held at the fork: malloc has to cope with that, SQLite and OpenSSL do not."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -103,7 +104,7 @@ def forked(number):
 
 
 def origin(function):
-    """The file that the address of a C function lies in."""
+    """The file that contains the address of a C function."""
     address = ctypes.cast(getattr(ctypes.CDLL(None), function), ctypes.c_void_p).value
     with open("/proc/self/maps") as maps:
         for line in maps:

@@ -35,8 +35,7 @@ struct Functions {
   std::exit(3);
 }
 
-// Both ends of a block carry its number until it is freed, so that blocks which overlap are
-// noticed.
+// Both ends of a block hold its number until it is freed, so that overlapping blocks are found.
 class Blocks {
  public:
   Blocks(Functions functions, std::size_t count) : functions_(functions), blocks_(count) {}

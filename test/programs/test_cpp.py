@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A C++ program with threads and exceptions on Corbel in each way there is: preloaded, preloaded under
-the name of the original, linked as a shared library, linked statically; the same output every time."""
+"""A C++ program with threads and exceptions on Corbel: preloaded, preloaded under the name of the
+original, linked as a shared library, linked statically. The output is the same each time."""
 
 import os
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memcached under load from several client threads; every value that comes back is checked.
+"""memcached under load from several client threads. Every returned value is checked.
 
-The cache is kept small enough that it has to evict, so a value may be gone, but never wrong."""
+The cache is so small that it has to evict: a value may be missing, but never wrong.
+"""
 
 import os
 import random
@@ -71,7 +72,7 @@ def work(number, path, tally, errors):
             items = [(b"k-%d-%d-%d" % (number, turn, i), size_of(rng)) for i in range(BATCH)]
             answers = client.set_many([(k, common.pattern(k.decode(), size)) for k, size in items])
             common.check(set(answers) <= {b"STORED"}, "set: %r" % answers)
-            # Own keys of this round, and keys of another client that may or may not be there.
+            # This client's keys of this round, and keys of another client, which may be missing.
             found = client.get_many([k for k, _ in items])
             for key, size in items:
                 asked += 1

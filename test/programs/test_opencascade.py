@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open CASCADE writing and reading STEP again and again in one process: preloaded, with its
-libtbbmalloc.so.2 swapped for ours, and both. The shapes and the files must be the same as on the
-system's malloc, and the n-th conversion must not take longer than the first ones."""
+"""Open CASCADE writes and reads STEP repeatedly in one process: with Corbel preloaded, with its
+libtbbmalloc.so.2 swapped for ours, and with both. The shapes and the files must be the same as on
+the system's malloc, and the n-th conversion must not take longer than the first ones."""
 
 import os
 import re
@@ -13,15 +13,15 @@ import common
 sys.path.insert(0, os.path.join(common.HERE, "..", "..", "bench", "kernels", "opencascade"))
 import draw as occt  # noqa: E402
 
-CONVERSIONS = 45
+CONVERSIONS = 45 if common.FULL else 30
 WARM_UP = 6
 GROWTH = 1.3
 TICKS = 10e6  # Nanoseconds: the kernel may account processor time in ticks of 4 or 10 ms.
 
 
 def growth(name, times):
-    """How much longer the last conversions take than the first. The lower quartile: other programs on
-    the machine make single conversions slower, but a heap that gets worse makes all of them slower."""
+    """How much longer the last conversions take than the first, by the lower quartile: other
+    programs slow single conversions down, but a heap that degrades slows all of them down."""
     times = times[WARM_UP:]
     third = len(times) // 3
     first, last = (statistics.quantiles(part, n=4)[0] for part in (times[:third], times[-third:]))
@@ -54,7 +54,7 @@ def convert(name, draw, mode, scratch, env):
 
 
 def convert_without_growth(name, draw, mode, scratch, env):
-    """Growth is a property of the heap: it must show every time, where noise does not."""
+    """Growth is a property of the heap, so it shows in every run. Noise does not."""
     for attempt in range(3):
         done = convert("%s-%d" % (name, attempt) if attempt else name, draw, mode, scratch, env)
         if not done.grows:
@@ -78,7 +78,7 @@ def test(scratch):
     both = dict(swap, LD_PRELOAD=common.library(common.PROXY))
     scalable = dict(env, MMGT_OPT="2")  # Open CASCADE's allocator calls scalable_malloc.
 
-    # Who serves whom, from the dynamic linker's own mouth.
+    # The dynamic linker shows which library serves which.
     probe = os.path.join(scratch, "probe.tcl")
     with open(probe, "w") as out:
         out.write("pload MODELING XDE\nbox b 1 2 3\nexit\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PostgreSQL: a new cluster, a script of queries whose output must be the same, and pgbench from four
-clients with the sums of its books checked. Server, initdb, psql and pgbench all run on Corbel."""
+"""PostgreSQL: a new cluster, a script of queries whose output must be the same, and pgbench from
+four clients, with its balances checked. Server, initdb, psql and pgbench all run on Corbel."""
 
 import glob
 import os
@@ -24,7 +24,7 @@ def programs():
 
 
 def unprivileged():
-    """The server refuses to run as root: its own user then, or nobody."""
+    """The server refuses to run as root, so it runs as its own or as another unprivileged user."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -62,7 +62,7 @@ def exercise(name, mode, bin_dir, scratch, who):
             common.active_in(server.pid)
         output = tool("psql", "-X", "-q", "-f", QUERIES)
         if mode != "system":
-            # The backend that serves a client is a forked child of the server.
+            # The backend of a client is a forked child of the server.
             backend = tool("psql", "-X", "-A", "-t", "-c", "SELECT pg_backend_pid()").strip()
             common.check(backend.isdigit(), "no backend: %r" % backend)
             maps = tool("psql", "-X", "-A", "-t", "-c", "SELECT pg_read_file('/proc/self/maps')")
@@ -90,7 +90,7 @@ def exercise(name, mode, bin_dir, scratch, who):
 def test(scratch):
     bin_dir, who = programs(), unprivileged()
     os.chmod(scratch, 0o755)
-    # The other user may not be able to enter the build folder.
+    # The other user may not have access to the build folder.
     libs = os.path.join(scratch, "lib")
     os.mkdir(libs)
     for library in (common.PROXY, common.CORE):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python program with threads, children, json, re, zlib and sqlite3, with Python's own small-block
-allocator in front of malloc and without it (PYTHONMALLOC=malloc), compared with the system's malloc."""
+"""A Python program with threads, children, json, re, zlib and sqlite3, both with Python's own
+small-block allocator and without it (PYTHONMALLOC=malloc), compared with the system's malloc."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def interpreter():
 def test(scratch):
     python = interpreter()
     script = os.path.join(common.HERE, "python_workload.py")
-    # Python warns about fork in a process with threads (3.12 and later); that is what we want to do.
+    # Python 3.12 and later warn about fork in a process with threads, which is intended here.
     command = [python, "-B", "-W", "ignore", script]
     expected = None
     for allocator in ("default", "malloc"):
@@ -30,6 +30,7 @@ def test(scratch):
             if mode == "dropin_proxy" and allocator == "default":
                 continue
             extra = {"PYTHONMALLOC": "malloc"} if allocator == "malloc" else {}
+            extra["ROUNDS"] = "10" if common.FULL else "4"
             done = common.run(command, mode, timeout=150, env=extra)
             expected = expected or done.out
             common.same("output (%s, PYTHONMALLOC=%s)" % (mode, allocator), expected, done.out)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""redis-server: all of its data types written and read back, deletes by its background threads, saves
-by a forked child while clients write, reloads and restarts, redis-benchmark. The digest of the data
-set must be what it is on the system's malloc. The benchmark runs on Corbel too."""
+"""redis-server: all its data types are written and read back; its background threads delete, a
+forked child saves while clients write; reloads, restarts, redis-benchmark. The digest of the data
+set must be the same as on the system's malloc. The benchmark runs on Corbel, too."""
 
 import os
 import random
@@ -100,7 +100,7 @@ def check_all(client, sizes):
 
 
 def delete_some(client, sizes):
-    """Large values are freed by redis' background thread, others by the thread that made them."""
+    """Redis' background thread frees large values; the thread that made the others frees them."""
     gone = [k for i, k in enumerate(sizes) if i % 3 == 0]
     in_batches(client, [("UNLINK" if i % 2 else "DEL", k) for i, k in enumerate(gone)])
     for key in gone:
@@ -130,8 +130,8 @@ class Redis:
         self.server = None
 
     def start(self, threads):
-        """With threads: they read and write for the clients, so they free each other's memory. They
-        also spin, which a benchmark on few processors does not survive."""
+        """With several threads, these read and write for the clients, and so free each other's
+        memory. They also spin, which slows a benchmark on few processors too much."""
         if os.path.exists(self.path):
             os.unlink(self.path)
         self.server = common.Server(
@@ -162,7 +162,7 @@ class Redis:
 
 
 def exercise(mode, scratch, debug):
-    """Returns the digests of the data set along the way."""
+    """Returns the digests of the data set at each stage."""
     redis = Redis(mode, scratch, debug)
     digests = []
     client = redis.start(2)
@@ -221,7 +221,7 @@ def benchmark(redis, client):
         rates = re.findall(rb"(\w+): ([\d.]+) requests per second", done.out)
         print("redis-benchmark %s: %s" % (" ".join(more), " ".join(
             "%s %.0f/s" % (n.decode(), float(r)) for n, r in rates)))
-    # What the benchmark wrote: every value is the same 96 bytes, and all list elements are there.
+    # The benchmark's data: every value is the same 96 bytes, and no list element is missing.
     keys = client.call("KEYS", "key:*")
     common.check(4900 <= len(keys) <= 5000, "%d keys of 5000" % len(keys))
     values = {v for start in range(0, len(keys), 500) for v in client.call("MGET", *keys[start:start + 500])}

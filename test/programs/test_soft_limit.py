@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An existing kind of client: OpenMP threads calling scalable_malloc, compiled against <tbb/...> and
-linked with -ltbbmalloc as it would be against the original; three patterns without a soft limit and
-with three, and the file swapped under the binary.
+"""An existing kind of client: OpenMP threads that call scalable_malloc, compiled against <tbb/...>
+and linked with -ltbbmalloc as against the original. It runs three patterns, without a soft limit
+and with three limits; then the library is swapped under the binary.
 
-While the limit is not below what the program holds, it is kept; below that, no more stays than what
-is held, 2 % of it and OVERHEAD_MIB. Both are said of resident memory. Address space follows, too.
+A limit that is not below the program's live memory is kept. Under a lower limit, no more stays
+resident than the live memory, 2 % of it and OVERHEAD_MIB. The address space is bounded, too.
 """
 
 import ctypes
@@ -15,18 +15,18 @@ import common
 SOURCE = os.path.join(common.HERE, "soft_limit_client.cpp")
 MIB = 1 << 20
 # The article's limits of 500, 400 and 300 MB are for four threads.
-LIMITS_MIB = (125, 100, 75)  # for each thread
-OVERHEAD_MIB = 4  # tables, and what a thread has at hand
-RESIDENT_WITHOUT_LIMIT = 1.25  # times what is held, and 64 MiB
-# Times what is held or allowed, and 64 MiB: the program, its libraries and stacks are among it.
+LIMITS_MIB = (125, 100, 75) if common.FULL else (125, 75)  # for each thread
+OVERHEAD_MIB = 4  # tables, and a thread's caches
+RESIDENT_WITHOUT_LIMIT = 1.25  # times the live memory, and 64 MiB
+# Times the live or allowed memory, and 64 MiB for the program, its libraries and stacks.
 VIRTUAL, VIRTUAL_WITHOUT_LIMIT = 1.1, {"1": 1.25, "2": 1.25, "3": 1.1}
-# The same for several threads in pattern 3: what one frees lies between what the others use and is too
-# short for their next size. With a limit it is unmapped, while others map.
+# For several threads in pattern 3: memory that one thread frees lies between blocks of the others
+# and is too short for their next size. Under a limit it is unmapped, while other threads map.
 VIRTUAL_BETWEEN_THREADS, VIRTUAL_BETWEEN_THREADS_WITHOUT_LIMIT = 1.25, 1.5
 
 
 def held(libs):
-    """{pattern: MiB that a thread holds at most, as the allocator rounds it up}."""
+    """{pattern: maximum MiB that a thread holds, rounded up like the allocator}."""
     library = ctypes.CDLL(os.path.join(libs, common.DROPIN))
     library.scalable_malloc.restype = ctypes.c_void_p
     library.scalable_malloc.argtypes = [ctypes.c_size_t]
@@ -43,12 +43,12 @@ def held(libs):
             "3": 10 * rounded((32 << 20) - (8 << 10)) / MIB}
 
 
-# What a thread of a pattern has beside, from the system's malloc: the array of its blocks.
+# What a thread also holds, from the system's malloc: the array of its blocks.
 BESIDE_MIB = {"1": 1, "2": 8, "3": 1}
 
 
 def run_client(client, mode, pattern, limit, threads, allocator="corbel"):
-    # One arena: the C library's malloc takes up to 128 MiB of addresses for a second.
+    # One arena: the C library's malloc takes up to 128 MiB of addresses for a second one.
     done = common.run([client, pattern, str(limit), allocator], mode, timeout=150,
                       env={"OMP_NUM_THREADS": str(threads), "MALLOC_ARENA_MAX": "1"})
     common.same("standard error", b"", done.err)
@@ -95,7 +95,7 @@ def test(scratch):
         common.check(targets and all(t.startswith(libs) for t in targets), "%s comes from %s" % (symbol, targets))
 
     live = held(libs)
-    # The program itself: the least that this pattern needs on the system's malloc.
+    # The program itself: the minimum of this pattern, measured on the system's malloc.
     program = run_client(client, mode, "3", 0, 1, "system")[1]
     for pattern in ("1", "2", "3"):
         for threads in (1, 2):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thrust with its TBB back end, compiled unchanged with Corbel's headers and linked to its scheduler,
-for one thread, two and four: the output must be that of Thrust's serial back end."""
+"""Thrust with its TBB back end, compiled unchanged with Corbel's headers and linked to its
+scheduler, with one, two and four threads. The output must be that of Thrust's serial back end."""
 
 import os
 

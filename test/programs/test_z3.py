@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""z3 on three generated problems: a job-shop schedule (integers), a factorisation (bit vectors) and
-n queens with a proof that no more fit (uninterpreted functions); the models must be the same."""
+"""z3 on three generated problems: a job-shop schedule (integers), a factorisation (bit vectors),
+and n queens with a proof that no more fit (uninterpreted functions). The models must be the
+same."""
 
 import os
 import random
@@ -54,7 +55,7 @@ def queens(n=9):
             out.append("(assert (and (not (= (q %d) (q %d))) (not (= (- (q %d) (q %d)) %d))"
                        "(not (= (- (q %d) (q %d)) %d))))" % (i, j, i, j, i - j, j, i, i - j))
     out.append("(check-sat)(get-value (%s))" % " ".join("(q %d)" % i for i in range(n)))
-    # One queen more than rows: the pigeon-hole, which has to be refuted.
+    # One pigeon more than holes, which has to be refuted.
     holes = 6
     out.append("(declare-fun p (Int) Int)")
     for i in range(holes + 1):

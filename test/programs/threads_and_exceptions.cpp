@@ -85,7 +85,7 @@ struct Message {
   std::exception_ptr trouble;
 };
 
-// Throws from the given depth; every frame on the way holds memory that unwinding has to free.
+// Throws from the given depth. Every frame on the way holds memory that unwinding has to free.
 void descend(int depth, const std::string& text) {
   std::vector<std::string> local(static_cast<std::size_t>(depth % 5) + 1,
                                  text + std::to_string(depth));
@@ -218,7 +218,7 @@ int main(int argc, char**) {
   std::printf("ring %016llx\n", static_cast<unsigned long long>(ring()));
   std::printf("short threads %016llx\n", static_cast<unsigned long long>(short_threads()));
   std::printf("refused %d\n", refused());
-  if (argc > 1) {  // The caller wants to see which libraries this process has.
+  if (argc > 1) {  // The caller wants to see this process's libraries.
     std::fflush(stdout);
     std::FILE* maps = std::fopen("/proc/self/maps", "r");
     char line[4096];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls Thrust's algorithms on whatever device it is compiled for, and prints what comes out. The
-// numbers are integers, so that every device must print the same.
+// Calls Thrust's algorithms on the device that it is compiled for, and prints the results. The
+// numbers are integers, so that every device prints the same.
 #include <thrust/device_vector.h>
 #include <thrust/for_each.h>
 #include <thrust/reduce.h>

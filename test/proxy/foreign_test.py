@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pointers of other allocators go back to their owner; every other pointer ends the process with
-one line that says what it is."""
+"""Pointers of other allocators go back to their owner. Any other pointer ends the process with one
+line that says what it is."""
 
 import unittest
 
@@ -10,7 +10,7 @@ OWNED = ("libc-small", "libc-medium", "libc-large", "libc-aligned", "libc-large-
          "libc-thread", "libc-thread-medium")
 
 UNKNOWN = "it lies in memory that no known allocator handed out"
-# What the line says of each kind of pointer that is nobody's block.
+# What the line says of each kind of pointer that is no allocator's block.
 REFUSED = {
     "second-libc": UNKNOWN,
     "interior": UNKNOWN,
@@ -76,7 +76,8 @@ class Foreign(ProxyTest):
         self.dies([program, "zeroed", "free"], r"corbel: free: not a heap block: it lies in .*")
 
     def test_drop_in(self):
-        """The two proxies share one heap here; neither may send a pointer round in circles."""
+        """The two proxies share one heap here. Neither may pass a pointer on to the other
+        forever."""
         import os
         from harness import LIB
         other = os.path.join(LIB, "libtbbmalloc_proxy.so.2")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the proxy share: where the libraries are, compiling a small program in a folder
-that goes away, and running it with the replacement or without."""
+"""Shared by the tests of the proxy: the paths of the libraries, compiling a small program in a
+temporary folder, and running it with or without the replacement."""
 
 import atexit
 import os
@@ -29,7 +29,7 @@ def path(name):
 
 
 def run(command, preload=None, env=None, timeout=120):
-    """The finished process; output as text."""
+    """Returns the finished process; its output is text."""
     environment = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
     environment.update(env or {})
     if preload:
@@ -39,7 +39,8 @@ def run(command, preload=None, env=None, timeout=120):
 
 
 def build(name, source, *flags, compiler=None, before=()):
-    """Compiles programs/<source> to <name> once. `before` comes in front of the source."""
+    """Compiles programs/<source> to <name> once. `before` precedes the source on the command
+    line."""
     if name in _built:
         return _built[name]
     output = path(name)
@@ -74,7 +75,8 @@ class ProxyTest(unittest.TestCase):
         return result
 
     def dies(self, command, line, **arguments):
-        """Ends by abort, and the last line on stderr matches the regular expression."""
+        """Checks that the command aborts, and that its last line on stderr matches the regular
+        expression."""
         result = run(command, **arguments)
         self.assertEqual(result.returncode, -6, f"{command}\n{result.stdout}\n{result.stderr}")
         lines = result.stderr.splitlines()

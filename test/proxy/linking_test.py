@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways into the replacement: preloaded, linked in any order, shared and static, from C and C++,
-and by including one header. Each program says itself whose malloc it runs on."""
+"""The ways to use the replacement: preloaded, linked in any order, shared and static, from C and
+C++, and by including one header. Each program prints which malloc it runs on."""
 
 import itertools
 import os
@@ -16,24 +16,25 @@ class Linking(ProxyTest):
         self.assertEqual(self.succeeds(command, **arguments).stdout, "corbel\n")
 
     def link(self, compiler, arguments):
-        """Compiles who.c, once a compiler, and links it with the arguments; "OBJECT" stands for
-        the object file among them."""
+        """Compiles malloc_in_use.c, once for each compiler, and links it with the arguments;
+        "OBJECT" stands for the object file among them."""
         language = "c++" if compiler == CXX else "c"
-        object_file = path(f"who_{language}.o")
+        object_file = path(f"malloc_in_use_{language}.o")
         if not os.path.exists(object_file):
             self.succeeds([compiler, "-O1", "-fno-builtin", "-x", language, "-c",
-                           os.path.join(PROGRAMS, "who.c"), "-o", object_file])
-        program = path("who_linked")
+                           os.path.join(PROGRAMS, "malloc_in_use.c"), "-o", object_file])
+        program = path("malloc_in_use_linked")
         arguments = [object_file if a == "OBJECT" else a for a in arguments]
         self.succeeds([compiler, "-pthread", *arguments, "-o", program])
         return program
 
     def test_without(self):
-        self.assertEqual(self.succeeds([build("who", "who.c")]).stdout, "other\n")
+        program = build("malloc_in_use", "malloc_in_use.c")
+        self.assertEqual(self.succeeds([program]).stdout, "other\n")
 
     def test_preloaded(self):
-        self.is_corbel([build("who", "who.c")], preload=PROXY)
-        self.is_corbel([build("who_cxx", "who.c", compiler=CXX)], preload=PROXY)
+        self.is_corbel([build("malloc_in_use", "malloc_in_use.c")], preload=PROXY)
+        self.is_corbel([build("malloc_in_use_cxx", "malloc_in_use.c", compiler=CXX)], preload=PROXY)
 
     def test_shared_in_any_order(self):
         items = ["OBJECT", "-lcorbelmalloc_proxy", "-lcorbelmalloc", "-lm"]
@@ -43,7 +44,7 @@ class Linking(ProxyTest):
                     self.is_corbel([self.link(compiler, ["-Wl,--no-as-needed", *DIRS, *order])])
 
     def test_shared_as_needed(self):
-        """The default of some systems: a library counts if something before it asks for it."""
+        """The default of some systems: a library is kept only if an earlier object needs it."""
         for compiler in (CC, CXX):
             with self.subTest(compiler=compiler):
                 self.is_corbel([self.link(compiler, ["-Wl,--as-needed", "OBJECT", *DIRS,
@@ -55,7 +56,7 @@ class Linking(ProxyTest):
     def test_archive_in_any_order(self):
         for compiler in (CC, CXX):
             for static in ([], ["-static"], ["-static-pie"]):
-                # Before the object nothing of an archive is wanted yet, unless by name.
+                # Before the object no member of an archive is needed yet, unless it is named.
                 for order in (["OBJECT", "-l:libcorbelmalloc_proxy.a"],
                               ["OBJECT", "-l:libcorbelmalloc_proxy.a", "-l:libcorbelmalloc.a"],
                               ["OBJECT", "-l:libcorbelmalloc.a", "-l:libcorbelmalloc_proxy.a"],
@@ -79,7 +80,7 @@ class Linking(ProxyTest):
                        preload=PROXY)
 
     def test_archive_with_shared_preloaded(self):
-        """Two copies in one process: the program's own comes first, and serves all."""
+        """Two copies in one process: the program's own comes first and serves all."""
         self.is_corbel([self.link(CXX, ["OBJECT", PROXY_ARCHIVE])], preload=PROXY)
         self.is_corbel([self.link(CXX, ["-rdynamic", "OBJECT", PROXY_ARCHIVE])], preload=PROXY)
 
@@ -96,7 +97,7 @@ class Header(ProxyTest):
         for i, header in enumerate(self.HEADERS):
             for compiler in (CC, CXX) if i == 0 else (CXX,):
                 with self.subTest(header=header, compiler=compiler):
-                    # --as-needed and --gc-sections must not take the library away again.
+                    # --as-needed and --gc-sections must not remove the library again.
                     self.check(f"header_{i}_{compiler.replace('/', '_')}", "-Wl,--as-needed",
                                "-Wl,--gc-sections", "-ffunction-sections", "-fdata-sections", *DIRS,
                                "-lcorbelmalloc_proxy", compiler=compiler, header=header)

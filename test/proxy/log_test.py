@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TBB_malloc_replacement_log tells the truth, function by function."""
+"""TBB_malloc_replacement_log reports the truth for each function."""
 
 import unittest
 
@@ -42,8 +42,8 @@ class Log(ProxyTest):
         self.assertEqual(functions["free"], (False, "libc.so.6"))
         self.assertFalse(functions["operator new(size_t)"][0])
 
-    def test_behind_another(self):
-        """Another library's malloc comes first."""
+    def test_after_another_library(self):
+        """Another library that defines malloc precedes the proxy."""
         other = build("other.so", "other_malloc.c", "-shared", "-fPIC")
         answer, functions = self.ask([build("log", "log.c")], preload=f"{other}:{PROXY}")
         self.assertEqual(answer, -1)

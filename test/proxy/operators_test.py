@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""operator new and delete in every form, the new-handler, exhaustion, programs with operators of
-their own, and processes without a C++ run-time library or with a late one."""
+"""All forms of operator new and delete, the new-handler, exhaustion, programs with operators of
+their own, and processes in which the C++ run-time library is missing or is loaded late."""
 
 import unittest
 
@@ -44,7 +44,7 @@ class Operators(ProxyTest):
                              PROXY_ARCHIVE)])
 
     def test_static_runtime_preloaded(self):
-        """The program's own operators call malloc, and those of its libraries are not in sight."""
+        """The program's own operators call malloc, and those of its libraries are not visible."""
         program = build("operators_static_runtime", "operators.cpp", "-static-libstdc++",
                         "-static-libgcc")
         self.succeeds([program], preload=PROXY)
@@ -76,7 +76,7 @@ class Libcxx(ProxyTest):
 
 
 class OwnOperators(ProxyTest):
-    """The forms that a program leaves alone lead to those that it replaces."""
+    """The forms that a program does not replace call those that it replaces."""
 
     def test_c_library(self):
         self.succeeds([build("own", "own_operators.cpp")])

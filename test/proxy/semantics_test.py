@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results, errno and edge cases of the malloc family, with the replacement preloaded, linked and in
-a static program; and on the C library, so that what we expect is what the original does."""
+a static program; and on the C library, which shows that the original does what the test expects."""
 
 import unittest
 import xml.etree.ElementTree
@@ -21,7 +21,8 @@ class Semantics(ProxyTest):
             self.check_sums(info)
 
     def check_sums(self, info):
-        """The sizes of a heap are its totals, and these are what the system has given for it."""
+        """The sizes of a heap add up to its totals, and these to what the system has provided for
+        it."""
         heap = info.find("heap")
         sizes = heap.findall("sizes/size")
         self.assertGreater(len(sizes), 0)

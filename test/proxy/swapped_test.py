@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program linked to the original libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2 runs on ours when
-the files are swapped. The originals are stood in for by libraries that have their names and nothing
-else. Set CORBEL_TBB_ORIGINAL to a folder with the originals to test on them too: with our proxy
+the files are swapped. Stand-ins replace the originals: libraries that have their names and nothing
+else. Set CORBEL_TBB_ORIGINAL to a folder with the originals to test on them, too: with our proxy
 preloaded above them, both allocators are in one process."""
 
 import os
@@ -14,7 +14,7 @@ ORIGINAL = os.environ.get("CORBEL_TBB_ORIGINAL")
 
 
 def stand_ins():
-    """A folder with libraries of the originals' names, which abort on every call."""
+    """Makes a folder with libraries of the originals' names, which abort on every call."""
     folder = path("stand_ins")
     if os.path.isdir(folder):
         return folder
@@ -43,7 +43,7 @@ class Swapped(ProxyTest):
         result = self.succeeds([program], **more)
         self.assertEqual(result.stdout, "all right\n")
 
-    def test_the_stand_ins_are_of_no_use(self):
+    def test_the_stand_ins_do_not_work(self):
         result = run([self.program("-ltbbmalloc")], env={"LD_LIBRARY_PATH": stand_ins()})
         self.assertNotEqual(result.returncode, 0)
 
@@ -63,7 +63,7 @@ class Swapped(ProxyTest):
                            env={"LD_LIBRARY_PATH": LIB})
 
     def test_one_heap_with_our_proxy_above(self):
-        """Blocks of the program's scalable_malloc may be freed by our free."""
+        """Our free accepts blocks of the program's scalable_malloc."""
         program = self.program("-ltbbmalloc", "-ltbbmalloc_proxy")
         self.check(program, preload=PROXY, env={"LD_LIBRARY_PATH": LIB})
 

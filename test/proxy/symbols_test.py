@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the libraries export and need, against lists written down from the originals."""
+"""Compares what the libraries export and need with lists taken from the originals."""
 
 import os
 import unittest
 
 from harness import LIB, ProxyTest, run
 
-# The names that libtbbmalloc.so.2 of oneTBB exports on Linux, on x86-64 and aarch64 alike.
+# The names that libtbbmalloc.so.2 of oneTBB exports on Linux, both on x86-64 and on aarch64.
 TBBMALLOC = """
 _ZN3rml10pool_msizeEPNS_10MemoryPoolEPv _ZN3rml10pool_resetEPNS_10MemoryPoolE
 _ZN3rml11pool_createElPKNS_13MemPoolPolicyE _ZN3rml11pool_mallocEPNS_10MemoryPoolEm
@@ -21,7 +21,7 @@ scalable_allocation_mode scalable_calloc scalable_free scalable_malloc scalable_
 scalable_posix_memalign scalable_realloc
 """.split()
 
-# And those of libtbbmalloc_proxy.so.2.
+# The names that libtbbmalloc_proxy.so.2 exports.
 TBBMALLOC_PROXY = """
 _ZdaPv _ZdaPvRKSt9nothrow_t _ZdlPv _ZdlPvRKSt9nothrow_t _Znam _ZnamRKSt9nothrow_t _Znwm
 _ZnwmRKSt9nothrow_t __TBB_malloc_proxy __libc_calloc __libc_free __libc_malloc __libc_memalign
@@ -29,7 +29,7 @@ __libc_pvalloc __libc_realloc __libc_valloc aligned_alloc calloc free mallinfo m
 malloc_usable_size mallopt memalign posix_memalign pvalloc realloc valloc
 """.split()
 
-# What Corbel replaces beyond that: the rest of glibc 2.36, C23, and C++17.
+# What Corbel replaces in addition: the rest of glibc 2.36, C23, and C++17.
 MORE = """
 reallocarray malloc_trim mallinfo2 malloc_stats malloc_info free_sized free_aligned_sized cfree
 __libc_reallocarray __libc_mallinfo __libc_mallopt __posix_memalign
@@ -39,7 +39,7 @@ _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t _ZdlPvSt11align_val_tRKSt9nothrow_
 _ZdaPvSt11align_val_tRKSt9nothrow_t TBB_malloc_replacement_log corbel_malloc_proxy
 """.split()
 
-# What Corbel's own interface adds, in both allocators.
+# What Corbel's own interface adds to both allocators.
 CORBEL = """
 corbel_version corbel_heap_stats corbel_heap_stats_json corbel_set_heap_limit
 corbel_set_heap_hard_limit corbel_on_limit corbel_allocate corbel_deallocate
@@ -93,7 +93,7 @@ class Symbols(ProxyTest):
             extra = set(exported(library)) - set(TBBMALLOC_PROXY) - set(MORE)
             self.assertEqual(extra, set(), library)
 
-    def test_allocator_exports_what_it_says(self):
+    def test_allocator_exports_its_interface(self):
         names = exported("libcorbelmalloc.so.1")
         self.assertEqual([n for n in TBBMALLOC + CORBEL if names.get(n) != "CORBEL_1"], [])
         for library in ("libcorbelmalloc.so.1", "libtbbmalloc.so.2"):
@@ -104,7 +104,8 @@ class Symbols(ProxyTest):
                     self.assertTrue(name.startswith(PUBLIC_PREFIXES), f"{library}: {name}")
 
     def test_proxy_calls_no_public_name(self):
-        """Whoever comes first in the process would answer, the original allocator say."""
+        """The first library in the process would serve such a call, for example the original
+        allocator."""
         for library in ("libcorbelmalloc_proxy.so.1", "libtbbmalloc_proxy.so.2"):
             result = run(["nm", "-D", "--undefined-only", os.path.join(LIB, library)])
             for line in result.stdout.splitlines():

@@ -57,20 +57,21 @@ TEST(Arena, KnowsItsWidth) {
   EXPECT_FALSE(copy.is_active());
 }
 
-TEST(Arena, IsMadeAndLetGo) {
+TEST(Arena, IsInitializedAndTerminated) {
   tbb::task_arena arena;
   arena.initialize(3, 0, tbb::task_arena::priority::low);
   EXPECT_TRUE(arena.is_active());
   EXPECT_EQ(arena.max_concurrency(), 3);
-  arena.initialize(4);  // does nothing: it is active
+  arena.initialize(4);  // no effect: the arena is active
   EXPECT_EQ(arena.max_concurrency(), 3);
   arena.terminate();
   EXPECT_FALSE(arena.is_active());
   EXPECT_EQ(arena.execute([] { return 1; }), 1);
 }
 
-// The call goes on in the arena, which ends with it.
-TEST(Arena, IsLetGoInItsOwnCall) {
+// The arena object ends during a call in its arena. The call continues there, and the arena ends
+// with it.
+TEST(Arena, TerminatesInItsOwnCall) {
   for (int width = 1; width < 3; ++width) {
     for (int repeat = 0; repeat < 100; ++repeat) {
       auto arena = std::make_unique<tbb::task_arena>(width);
@@ -80,7 +81,7 @@ TEST(Arena, IsLetGoInItsOwnCall) {
         arena->terminate();
         EXPECT_FALSE(arena->is_active());
         if (repeat % 2 == 0) {
-          EXPECT_EQ(arena->execute([] { return 6; }), 6);  // in another one
+          EXPECT_EQ(arena->execute([] { return 6; }), 6);  // in another arena
           EXPECT_TRUE(arena->is_active());
         }
         if (repeat % 3 == 0) arena.reset();
@@ -94,8 +95,8 @@ TEST(Arena, IsLetGoInItsOwnCall) {
   }
 }
 
-// Also where another thread makes the call, and by a task that is enqueued just now.
-TEST(Arena, IsLetGoByItsTasks) {
+// Also if another thread makes the call, and if a task that is being enqueued ends the object.
+TEST(Arena, TerminatesInItsTasks) {
   for (int repeat = 0; repeat < 200; ++repeat) {
     tbb::task_arena arena(1);
     std::atomic<bool> done{false};
@@ -151,7 +152,7 @@ TEST(Arena, Attaches) {
   }).join();
 }
 
-TEST(Arena, NestsAndComesBack) {
+TEST(Arena, NestsAndReturns) {
   tbb::task_arena outer(2), inner(4);
   tbb::task_group group;
   std::atomic<int> calls{0};
@@ -182,7 +183,7 @@ TEST(Arena, RunsEnqueuedTasksWhileTheProgramSleeps) {
       done = false;
       arena.enqueue([&] { done = true; }, tbb::task_arena::priority::normal);
       wait_for(done);
-      // out of an enqueued task again
+      // Again, this time from an enqueued task.
       done = false;
       arena.enqueue([&] { tbb::this_task_arena::enqueue([&] { done = true; }); });
       wait_for(done);
@@ -190,7 +191,7 @@ TEST(Arena, RunsEnqueuedTasksWhileTheProgramSleeps) {
   }
 }
 
-TEST(Arena, RunsWhatWasEnqueuedBeforeItsEnd) {
+TEST(Arena, RunsTasksEnqueuedBeforeItsEnd) {
   std::atomic<int> calls{0};
   for (int i = 0; i < 100; ++i) {
     tbb::task_arena arena(1 + i % 3);
@@ -199,7 +200,7 @@ TEST(Arena, RunsWhatWasEnqueuedBeforeItsEnd) {
   while (calls != 100) std::this_thread::yield();
 }
 
-TEST(Arena, TakesGroups) {
+TEST(Arena, EnqueuesTasksOfGroups) {
   tbb::task_arena arena(2);
   tbb::task_group group;
   std::atomic<int> calls{0};
@@ -213,13 +214,13 @@ TEST(Arena, TakesGroups) {
     tbb::this_task_arena::enqueue(group.defer([&] { ++calls; }));
     tbb::this_task_arena::enqueue([&] { ++calls; }, group);
   });
-  EXPECT_EQ(group.wait(), tbb::complete);  // from outside
+  EXPECT_EQ(group.wait(), tbb::complete);  // wait outside the arena
   EXPECT_EQ(calls, 102);
   arena.enqueue([] { throw std::logic_error("task"); }, group);
   EXPECT_THROW(arena.wait_for(group), std::logic_error);
 }
 
-TEST(Arena, RunsInItWhatWasStartedInIt) {
+TEST(Arena, RunsTasksWhereTheyWereStarted) {
   tbb::task_arena arena(2);
   tbb::task_group group;
   std::atomic<int> strangers{0}, calls{0};
@@ -237,8 +238,8 @@ TEST(Arena, RunsInItWhatWasStartedInIt) {
   EXPECT_EQ(strangers, 0);
 }
 
-// The only place is taken, so the call is made by whoever is there, or later.
-TEST(Arena, DelegatesWhereThereIsNoPlace) {
+// The only slot is taken, so the thread that holds it makes the call, or this one does later.
+TEST(Arena, DelegatesWhenNoSlotIsFree) {
   tbb::task_arena arena(1);
   for (int repeat = 0; repeat < 20; ++repeat) {
     std::atomic<bool> inside{false}, go{false};
@@ -277,7 +278,7 @@ TEST(Arena, IsEnteredByManyThreads) {
   EXPECT_EQ(calls, 1600);
 }
 
-// Each waits in the other's arena while all places there are taken.
+// Two threads wait in each other's arena while all slots there are taken.
 TEST(Arena, DelegatesBothWays) {
   tbb::task_arena a(1), b(1);
   for (int repeat = 0; repeat < 20; ++repeat) {
@@ -312,7 +313,7 @@ int processors_of_this_thread() {
   return CPU_COUNT(&set);
 }
 
-TEST(Constraints, AreKept) {
+TEST(Constraints, AreApplied) {
   const int all = processors_of_this_thread();
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
   ASSERT_GE(nodes.size(), 1U);
@@ -329,7 +330,7 @@ TEST(Constraints, AreKept) {
   }
   EXPECT_LE(sum, all);
   EXPECT_EQ(tbb::create_numa_task_arenas().size(), nodes.size());
-  // A node that there is not binds to nothing.
+  // A node that does not exist binds to nothing.
   tbb::task_arena nowhere{tbb::task_arena::constraints(4000)};
   EXPECT_EQ(nowhere.execute([] { return 3; }), 3);
   auto one_of_each_core = tbb::task_arena::constraints().set_max_threads_per_core(1);
@@ -378,8 +379,8 @@ TEST(Isolate, RunsNoOuterTasks) {
 
 // ---- floating point -----------------------------------------------------------------------------
 
-TEST(FloatingPoint, IsThatOfTheArenasMaker) {
-  tbb::this_task_arena::max_concurrency();  // this thread's own arena, too
+TEST(FloatingPoint, IsThatOfTheThreadThatMadeTheArena) {
+  tbb::this_task_arena::max_concurrency();  // makes this thread's own arena, too
   const int before = std::fegetround();
   std::fesetround(FE_UPWARD);
   tbb::task_arena arena(2);
@@ -414,10 +415,10 @@ TEST(FloatingPoint, IsThatOfTheContext) {
     for (int i = 0; i < 10; ++i) {
       group.run([&] { tbb::parallel_invoke(check, check, check); });
     }
-    // In a thread of the library.
+    // Run the loop in a worker.
     tbb::task_arena arena(2);
     arena.enqueue(group.defer(check));
-    // What the wait for the group comes across first.
+    // The wait for the group runs this task first.
     tbb::task_group plain;
     for (int i = 0; i < 10; ++i) {
       plain.run([&] {
@@ -435,7 +436,7 @@ TEST(FloatingPoint, IsThatOfTheContext) {
   }
 }
 
-TEST(FloatingPoint, IsThatOfTheContextWhoeverRunsTheTask) {
+TEST(FloatingPoint, IsThatOfTheContextInAnyThread) {
   tbb::this_task_arena::max_concurrency();
   const int before = std::fegetround();
   std::fesetround(FE_UPWARD);
@@ -447,14 +448,14 @@ TEST(FloatingPoint, IsThatOfTheContextWhoeverRunsTheTask) {
     int seen = -1;
     const auto look = [&] { seen = std::fegetround(); };
     tbb::task_group group(upward);
-    tbb::parallel_invoke([&] { group.run(look); }, [] {});  // at the fork's end
+    tbb::parallel_invoke([&] { group.run(look); }, [] {});  // run at the end of the fork
     EXPECT_EQ(seen, FE_UPWARD);
     group.wait();
 
     seen = -1;
     bool has_run = false;
     tbb::parallel_for(tbb::blocked_range<int>(0, 4), [&](const tbb::blocked_range<int>&) {
-      if (!has_run) group.run(look);  // between two calls of the body
+      if (!has_run) group.run(look);  // run between two calls of the body
       has_run = true;
     });
     group.wait();

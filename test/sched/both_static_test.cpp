@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that links both libraries statically, and all of whose memory is the allocator's: their
-// locks are of one kind, and the scheduler allocates under some of its own.
+// A program that links both libraries statically and takes all its memory from the allocator. The
+// libraries' locks are of the same kind, and the scheduler allocates while it holds some of its
+// own.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <tbb/parallel_invoke.h>
@@ -50,7 +51,7 @@ TEST(BothStatic, ForksWhileOthersAllocate) {
   other.join();
 }
 
-// Both libraries want to know when a thread ends.
+// Both libraries have a hook at the end of a thread.
 TEST(BothStatic, ThreadsLeaveWhenTheyEnd) {
   struct Counter : tbb::task_scheduler_observer {
     void on_scheduler_entry(bool is_worker) override { callers += is_worker ? 0 : 1; }
@@ -58,7 +59,7 @@ TEST(BothStatic, ThreadsLeaveWhenTheyEnd) {
     std::atomic<int> callers{0};
   } counter;
   std::thread([&] {
-    counter.observe();  // the arena of this thread
+    counter.observe();  // makes this thread's arena
     std::free(std::malloc(100));
     EXPECT_EQ(counter.callers, 1);
   }).join();

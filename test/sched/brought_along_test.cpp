@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a header of TBB brings along: programs use this_task_arena, task_group, the ranges and the
-// partitioners with no more than the header of an algorithm included.
+// The names that a TBB header brings along: programs use this_task_arena, task_group, the ranges
+// and the partitioners with only the header of an algorithm included.
 #include <gtest/gtest.h>
 #include <tbb/combinable.h>
 #include <tbb/parallel_scan.h>

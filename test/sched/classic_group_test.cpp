@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of classic tasks: cancellation, exceptions, and the tasks that stand for what is none.
+// Groups of classic tasks: cancellation, exceptions, and task::self() where no classic task runs.
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
@@ -136,7 +136,7 @@ TEST(ClassicGroup, RootThrows) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(ClassicGroup, GivenGroupStaysCancelled) {
+TEST(ClassicGroup, TheCallersGroupStaysCancelled) {
   task_group_context group;
   const auto run_in = [&](const Call::Function& f) {
     task::spawn_root_and_wait(*new (task::allocate_root(group)) Call(f));
@@ -157,7 +157,7 @@ TEST(ClassicGroup, GivenGroupStaysCancelled) {
   EXPECT_TRUE(ran);
 }
 
-// Every wait above the one who throws throws.
+// Every wait that encloses the throwing task throws.
 TEST(ClassicGroup, NestedWaitsThrow) {
   std::atomic<int> thrown{0};
   std::function<task*(Call&, int)> f = [&](Call& t, int depth) -> task* {
@@ -171,7 +171,7 @@ TEST(ClassicGroup, NestedWaitsThrow) {
       ++thrown;
       throw;
     }
-    ADD_FAILURE() << "behind a wait that should have thrown";
+    ADD_FAILURE() << "after a wait that should have thrown";
     return nullptr;
   };
   for (int i = 0; i < 50; ++i) {
@@ -231,7 +231,7 @@ TEST(ClassicGroup, ListThrows) {
   EXPECT_THROW(task::spawn_root_and_wait(list), Error);
 }
 
-TEST(ClassicGroup, CaughtInsideTheTaskCancelsAllTheSame) {
+TEST(ClassicGroup, CancelsAlsoIfTheTaskCatchesIt) {
   EXPECT_THROW(run([](Call& t) {
                  try {
                    run(fail);
@@ -265,12 +265,12 @@ TEST(ClassicGroup, TheThreadItselfHasChildren) {
   }
 }
 
-TEST(ClassicGroup, BodiesOfAlgorithmsCancelThem) {
+TEST(ClassicGroup, ABodyCancelsItsAlgorithm) {
   std::atomic<bool> cancelled{false};
   tbb::parallel_invoke(
       [&] {
         task& self = task::self();
-        // Another one inside does not change what the first one stands for.
+        // A nested algorithm does not change which group the outer task::self() stands for.
         tbb::parallel_invoke([] { task::self().cancel_group_execution(); }, [] {}, [] {});
         EXPECT_FALSE(self.is_cancelled());
         EXPECT_TRUE(self.cancel_group_execution());
@@ -311,7 +311,8 @@ TEST(ClassicGroup, EnqueuedOutlivesTheAlgorithm) {
   EXPECT_TRUE(test::wait_for([&] { return runs == 50 && balance.alive == 0; }, 10000));
 }
 
-// More groups than a thread keeps tasks for: a task in use is never taken for another group.
+// Use more groups than a thread caches tasks for: a task in use must not be reused for another
+// group.
 TEST(ClassicGroup, DeepAlgorithms) {
   std::function<void(int)> f = [&](int depth) {
     if (depth == 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks of classic TBB that notice when their holder wants them again, and the names that locks
-// are given.
+// The locks of TBB 2020 that detect a second lock by their holder, and the names that locks are
+// given.
 #include <gtest/gtest.h>
 #include <tbb/critical_section.h>
 #include <tbb/mutex.h>
@@ -43,7 +43,7 @@ TEST(CriticalSection, OneHolderAtATime) {
   EXPECT_EQ(count, 20000);
 }
 
-TEST(CriticalSection, NoticesItsHolder) {
+TEST(CriticalSection, DetectsItsHolder) {
   tbb::critical_section section;
   section.lock();
   EXPECT_THROW(section.lock(), tbb::improper_lock);
@@ -58,7 +58,7 @@ TEST(CriticalSection, NoticesItsHolder) {
   section.unlock();
 }
 
-TEST(ReaderWriterLock, NoticesItsWriter) {
+TEST(ReaderWriterLock, DetectsItsWriter) {
   tbb::reader_writer_lock lock;
   lock.lock();
   EXPECT_THROW(lock.lock(), tbb::improper_lock);
@@ -86,7 +86,7 @@ TEST(SpinRwMutex, ClassicNames) {
   lock.unlock();
 }
 
-TEST(ReaderWriterLock, ReadersShareAndUnlockLeavesAsTheyCame) {
+TEST(ReaderWriterLock, ReadersShareAndUnlockUndoesTheLock) {
   tbb::reader_writer_lock lock;
   lock.lock_read();
   in_another_thread([&] {
@@ -114,14 +114,14 @@ TEST(ReaderWriterLock, AWriterIsAlone) {
           ++value;
         } else {
           const tbb::reader_writer_lock::scoped_lock_read reader(lock);
-          if (value % 2 != 0) torn.store(true, std::memory_order_relaxed);  // joined below
+          if (value % 2 != 0) torn.store(true, std::memory_order_relaxed);  // the join orders it
         }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(value, 6000);
-  EXPECT_FALSE(torn.load(std::memory_order_relaxed));  // the threads were joined
+  EXPECT_FALSE(torn.load(std::memory_order_relaxed));  // relaxed: after the join
 }
 
 TEST(Profiling, NamesAreAccepted) {

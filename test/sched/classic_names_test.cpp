@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small things that programs for TBB 2020 mention, and the assertion handler of both.
+// Small parts of the interface of TBB 2020, and the assertion handler of both TBB versions.
 #include <gtest/gtest.h>
 #include <tbb/blocked_rangeNd.h>
 #include <tbb/task.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipelines of classic TBB: filters that are objects, and the lambda filters under their names
-// of then.
+// The pipelines of TBB 2020: filters as objects, and the lambda filters under their old names.
 #include <gtest/gtest.h>
 #include <tbb/pipeline.h>
 
@@ -107,7 +106,7 @@ TEST(ClassicPipeline, FiltersComeAndGo) {
     EXPECT_FALSE(last.is_ordered());
     EXPECT_TRUE(first.is_ordered());
   }
-  // `first` has left on its way out.
+  // `first` removed itself from the pipeline when it was destroyed.
   First again(tbb::filter::serial_out_of_order, 10, &balance);
   p.add_filter(again);
   p.add_filter(last);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of TBB 2020: how they are allocated, recycled, counted and waited for. The programs of
-// the 2007 article are those of the lab.
+// The tasks of TBB 2020: allocation, recycling, reference counts and waiting. The programs of the
+// 2007 article are those of the lab.
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
@@ -120,7 +120,7 @@ TEST(ClassicTask, ReferenceCount) {
   task::destroy(t);
 }
 
-TEST(ClassicTask, DestroyedChildIsTakenOffTheCountAndTheParentDoesNotRun) {
+TEST(ClassicTask, ADestroyedChildLowersTheCountAndDoesNotRunTheParent) {
   std::atomic<int> runs{0};
   test::Balance balance;
   task& parent = *new (task::allocate_root()) Leaf(balance, runs);
@@ -138,7 +138,7 @@ struct Thrower : tbb::empty_task {
   Thrower() { throw std::runtime_error("constructor"); }
 };
 
-TEST(ClassicTask, ConstructorThatThrowsLeavesNothing) {
+TEST(ClassicTask, AThrowingConstructorLeaksNothing) {
   EXPECT_THROW(new (task::allocate_root()) Thrower, std::runtime_error);
   tbb::task_group_context group;
   EXPECT_THROW(new (task::allocate_root(group)) Thrower, std::runtime_error);
@@ -184,7 +184,8 @@ TEST(ClassicTask, OfAnySize) {
   EXPECT_TRUE(list.empty());
 }
 
-// ---- what execute() leads to --------------------------------------------------------------------
+// ---- what happens after execute()
+// --------------------------------------------------------------------
 
 TEST(ClassicTask, EveryTaskIsDestroyedOnce) {
   test::Balance balance;
@@ -213,8 +214,8 @@ TEST(ClassicTask, ChainOfAMillionUsesNoStack) {
   EXPECT_EQ(left, 0);
 }
 
-// A child returns a task and is the last one of its parent, too: both must run.
-TEST(ClassicTask, BypassAndContinuationAtATime) {
+// A child returns a task and is also the last child of its parent: both tasks must run.
+TEST(ClassicTask, BypassAndContinuationAtTheSameTime) {
   std::atomic<int> runs{0};
   test::Balance balance;
   run([&](Call& t) {
@@ -277,7 +278,7 @@ TEST(ClassicTask, RecycledAsContinuation) {
   }
 }
 
-// It leaves the group of the algorithm around it, as enqueued tasks do.
+// Like enqueued tasks, it leaves the group of the enclosing algorithm.
 TEST(ClassicTask, RecycledToEnqueue) {
   int calls = 0;
   std::atomic<int> runs{0};
@@ -306,8 +307,8 @@ TEST(ClassicTask, RecycledToEnqueue) {
   EXPECT_EQ(calls, 2);
 }
 
-// What a recycled task runs inside of its execute() is not recycled with it.
-TEST(ClassicTask, NestedWaitBehindRecycling) {
+// Tasks that run inside the execute() of a recycled task are not recycled with it.
+TEST(ClassicTask, NestedWaitAfterRecycling) {
   int calls = 0;
   std::atomic<int> runs{0};
   test::Balance balance;
@@ -323,7 +324,7 @@ TEST(ClassicTask, NestedWaitBehindRecycling) {
   EXPECT_EQ(calls, 2);
 }
 
-// The children are over before the parent's execute() returns, or another thread has them.
+// The children have ended before the parent's execute() returns, or another thread runs them.
 TEST(ClassicTask, SafeContinuationsOfManyTasks) {
   std::atomic<int> calls{0};
   run([&](Call& t) {
@@ -349,7 +350,7 @@ TEST(ClassicTask, SafeContinuationsOfManyTasks) {
   });
 }
 
-// Spawned from its own execute(), so that another thread may run it before that returns.
+// The task spawns itself in its own execute(), so another thread may run it before that returns.
 TEST(ClassicTask, RecycledAsChildAndSpawned) {
   std::atomic<int> calls{0};
   run([&](Call& t) {
@@ -408,7 +409,7 @@ TEST(ClassicTask, List) {
   EXPECT_EQ(balance.alive, 0);
 }
 
-TEST(ClassicTask, RootToWaitAtIsNotExecuted) {
+TEST(ClassicTask, ARootThatIsOnlyWaitedForIsNotExecuted) {
   std::atomic<int> runs{0};
   test::Balance balance;
   task& root = *new (task::allocate_root()) Leaf(balance, runs);
@@ -427,8 +428,8 @@ TEST(ClassicTask, RootToWaitAtIsNotExecuted) {
   EXPECT_EQ(balance.alive, 0);
 }
 
-// Children that add further ones to the same parent.
-TEST(ClassicTask, AdditionalChildrenFromEverywhere) {
+// Children add further children to their own parent.
+TEST(ClassicTask, AdditionalChildrenFromManyThreads) {
   std::atomic<int> runs{0};
   std::function<task*(Call&)> f;
   run([&](Call& t) {

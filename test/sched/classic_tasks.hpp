@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classic tasks that the tests share.
+// Classic tasks that several tests use.
 #pragma once
 
 #include <tbb/task.h>
@@ -12,7 +12,7 @@
 
 namespace test {
 
-// A task that calls a function with itself.
+// A task that calls a function with itself as the argument.
 class Call : public tbb::task {
  public:
   using Function = std::function<tbb::task*(Call&)>;
@@ -28,7 +28,7 @@ inline void run(const Call::Function& f) {
   tbb::task::spawn_root_and_wait(*new (tbb::task::allocate_root()) Call(f));
 }
 
-// Counts how many there are, and how often they run.
+// Counts its objects and its runs.
 class Leaf : public tbb::task {
  public:
   Leaf(Balance& balance, std::atomic<int>& runs) : counted_(balance), runs_(runs) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of classic TBB that have no place in oneTBB.
+// Names of TBB 2020 that oneTBB does not have.
 #include <gtest/gtest.h>
 #include <tbb/aligned_space.h>
 #include <tbb/atomic.h>
@@ -132,7 +132,7 @@ TEST(ClassicThread, OutlivesItsObject) {
   while (stage.load() != 2) tbb::this_tbb_thread::yield();
 }
 
-TEST(ClassicConditionVariable, IsTheStandards) {
+TEST(ClassicConditionVariable, IsTheStandardOne) {
   EXPECT_TRUE((std::is_same<tbb::interface5::condition_variable, std::condition_variable>::value));
   tbb::mutex mutex;
   std::condition_variable_any changed;
@@ -149,7 +149,7 @@ TEST(ClassicConditionVariable, IsTheStandards) {
   thread.join();
 }
 
-TEST(ClassicAlignedSpace, HoldsWhatIsMadeLater) {
+TEST(ClassicAlignedSpace, HoldsObjectsThatAreConstructedLater) {
   struct alignas(64) Wide {
     char byte;
   };

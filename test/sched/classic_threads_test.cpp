@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of TBB 2020 where several threads meet: enqueuing, affinity, sleeping, waiting
-// together.
+// Tasks of TBB 2020 in several threads: enqueuing, affinity, sleeping, joint waits.
 #include <gtest/gtest.h>
 #include <tbb/task.h>
 #include <tbb/task_arena.h>
@@ -20,7 +19,7 @@ using test::Call;
 using test::Leaf;
 using test::run;
 
-TEST(ClassicThreads, EnqueuedRunsThoughNobodyWaits) {
+TEST(ClassicThreads, EnqueuedTaskRunsWithoutAWait) {
   std::atomic<int> runs{0};
   test::Balance balance;
   for (int i = 0; i < 100; ++i) {
@@ -34,7 +33,7 @@ TEST(ClassicThreads, EnqueuedRunsThoughNobodyWaits) {
   EXPECT_TRUE(test::wait_for([&] { return runs == 100 && balance.alive == 0; }, 10000));
 }
 
-TEST(ClassicThreads, EnqueuedByAThreadThatIsGone) {
+TEST(ClassicThreads, EnqueuedByAThreadThatHasEnded) {
   std::atomic<int> runs{0};
   test::Balance balance;
   std::thread([&] { task::enqueue(*new (task::allocate_root()) Leaf(balance, runs)); }).join();
@@ -58,7 +57,7 @@ TEST(ClassicThreads, EnqueuedInAnotherArena) {
   EXPECT_TRUE(test::wait_for([&] { return inside == 50; }, 10000));
 }
 
-// Says where it ran.
+// Records where it ran.
 class Noted : public task {
  public:
   struct Log {
@@ -82,7 +81,7 @@ class Noted : public task {
   Log& log_;
 };
 
-TEST(ClassicThreads, StolenTaskNotesWhere) {
+TEST(ClassicThreads, AStolenTaskIsToldWhereItRuns) {
   Noted::Log log;
   run([&](Call& t) {
     t.set_ref_count(2);
@@ -95,9 +94,9 @@ TEST(ClassicThreads, StolenTaskNotesWhere) {
   const bool elsewhere = log.thread.load() != std::this_thread::get_id();
   EXPECT_EQ(log.stolen, elsewhere ? 1 : 0);
   EXPECT_EQ(log.notes, log.stolen);
-  if (!elsewhere) GTEST_SKIP() << "no other thread came";
+  if (!elsewhere) GTEST_SKIP() << "no other thread took the task";
   EXPECT_NE(log.noted, 0U);
-  // Back to that place.
+  // Send a task back to that slot.
   Noted::Log again;
   run([&](Call& t) {
     t.set_ref_count(3);
@@ -115,7 +114,7 @@ TEST(ClassicThreads, StolenTaskNotesWhere) {
   EXPECT_LE(again.notes, again.stolen);
 }
 
-TEST(ClassicThreads, AffinityToNowhereIsNoObstacle) {
+TEST(ClassicThreads, AffinityToAMissingSlotIsIgnored) {
   Noted::Log log;
   run([&](Call& t) {
     t.set_ref_count(2);
@@ -128,7 +127,7 @@ TEST(ClassicThreads, AffinityToNowhereIsNoObstacle) {
   EXPECT_EQ(log.runs, 1);
 }
 
-// The last child ends in another thread while this one sleeps.
+// The last child ends in another thread while this thread sleeps.
 TEST(ClassicThreads, WaitThatFallsAsleepIsWoken) {
   for (int i = 0; i < 20; ++i) {
     std::atomic<bool> begun{false};
@@ -146,7 +145,7 @@ TEST(ClassicThreads, WaitThatFallsAsleepIsWoken) {
   }
 }
 
-TEST(ClassicThreads, ReferenceGivenBackByAThreadOutside) {
+TEST(ClassicThreads, AThreadOutsideReleasesAReference) {
   task& root = *new (task::allocate_root()) tbb::empty_task;
   root.set_ref_count(2);
   std::thread other([&] {
@@ -158,7 +157,7 @@ TEST(ClassicThreads, ReferenceGivenBackByAThreadOutside) {
   task::destroy(root);
 }
 
-TEST(ClassicThreads, SeveralThreadsWaitForOne) {
+TEST(ClassicThreads, SeveralThreadsWaitForOneTask) {
   for (int i = 0; i < 20; ++i) {
     tbb::task_group_context group(tbb::task_group_context::bound,
                                   tbb::task_group_context::concurrent_wait);

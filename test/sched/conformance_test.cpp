@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the specification lets programs write that no other test does: conversions, constness, what
-// may stand for a function, and types with no more than the members that are named. Compiles as
-// C++11 too.
+// Code that the specification allows and no other test covers: conversions, constness, all kinds of
+// callables, and types with only the required members. It must also compile as C++11.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/collaborative_call_once.h>
@@ -38,7 +37,7 @@ using Range = tbb::blocked_range<int>;
 
 // ---- conversions and constness ------------------------------------------------------------------
 
-TEST(ConformanceArena, IsMadeOfWhatItIsGiven) {
+TEST(ConformanceArena, IsConstructedFromItsArguments) {
   static_assert(std::is_convertible<int, tbb::task_arena>::value, "");
   static_assert(std::is_convertible<tbb::task_arena::constraints, tbb::task_arena>::value, "");
   static_assert(!std::is_convertible<tbb::attach, tbb::task_arena>::value, "");
@@ -52,7 +51,7 @@ TEST(ConformanceArena, IsMadeOfWhatItIsGiven) {
   EXPECT_EQ(arenas[2].max_concurrency(), 4);
 }
 
-TEST(ConformanceArena, ConstraintsNameTheirMembers) {
+TEST(ConformanceArena, ConstraintsHaveNamedMembers) {
   using constraints = tbb::task_arena::constraints;
   const constraints open{};
   EXPECT_EQ(open.numa_id, tbb::task_arena::automatic + 0);
@@ -70,7 +69,7 @@ TEST(ConformanceArena, ConstraintsNameTheirMembers) {
 #endif
 }
 
-TEST(ConformanceArena, PhasesAndLeavePoliciesAreWishes) {
+TEST(ConformanceArena, PhasesAndLeavePoliciesAreHints) {
   using phase = tbb::task_arena::parallel_phase;
   using policy = tbb::task_arena::leave_policy;
   static_assert(!std::is_copy_constructible<phase>::value, "");
@@ -104,7 +103,7 @@ TEST(ConformanceArena, PhasesAndLeavePoliciesAreWishes) {
 
 int answer = 42;
 
-TEST(ConformanceArena, ExecuteGivesWhatTheFunctionGives) {
+TEST(ConformanceArena, ExecuteReturnsWhatTheFunctionReturns) {
   tbb::task_arena arena(2);
   EXPECT_EQ(&arena.execute([]() -> int& { return answer; }), &answer);
   EXPECT_EQ(&arena.execute([]() -> const int& { return answer; }), &answer);
@@ -115,7 +114,7 @@ TEST(ConformanceArena, ExecuteGivesWhatTheFunctionGives) {
 
 void set_out(tbb::task_group_context&& context) { context.cancel_group_execution(); }
 
-TEST(ConformanceContext, IsAskedWhereItIsConst) {
+TEST(ConformanceContext, CanBeQueriedWhereItIsConst) {
   set_out({});
   set_out(tbb::task_group_context::isolated);
   tbb::task_group_context context{tbb::task_group_context::isolated};
@@ -126,7 +125,7 @@ TEST(ConformanceContext, IsAskedWhereItIsConst) {
   EXPECT_EQ(seen.traits(), std::uintptr_t(tbb::task_group_context::default_traits));
 }
 
-// ---- what may stand for a function --------------------------------------------------------------
+// ---- all kinds of callables --------------------------------------------------------------
 
 struct Account {
   int balance = 0;
@@ -136,7 +135,7 @@ struct Account {
 };
 struct Savings : Account {};
 
-TEST(ConformanceInvoke, MembersOfWhatItemsPointTo) {
+TEST(ConformanceInvoke, MembersOfPointees) {
   std::vector<Savings> accounts(300);
   std::vector<Account*> pointers;
   std::vector<std::reference_wrapper<Account>> references;
@@ -242,9 +241,10 @@ TEST(ConformanceInvoke, FunctionsThatCannotBeCopied) {
   EXPECT_EQ(function_calls.load(), 23);
 }
 
-// ---- types with no more than they need ----------------------------------------------------------
+// ---- types with only the required members
+// ----------------------------------------------------------
 
-// An Index with the operations that are named: of an int, copied, <, - and +.
+// An Index with only the required operations: construction from an int, copy, <, - and +.
 class Day {
  public:
   class Distance {
@@ -294,7 +294,7 @@ TEST(ConformanceIndex, MayBeAnIterator) {
 }
 
 #if __cplusplus >= 201402L
-TEST(ConformanceBodies, TemplatesAreCompiledForWhatTheyGet) {
+TEST(ConformanceBodies, TemplatesAreInstantiatedOnlyForTheirArguments) {
   std::map<int, int> pairs{{1, 1}, {2, 2}};
   tbb::parallel_for_each(pairs, [](auto& pair) { pair.second += 1; });
   tbb::parallel_for_each(pairs, [](auto&& pair) { pair.second += 1; });
@@ -312,7 +312,7 @@ TEST(ConformanceBodies, TemplatesAreCompiledForWhatTheyGet) {
 }
 #endif
 
-// The body says what its feeder takes; the sequence has something that converts to it.
+// The body declares the feeder's item type. The items of the sequence convert to it.
 struct Walk {
   std::atomic<int>* visits;
   void operator()(const Account* account, tbb::feeder<const Account*>& feeder) const {
@@ -321,7 +321,7 @@ struct Walk {
   }
 };
 
-TEST(ConformanceFeeder, TakesWhatTheBodySays) {
+TEST(ConformanceFeeder, TakesTheTypeThatTheBodyDeclares) {
   Account chain[5];
   for (int i = 0; i < 5; ++i) chain[i].balance = i;
   std::vector<Account*> roots(1, &chain[4]);
@@ -342,7 +342,8 @@ TEST(ConformanceIterators, ViewsAreNotOnlyInput) {
   EXPECT_EQ(sum.load(), 499500);
 }
 
-// ---- calls that are none ------------------------------------------------------------------------
+// ---- calls that must not compile
+// ------------------------------------------------------------------------
 
 template <typename... Args>
 concept IsFor = requires(Args&&... args) { tbb::parallel_for(std::forward<Args>(args)...); };
@@ -380,7 +381,7 @@ using Add = int (*)(const Range&, int);
 using Plus = int (*)(int, int);
 using Less = bool (*)(int, int);
 
-TEST(ConformanceConcepts, WrongCallsAreNoCandidates) {
+TEST(ConformanceConcepts, InvalidCallsDoNotCompile) {
   static_assert(IsFor<Range, OnRange> && IsFor<Range, OnRange, tbb::auto_partitioner, Context&>);
   static_assert(IsFor<int, int, OnInt> && IsFor<int, int, int, OnInt, Context&>);
   static_assert(!IsFor<Range, OnInt> && !IsFor<NoRange, OnRange> && !IsFor<Range, NotConst>);

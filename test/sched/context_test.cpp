@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context that several calls use at a time: what it is bound to, and what it throws.
+// A context that several calls use at the same time: what it is bound to, and what it throws.
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
@@ -19,16 +19,16 @@ void wait_until(const std::atomic<int>& number, int value) {
   while (number < value) std::this_thread::yield();
 }
 
-// Calls f() in a group of its own, whose node lies at the same place of the stack in every call
-// from the same function.
+// Calls f() in a group of its own. In every call from the same function the group's node has the
+// same address on the stack.
 template <typename F>
 __attribute__((noinline)) void in_group(F&& f) {
   tbb::parallel_invoke(f, [] {});
 }
 
-// The first thread leaves the context while the second one is in it, and then has another group
-// where the one was that the context was bound to.
-TEST(Context, IsFreeWhenTheCallItIsBoundToHasEnded) {
+// The first thread ends its call while the second one uses the context. Then it puts another group
+// at the address of the group that the context was bound to.
+TEST(Context, IsUnboundWhenTheCallItIsBoundToHasEnded) {
   tbb::task_group_context context;
   std::atomic<int> step{0};
   std::thread first([&] {
@@ -59,15 +59,15 @@ TEST(Context, IsFreeWhenTheCallItIsBoundToHasEnded) {
         step = 4;
         first.join();
         tbb::task_group_context other;
-        other.cancel_group_execution();  // so that somebody looks
+        other.cancel_group_execution();  // makes the threads check their contexts
         EXPECT_FALSE(context.is_group_execution_cancelled());
       },
       [] {}, context);
   EXPECT_FALSE(context.is_group_execution_cancelled());
 }
 
-// What was cancelled above holds when the call has ended.
-TEST(Context, RemembersWhatItWasBoundTo) {
+// A cancellation from above stays in force after the call has ended.
+TEST(Context, RemembersACancellationFromAbove) {
   tbb::task_group_context context;
   std::atomic<int> step{0};
   std::thread first([&] {
@@ -95,8 +95,8 @@ TEST(Context, RemembersWhatItWasBoundTo) {
   EXPECT_FALSE(context.is_group_execution_cancelled());
 }
 
-// Tasks of the group that run already, and have groups of their own.
-TEST(Context, ComesBelowACancelledOneWithAllThatIsBelowIt) {
+// The tasks of the group already run, and have groups of their own.
+TEST(Context, IsBoundWithItsSubtreeBelowACancelledContext) {
   tbb::task_group group;
   std::atomic<int> looks{0};
   std::atomic<bool> is_cancelled{false};
@@ -112,14 +112,14 @@ TEST(Context, ComesBelowACancelledOneWithAllThatIsBelowIt) {
   }));
   in_group([&] {
     tbb::task::current_context()->cancel_group_execution();
-    wait_until(looks, looks + 2);  // the task knows that it is not concerned
+    wait_until(looks, looks + 2);  // the task has seen that the cancellation does not concern it
     EXPECT_EQ(group.wait(), tbb::canceled);
   });
   EXPECT_TRUE(is_cancelled);
 }
 
-// Calls come and go in several threads while groups above and elsewhere are cancelled.
-TEST(Context, IsUsedByManyThreadsThatAreCancelled) {
+// Several threads make calls while groups above the context and unrelated groups are cancelled.
+TEST(Context, IsUsedByManyThreadsDuringCancellations) {
   tbb::task_group_context context;
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -148,7 +148,7 @@ TEST(Context, IsUsedByManyThreadsThatAreCancelled) {
 
 // ---- exceptions ---------------------------------------------------------------------------------
 
-TEST(Context, ThrowsWhereverItIsUsed) {
+TEST(Context, ThrowsInEveryCallThatUsesIt) {
   tbb::task_group_context context;
   std::atomic<int> step{0};
   std::thread other([&] {
@@ -165,11 +165,11 @@ TEST(Context, ThrowsWhereverItIsUsed) {
                std::runtime_error);
   step = 2;
   other.join();
-  tbb::parallel_invoke([] { FAIL(); }, [] { FAIL(); }, context);  // cancelled
+  tbb::parallel_invoke([] { FAIL(); }, [] { FAIL(); }, context);  // does not run: cancelled
   context.reset();
 }
 
-TEST(Context, ThrowsThroughCallsWithin) {
+TEST(Context, ThrowsThroughNestedCalls) {
   tbb::task_group_context context;
   EXPECT_THROW(
       tbb::parallel_invoke(
@@ -179,7 +179,7 @@ TEST(Context, ThrowsThroughCallsWithin) {
 }
 
 // One thread takes the exception while others copy it.
-TEST(Context, GivesItsExceptionToSeveral) {
+TEST(Context, GivesItsExceptionToSeveralThreads) {
   namespace detail = corbel::detail;
   for (int repeat = 0; repeat < 200; ++repeat) {
     detail::context_node root{{0}, {0}, {}}, node;
@@ -215,7 +215,7 @@ TEST(Context, GivesItsExceptionToSeveral) {
   }
 }
 
-TEST(Context, GivesTheExceptionOfAGroupToOneOfThoseWhoWait) {
+TEST(Context, GivesTheExceptionOfAGroupToOneWaiter) {
   for (int repeat = 0; repeat < 200; ++repeat) {
     tbb::task_group group;
     std::atomic<int> ready{0}, caught{0};

@@ -33,7 +33,7 @@ void wait_for(const std::atomic<bool>& flag) {
   while (!flag) std::this_thread::yield();
 }
 
-// How many threads are in a task at once, at most, when each task waits for others a while.
+// Returns how many tasks run at the same time at most. Each task waits a while for the others.
 int width_seen(int tasks) {
   std::atomic<int> inside{0}, most{0};
   tbb::task_group group;
@@ -51,7 +51,7 @@ int width_seen(int tasks) {
   return most;
 }
 
-TEST(GlobalControl, OfSeveralTheStrictestCounts) {
+TEST(GlobalControl, TheStrictestOfSeveralCounts) {
   const auto parallelism = global_control::max_allowed_parallelism;
   const std::size_t before = global_control::active_value(parallelism);
   EXPECT_EQ(before, std::size_t(tbb::info::default_concurrency()));
@@ -84,7 +84,7 @@ TEST(GlobalControl, OfSeveralTheStrictestCounts) {
   EXPECT_EQ(global_control::active_value(terminate), 0);
 }
 
-TEST(GlobalControl, RefusesWhatMakesNoSense) {
+TEST(GlobalControl, RefusesInvalidValues) {
   EXPECT_THROW(global_control(global_control::max_allowed_parallelism, 0), std::invalid_argument);
   EXPECT_THROW(global_control(global_control::scheduler_handle, 1), std::invalid_argument);
   EXPECT_THROW(global_control::active_value(global_control::parameter_max), std::invalid_argument);
@@ -101,7 +101,7 @@ TEST(GlobalControl, LimitsTheThreads) {
     EXPECT_GE(seen, 3);
     EXPECT_LE(seen, 4);
     global_control one(global_control::max_allowed_parallelism, 1);
-    // Threads that are there may take one more task each.
+    // Threads that are already in the arena may take one more task each.
     for (int i = 0; i < 100 && seen > 1; ++i) seen = arena.execute([] { return width_seen(4); });
     EXPECT_EQ(seen, 1);
     {
@@ -113,7 +113,7 @@ TEST(GlobalControl, LimitsTheThreads) {
   EXPECT_LE(arena.execute([] { return width_seen(16); }), 2);
 }
 
-TEST(GlobalControl, OfOneHangsNothing) {
+TEST(GlobalControl, ALimitOfOneHangsNothing) {
   global_control one(global_control::max_allowed_parallelism, 1);
   for (int width = 1; width < 4; ++width) {
     tbb::task_arena arena(width);
@@ -143,9 +143,9 @@ std::size_t stack_size_of_this_thread() {
 TEST(GlobalControl, SetsTheStackSize) {
   tbb::task_scheduler_handle handle{tbb::attach()};
   tbb::finalize(handle);
-  // Larger than any stack that the C library may have kept.
-  const std::size_t wish = 2 * global_control::active_value(global_control::thread_stack_size);
-  global_control size(global_control::thread_stack_size, wish);
+  // Larger than any stack that the C library may have cached.
+  const std::size_t wanted = 2 * global_control::active_value(global_control::thread_stack_size);
+  global_control size(global_control::thread_stack_size, wanted);
   std::atomic<bool> done{false};
   std::size_t seen = 0;
   tbb::task_arena(2).enqueue([&] {
@@ -153,7 +153,7 @@ TEST(GlobalControl, SetsTheStackSize) {
     done = true;
   });
   wait_for(done);
-  EXPECT_GE(seen, wish - (1 << 16));
+  EXPECT_GE(seen, wanted - (1 << 16));
   tbb::task_scheduler_handle again{tbb::attach()};
   tbb::finalize(again);
 }
@@ -173,7 +173,7 @@ TEST(GlobalControlDeathTest, TerminatesOnExceptions) {
                std::runtime_error);
 }
 
-// Whichever call it is thrown in; by this thread.
+// The process ends in whichever call the exception is thrown. This thread throws it.
 template <typename F>
 void expect_death(const F& f) {
   EXPECT_DEATH(
@@ -273,7 +273,7 @@ TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
       };
       tbb::parallel_invoke(spin, spin, spin);
       EXPECT_EQ(calls, 3);
-      tbb::finalize(handle, std::nothrow);  // false if the other one's handle is there
+      tbb::finalize(handle, std::nothrow);  // false if the other thread holds a handle
     }
   };
   std::thread other(work);
@@ -281,7 +281,7 @@ TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
   other.join();
 }
 
-TEST(SchedulerHandle, DoesNotFinalizeInsideOrBesideOthers) {
+TEST(SchedulerHandle, DoesNotFinalizeInATaskOrWhileOthersHoldHandles) {
   tbb::task_scheduler_handle none;
   EXPECT_FALSE(none);
   EXPECT_FALSE(tbb::finalize(none, std::nothrow));

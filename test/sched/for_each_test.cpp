@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_for_each: every item once, whatever the iterators and the items are.
+// parallel_for_each: every item once, for all kinds of iterators and items.
 #include <gtest/gtest.h>
 #include <tbb/parallel_do.h>
 #include <tbb/parallel_for_each.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-// How often each of the numbers was seen.
+// Counts how often each number was seen.
 class Seen {
  public:
   explicit Seen(std::size_t n) : times_(n) {}
@@ -39,7 +39,8 @@ class Seen {
   std::vector<std::atomic<int>> times_;
 };
 
-// Counts from `next`; gives move-only items; notices when two threads use it at a time.
+// An input iterator that counts from `next`. It yields move-only items and detects two threads that
+// use it at the same time.
 class Source {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -149,7 +150,7 @@ TEST(ForEachItem, MoveIteratorsGiveRvalues) {
   EXPECT_EQ(items[7], nullptr);
 }
 
-TEST(ForEachItem, ProxiesAreItemsToo) {
+TEST(ForEachItem, ProxiesAreItems) {
   std::vector<bool> bits(1000, true);
   std::atomic<int> sum{0};
   tbb::parallel_for_each(bits, [&](bool bit) { sum += bit; });
@@ -161,13 +162,13 @@ struct Steps {
   void step() { ++taken; }
 };
 
-TEST(ForEachItem, ProxiesAreAllThatABodyNeedTake) {
+TEST(ForEachItem, ABodyMayTakeOnlyProxies) {
   std::vector<bool> bits(64, true);
   tbb::parallel_for_each(bits.begin(), bits.end(),
                          [](std::vector<bool>::reference bit) { static_cast<void>(bool(bit)); });
 }
 
-TEST(ForEachItem, MemberFunctionsAreBodiesToo) {
+TEST(ForEachItem, MemberFunctionsAreBodies) {
   std::vector<Steps> items(1000);
   tbb::parallel_for_each(items, &Steps::step);
   EXPECT_TRUE(std::all_of(items.begin(), items.end(), [](const Steps& s) { return s.taken == 1; }));
@@ -182,7 +183,7 @@ struct AddsChildren {
   }
 };
 
-TEST(ForEachFeeder, AddedItemsAreHandled) {
+TEST(ForEachFeeder, AddedItemsAreVisited) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> visited{0};
     const int root = 13;
@@ -246,7 +247,7 @@ TEST(ForEachFeeder, OverAlignedItems) {
   EXPECT_EQ(misplaced, 0);
 }
 
-// Throws when the countdown reaches 0: at a copy, an increment or a call.
+// Throws when the countdown reaches 0: in a copy, an increment or a call.
 struct Countdown {
   std::atomic<int> left{0};
   void step() {
@@ -280,7 +281,7 @@ struct FragileSource {
   bool operator==(const FragileSource&) const { return *left == 0; }
 };
 
-TEST(ForEachErrors, NothingIsLostWhereverItThrows) {
+TEST(ForEachErrors, NothingIsLeakedWhereverItThrows) {
   for (int at = 1; at < 300; at += at < 40 ? 1 : 13) {
     test::Balance balance;
     bool thrown = false;
@@ -303,7 +304,7 @@ TEST(ForEachErrors, NothingIsLostWhereverItThrows) {
   }
 }
 
-TEST(ForEachErrors, WhatABodyThrowsArrives) {
+TEST(ForEachErrors, TheBodysExceptionReachesTheCaller) {
   constexpr int kItems = 10000;
   std::vector<int> items(kItems);
   std::list<int> list(kItems);
@@ -324,7 +325,7 @@ TEST(ForEachErrors, WhatABodyThrowsArrives) {
   }
 }
 
-TEST(ForEachErrors, CancellingEndsIt) {
+TEST(ForEachErrors, CancellationEndsIt) {
   std::vector<int> items(100000);
   tbb::task_group_context context;
   std::atomic<int> begun{0};
@@ -333,7 +334,7 @@ TEST(ForEachErrors, CancellingEndsIt) {
       [&](int, tbb::feeder<int>& feeder) {
         feeder.add(1);
         if (++begun == 100) context.cancel_group_execution();
-        // Those that run in other threads meanwhile.
+        // Leave time for the calls that run in other threads.
         if (begun >= 100) test::work_a_little();
       },
       context);
@@ -344,7 +345,7 @@ TEST(ForEachErrors, CancellingEndsIt) {
   EXPECT_EQ(begun, 0);
 }
 
-TEST(ForEachNested, InEachOther) {
+TEST(ForEachNested, OneInTheOther) {
   std::vector<int> outer(50);
   std::list<int> inner(50);
   std::atomic<int> sum{0};

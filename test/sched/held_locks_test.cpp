@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With TBB_USE_DEBUG each lock is counted while it is held, and mistakes end the program.
+// With TBB_USE_DEBUG the library counts the locks that a thread holds, and misuse ends the program.
 #define TBB_USE_DEBUG 1
 #include <gtest/gtest.h>
 #include <tbb/mutex.h>
@@ -82,7 +82,7 @@ TEST(HeldLocksOfTheStandard, AreCounted) {
   EXPECT_EQ(held_locks, 0);
 }
 
-TEST(LocksDeathTest, MistakesAreFound) {
+TEST(LocksDeathTest, MisuseIsFound) {
   tbb::mutex mutex;
   tbb::mutex::scoped_lock lock;
   EXPECT_DEATH(lock.release(), "holds no mutex");

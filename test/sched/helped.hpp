@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the algorithms share: ways to let other threads come, and objects that are
-// counted.
+// Shared by the tests of the algorithms: ways to let other threads join in, and counted objects.
 #pragma once
 
-#include <corbel/detail/arena_place.hpp>
+#include <corbel/detail/arena_slot.hpp>
 #include <corbel/detail/task.hpp>
 
 #include <atomic>
@@ -13,12 +12,12 @@
 
 namespace test {
 
-// How many threads there are at most; what is expected of stealing is expected of two or more.
-inline unsigned width() { return corbel::detail::arena_width(corbel::detail::current_worker()); }
-inline bool has_helper() { return width() > 1; }
+// The number of threads. Tests expect stealing only if there are at least two.
+inline unsigned width() { return corbel::detail::arena_width(corbel::detail::current_thread()); }
+inline bool has_worker() { return width() > 1; }
 
-// Waits until `condition` holds, but not for ever: where the machine has one processor nobody may
-// come. Says whether it does.
+// Waits until `condition` holds, but not forever: on a machine with one processor no other thread
+// may come. Returns whether it holds.
 template <typename Condition>
 bool wait_for(const Condition& condition, int milliseconds = 5000) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
@@ -29,17 +28,17 @@ bool wait_for(const Condition& condition, int milliseconds = 5000) {
   return true;
 }
 
-// Long enough for another thread to come.
+// Takes long enough for another thread to join in.
 inline void work_a_little() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
-// How many objects there are, and how many there have been. An object destroyed twice, or never,
-// is missing here.
+// How many objects are alive, and how many have been made. An object that is destroyed twice or
+// never shows here.
 struct Balance {
   std::atomic<std::int64_t> alive{0};
   std::atomic<std::int64_t> made{0};
 };
 
-// Counted in a Balance.
+// An object that is counted in a Balance.
 class Counted {
  public:
   explicit Counted(Balance& balance) : balance_(&balance) { begin(); }
@@ -48,7 +47,7 @@ class Counted {
   Counted& operator=(const Counted&) = default;
   Counted& operator=(Counted&&) = default;
   ~Counted() {
-    // A second destructor call, or one of an object that never was.
+    // A second destruction, or the destruction of an object that was never constructed.
     if (mark_ != kMark) balance_->alive += 1'000'000;
     mark_ = 0;
     --balance_->alive;

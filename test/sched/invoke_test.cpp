@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_invoke: each function is called once, in the context it is given, and what is thrown
-// arrives wherever it was thrown.
+// parallel_invoke: it calls each function once, in the given context, and passes on every
+// exception.
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 
@@ -69,7 +69,7 @@ TEST(Invoke, EveryKindOfFunction) {
   EXPECT_EQ(kept.times, 1);
 }
 
-TEST(Invoke, WhatIsThrownArrives) {
+TEST(Invoke, ExceptionsReachTheCaller) {
   for (int thrower = 0; thrower < 5; ++thrower) {
     for (int round = 0; round < 20; ++round) {
       const auto f = [&](int i) {
@@ -89,7 +89,7 @@ TEST(Invoke, WhatIsThrownArrives) {
   }
 }
 
-TEST(Invoke, WhatIsThrownFromAForkInAStolenTaskArrives) {
+TEST(Invoke, ExceptionsOfAForkInAStolenTaskReachTheCaller) {
   std::atomic<bool> begun{false};
   const auto wait = [&] { test::wait_for([&] { return begun.load(); }); };
   const auto thrower = [&] {
@@ -123,8 +123,8 @@ TEST(Invoke, AnExceptionCancelsTheContext) {
   }
 }
 
-TEST(Invoke, CancellingStopsWhatHasNotBegun) {
-  // The functions end in this order in one thread; whoever helps may only begin one more.
+TEST(Invoke, CancellationStopsFunctionsThatHaveNotBegun) {
+  // One thread runs the functions in this order. Each other thread may begin only one more.
   tbb::task_group_context context;
   std::atomic<int> called{0};
   const auto count = [&] { ++called; };
@@ -139,7 +139,7 @@ TEST(Invoke, CancellingStopsWhatHasNotBegun) {
   EXPECT_EQ(called, 0);
 }
 
-TEST(Invoke, NestedContextsAreCancelledFromAbove) {
+TEST(Invoke, NestedContextsAreCancelledWithTheOuterOne) {
   tbb::task_group_context outer;
   bool inner_cancelled = false;
   tbb::parallel_invoke(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that come and go, forks, and the end of the process.
+// Threads that start and end, forks, and the end of the process.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <tbb/global_control.h>
@@ -18,7 +18,7 @@
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-// The child of a fork may not start threads there.
+// The thread sanitizer does not let the child of a fork start threads.
 constexpr bool kForks = false, kSanitized = true;
 #elif defined(__SANITIZE_ADDRESS__)
 constexpr bool kForks = true, kSanitized = true;
@@ -45,7 +45,7 @@ std::size_t resident_bytes() {
   return resident * std::size_t(sysconf(_SC_PAGESIZE));
 }
 
-TEST(Life, ThreadsThatComeAndGoLeaveNothing) {
+TEST(Life, ThreadsThatEndLeaveNothing) {
   const auto run = [](int threads) {
     for (int i = 0; i < threads; ++i) {
       std::thread([] { EXPECT_EQ(fibonacci(3), 2); }).join();
@@ -54,7 +54,7 @@ TEST(Life, ThreadsThatComeAndGoLeaveNothing) {
   run(500);
   const std::size_t before = resident_bytes();
   run(kSanitized ? 500 : 10'000);
-  // An arena has some KiB, so they would be tens of MiB.
+  // An arena takes some KiB. If they leaked, it would be tens of MiB.
   if (!kSanitized) {
     EXPECT_LT(resident_bytes(), before + (4 << 20));
   }
@@ -77,7 +77,8 @@ TEST(Life, ManyThreadsAtOnce) {
   }
 }
 
-// The exit code of a child that computes, which has none of the library's threads.
+// Returns the exit code of a forked child that computes. The child has none of the library's
+// threads.
 int child_code(int (*compute)()) {
   const pid_t child = fork();
   if (child == 0) {
@@ -94,7 +95,7 @@ int compute_and_enqueue() {
   tbb::task_arena arena(2);
   std::atomic<bool> done{false};
   arena.enqueue([&] { done = true; });
-  wait_for(done);  // so there is a thread of the child's own
+  wait_for(done);  // makes sure that the child has a worker of its own
   tbb::task_group group;
   std::atomic<int> calls{0};
   for (int i = 0; i < 100; ++i) group.run([&] { ++calls; });
@@ -108,10 +109,10 @@ TEST(Life, AForksChildComputes) {
     EXPECT_EQ(compute_and_enqueue(), 42);
     EXPECT_EQ(child_code(&compute_and_enqueue), 42);
   }
-  // in an arena that is not the thread's own
+  // In an arena that is not the thread's own.
   tbb::task_arena arena(3);
   EXPECT_EQ(arena.execute([] { return child_code(&compute_and_enqueue); }), 42);
-  // in a task, while others run
+  // In a task, while other tasks run.
   if (tbb::this_task_arena::max_concurrency() == 1) return;
   tbb::task_group group;
   std::atomic<bool> started{false}, stop{false};
@@ -120,14 +121,14 @@ TEST(Life, AForksChildComputes) {
     wait_for(stop);
   });
   group.run([&] {
-    wait_for(started);  // or else a thread of the child would take it up, and wait for ever
+    wait_for(started);  // otherwise a worker of the child would start that task and wait forever
     EXPECT_EQ(child_code(&compute_and_enqueue), 42);
     stop = true;
   });
   group.wait();
 }
 
-// The other threads are in the middle of something in the arena that the child goes on with.
+// The other threads are in the middle of an operation on the arena that the child goes on using.
 TEST(Life, AForkMayHappenAtAnyTime) {
   if (!kForks) GTEST_SKIP();
   const auto keep_busy = [](const std::atomic<bool>& stop) {
@@ -215,7 +216,7 @@ TEST(Life, ThreadsUseTheLibraryAtTheirEnd) {
   EXPECT_EQ(sum, 50 * 8);
 }
 
-TEST(Life, GoesOnBehindFinalize) {
+TEST(Life, ContinuesAfterFinalize) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     tbb::task_scheduler_handle handle{tbb::attach()};
     EXPECT_EQ(fibonacci(12), 144);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of loops and reductions share: ranges and partitioners of all kinds.
+// Shared by the tests of loops and reductions: ranges and partitioners of all kinds.
 #pragma once
 
 #include <tbb/partitioner.h>
@@ -17,17 +17,17 @@
 
 namespace test {
 
-// How often each of the numbers was seen.
+// Counts how often each number was seen.
 class Marks {
  public:
   explicit Marks(std::size_t n) : times_(n) {}
-  // Now and then it takes a while, so that other threads come.
+  // Some calls take a while, so that other threads join in.
   void operator()(std::size_t i) {
     times_.at(i).fetch_add(1, std::memory_order_relaxed);  // relaxed: the loop's end orders it
     if (i % 256 == 5) work_a_little();
   }
   bool is_marked(std::size_t i) const { return times_.at(i) != 0; }
-  // The first number that was not seen exactly once; the size if there is none.
+  // Returns the first number that was not seen exactly once, or the size if there is none.
   std::size_t first_wrong() const {
     for (std::size_t i = 0; i < times_.size(); ++i) {
       if (times_[i] != 1) return i;
@@ -40,8 +40,8 @@ class Marks {
   std::vector<std::atomic<int>> times_;
 };
 
-// A range as the specification allows it: no default constructor, no assignment, nothing but what
-// is named. It counts its objects, and throws in the split number `throw_at`, if that is not 0.
+// A range with only the required members: no default constructor, no assignment. It counts its
+// objects. Split number `throw_at` throws, unless that is 0.
 class StrictRange {
  public:
   struct Shared {
@@ -81,7 +81,7 @@ class StrictRange {
   const int most_;
 };
 
-// Calls f(partitioner) with one of each kind, with the affinity partitioner several times.
+// Calls f(partitioner) with one of each kind; several times with the affinity partitioner.
 template <typename F>
 void for_each_partitioner(const F& f) {
   f(tbb::simple_partitioner());
@@ -91,7 +91,7 @@ void for_each_partitioner(const F& f) {
   for (int i = 0; i < 3; ++i) f(affinity);
 }
 
-// Calls f(partitioner..., context...) with every combination there is.
+// Calls f(partitioner..., context...) with every combination.
 template <typename F>
 void for_each_tail(const F& f) {
   tbb::task_group_context context;

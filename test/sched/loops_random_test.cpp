@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops in reductions in loops, at random, with exceptions among them. Run as
+// Random nests of loops and reductions, with exceptions. The test takes a second. To run it longer:
 //   sched_loops_random --rounds N [--seed S]
-// for as long as one likes; as a test it takes a second.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -25,13 +24,13 @@ unsigned long first_seed = 1;
 using Range = tbb::blocked_range<int>;
 using test::StrictRange;
 
-// What a call comes to, and whether something is to be thrown in it, both known beforehand: each
-// call is a pure function of its seed.
+// A random nest of calls. Each call is a pure function of its seed, so its result, and whether an
+// exception is thrown in it, are known beforehand.
 class Tree {
  public:
   explicit Tree(bool throws) : throws_(throws) {}
 
-  // The sum that the tree below the seed gives, by one thread. Nothing if an exception is in it.
+  // The sum of the tree under the seed, computed in one thread, or nothing if a node in it throws.
   std::optional<std::uint64_t> expected(std::uint64_t seed, int depth) const {
     const Node node(seed, depth);
     if (fails(node)) return std::nullopt;

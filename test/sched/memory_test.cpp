@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocators that TBB's main library serves: this program is linked to libcorbel and not to
-// libcorbelmalloc. (test/api does the same the other way round.)
+// The allocators that TBB's main library provides. This program links libcorbel but not
+// libcorbelmalloc; test/api tests the opposite case.
 #include <gtest/gtest.h>
 #include <tbb/cache_aligned_allocator.h>
 #include <tbb/tbb_allocator.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks: who is inside is alone, or among readers; nobody is forgotten; upgrades and downgrades
-// keep what they say.
+// The locks: a writer is alone, readers share; no waiter is forgotten; upgrades and downgrades
+// return the truth.
 #include <gtest/gtest.h>
 #include <tbb/mutex.h>
 #include <tbb/null_mutex.h>
@@ -30,8 +30,8 @@ void run_threads(int count, const Function& function) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Long enough for who waits to have left its spin, on any machine that is not overloaded; where it
-// is, the test says less, not something wrong.
+// Long enough for a waiter to stop spinning. On an overloaded machine it may be too short; then the
+// test covers less, but does not fail.
 void let_others_wait() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 // ---- all locks ----------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ TYPED_TEST(AnyMutex, TryAcquire) {
   EXPECT_TRUE(lock.try_acquire(mutex));
 }
 
-// Some threads acquire and others only try: who tries must not disturb the queue.
+// Some threads acquire and others only try. A thread that tries must not disturb the queue.
 TYPED_TEST(AnyMutex, TriesAmongWaits) {
   TypeParam mutex;
   long plain_count = 0;
@@ -113,7 +113,7 @@ TYPED_TEST(AnyMutex, TriesAmongWaits) {
   EXPECT_EQ(plain_count, expected.load());
 }
 
-TEST(Mutexes, SayWhatTheyAre) {
+TEST(Mutexes, HaveTheRightProperties) {
   const auto traits = [](auto* mutex) {
     using Mutex = std::remove_pointer_t<decltype(mutex)>;
     return (Mutex::is_rw_mutex ? 4 : 0) + (Mutex::is_recursive_mutex ? 2 : 0) +
@@ -199,9 +199,9 @@ using RwMutexes = testing::Types<tbb::spin_rw_mutex, tbb::speculative_spin_rw_mu
                                  tbb::queuing_rw_mutex, tbb::rw_mutex>;
 TYPED_TEST_SUITE(RwMutex, RwMutexes);
 
-// In another thread.
+// In another thread, locks as a reader until a waiter keeps new readers out.
 template <typename Mutex>
-void readers_come_in_until_one_waits(Mutex& mutex) {
+void readers_enter_until_one_waits(Mutex& mutex) {
   std::thread([&] {
     for (;;) {
       typename Mutex::scoped_lock lock;
@@ -212,7 +212,7 @@ void readers_come_in_until_one_waits(Mutex& mutex) {
   }).join();
 }
 
-TYPED_TEST(RwMutex, ReadersTogetherWritersAlone) {
+TYPED_TEST(RwMutex, ReadersShareAndWritersAreAlone) {
   TypeParam mutex;
   typename TypeParam::scoped_lock reader(mutex, false);
   EXPECT_FALSE(reader.is_writer());
@@ -294,7 +294,7 @@ TYPED_TEST(RwMutex, UpgradeOfTheOnlyReader) {
   }).join();
 }
 
-// The one upgrader waits for the other reader, and lets no third in.
+// The upgrading reader waits for the other reader, and admits no third.
 TYPED_TEST(RwMutex, UpgradeWaitsForReaders) {
   using Lock = typename TypeParam::scoped_lock;
   TypeParam mutex;
@@ -305,8 +305,8 @@ TYPED_TEST(RwMutex, UpgradeWaitsForReaders) {
     EXPECT_TRUE(lock.upgrade_to_writer());
     upgraded.store(true);
   });
-  // Until the upgrader waits, others come in.
-  readers_come_in_until_one_waits(mutex);
+  // Until the upgrading reader waits, others are admitted.
+  readers_enter_until_one_waits(mutex);
   let_others_wait();
   EXPECT_FALSE(upgraded.load());
   reader.release();
@@ -314,7 +314,7 @@ TYPED_TEST(RwMutex, UpgradeWaitsForReaders) {
   EXPECT_TRUE(upgraded.load());
 }
 
-// Of two that upgrade, exactly one is told that nothing came in between.
+// Of two upgrading readers, exactly one is told that no writer came in between.
 TYPED_TEST(RwMutex, TwoUpgraders) {
   using Lock = typename TypeParam::scoped_lock;
   for (int i = 0; i < 100; ++i) {
@@ -340,7 +340,7 @@ TYPED_TEST(RwMutex, TwoUpgraders) {
   }
 }
 
-// Readers that wait come in together with the writer that becomes one; a writer does not.
+// A downgrade admits waiting readers, but no writer.
 TYPED_TEST(RwMutex, DowngradeLetsReadersIn) {
   using Lock = typename TypeParam::scoped_lock;
   TypeParam mutex;
@@ -348,7 +348,7 @@ TYPED_TEST(RwMutex, DowngradeLetsReadersIn) {
   std::thread reader([&] { Lock other(mutex, false); });
   let_others_wait();
   lock.downgrade_to_reader();
-  reader.join();  // would wait for ever
+  reader.join();  // would block forever
   std::atomic<bool> entered{false};
   std::thread writer([&] {
     Lock other(mutex, true);
@@ -360,7 +360,7 @@ TYPED_TEST(RwMutex, DowngradeLetsReadersIn) {
   writer.join();
 }
 
-// A writer that waits keeps later readers out.
+// A waiting writer keeps later readers out.
 TYPED_TEST(RwMutex, WritersAreNotStarved) {
   using Lock = typename TypeParam::scoped_lock;
   TypeParam mutex;
@@ -370,8 +370,8 @@ TYPED_TEST(RwMutex, WritersAreNotStarved) {
     Lock lock(mutex, true);
     entered.store(true);
   });
-  // Until the writer waits, readers come in.
-  readers_come_in_until_one_waits(mutex);
+  // Until the writer waits, readers are admitted.
+  readers_enter_until_one_waits(mutex);
   EXPECT_FALSE(entered.load());
   reader.release();
   writer.join();
@@ -409,7 +409,7 @@ TYPED_TEST(SharedMutex, WorksWithTheStandardsLocks) {
 
 // ---- order --------------------------------------------------------------------------------------
 
-// Those that wait are let in as they came.
+// Waiters are served in the order of their arrival.
 template <typename Lock, typename Mutex>
 void expect_order(Mutex& mutex) {
   std::vector<int> order;
@@ -423,8 +423,7 @@ void expect_order(Mutex& mutex) {
         Lock mine(mutex);
         order.push_back(t);
       });
-      // Nothing says that a thread is in the queue, but it is on its way there, and not off to
-      // start.
+      // A thread's place in the queue cannot be observed. At this point it is about to enter.
       while (arrived <= t) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

@@ -30,7 +30,7 @@ class Counter : public tbb::task_scheduler_observer {
 };
 thread_local int Counter::here = 0;
 
-TEST(Observer, HearsOfCallersAndWorkers) {
+TEST(Observer, SeesCallersAndWorkers) {
   tbb::task_arena arena(2);
   {
     Counter counter(arena);
@@ -88,7 +88,7 @@ TEST(Observer, OfAllThreads) {
   Counter::here = 0;
 }
 
-TEST(Observer, WorkersThatAreThereEnterWithTheirNextTask) {
+TEST(Observer, PresentWorkersEnterWithTheirNextTask) {
   tbb::task_arena arena(2);
   std::atomic<bool> inside{false}, go{false};
   Counter* observing = nullptr;
@@ -109,7 +109,7 @@ TEST(Observer, WorkersThatAreThereEnterWithTheirNextTask) {
   while (counter.workers_in != counter.workers_out) std::this_thread::yield();
 }
 
-// Observers come and go while threads do; none is called behind its end.
+// Observers are created and destroyed while threads enter and leave. None is called after its end.
 TEST(Observer, EndsSafely) {
   struct Checked : tbb::task_scheduler_observer {
     explicit Checked(tbb::task_arena& a) : tbb::task_scheduler_observer(a) { observe(); }
@@ -149,7 +149,7 @@ TEST(Observer, EndsSafely) {
   for (auto& t : threads) t.join();
 }
 
-TEST(Observer, EndsItselfInItsFunction) {
+TEST(Observer, EndsInItsOwnFunction) {
   struct Once : tbb::task_scheduler_observer {
     using tbb::task_scheduler_observer::task_scheduler_observer;
     void on_scheduler_entry(bool) override {
@@ -175,7 +175,7 @@ TEST(Observer, OutlivesTheArenaObject) {
   EXPECT_EQ(counter.callers_in, 1);
 }
 
-TEST(Observer, HearsOfAThreadThatWaitsInTheArena) {
+TEST(Observer, SeesAThreadThatWaitsInTheArena) {
   tbb::task_arena arena(2, 2);
   tbb::task_group group;
   tbb::task_handle unfinished = group.defer([] {});
@@ -199,7 +199,7 @@ TEST(Observer, HearsOfAThreadThatWaitsInTheArena) {
   EXPECT_EQ(counter.callers_out, 2);
 }
 
-TEST(Observer, EndsAnotherInWhoseFunctionItIsCalled) {
+TEST(Observer, EndsAnotherInThatOnesFunction) {
   tbb::task_arena outer_arena(1), inner_arena(1);
   struct Inner : tbb::task_scheduler_observer {
     using tbb::task_scheduler_observer::task_scheduler_observer;
@@ -228,8 +228,8 @@ TEST(Observer, EndsAnotherInWhoseFunctionItIsCalled) {
   inner.observe(false);
 }
 
-// What a thread has looked at belongs to its place, not to the stack it stands on.
-TEST(Observer, HearsOfAThreadWithSeveralStacksOnce) {
+// Which observers a thread has called is recorded in its slot, not with its stack.
+TEST(Observer, SeesAThreadWithSeveralStacksOnce) {
   tbb::task_arena arena(1);
   arena.initialize();
   Counter counter(arena);
@@ -252,7 +252,7 @@ TEST(Observer, HearsOfAThreadWithSeveralStacksOnce) {
     more.wait();
   });
   helper.join();
-  EXPECT_LE(counter.callers_in, 1);  // none if one of the library's threads took both tasks
+  EXPECT_LE(counter.callers_in, 1);  // none if a worker took both tasks
   EXPECT_EQ(counter.callers_out, counter.callers_in);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// collaborative_call_once: one call succeeds, all see it, and who waits helps with it alone.
+// collaborative_call_once: one call succeeds, all threads see it, and a waiting thread helps with
+// that call only.
 #include <gtest/gtest.h>
 #include <tbb/collaborative_call_once.h>
 #include <tbb/parallel_for_each.h>
@@ -63,8 +64,8 @@ TEST(Once, PassesArgumentsOn) {
   EXPECT_EQ(f.times, 1);
 }
 
-// Each item of the call waits until every thread that wants the call has begun one.
-TEST(Once, WhoWaitsHelps) {
+// Each item of the call waits until every calling thread runs one.
+TEST(Once, WaitersHelp) {
   constexpr int kThreads = 2;
   tbb::collaborative_once_flag flag;
   std::atomic<int> at_work{0};
@@ -87,12 +88,12 @@ TEST(Once, WhoWaitsHelps) {
       });
     });
   });
-  // The arena has places for no threads but these.
+  // The arena has slots for these threads only.
   EXPECT_EQ(helpers.size(), static_cast<std::size_t>(kThreads));
 }
 
-// The same from other arenas: a thread of each goes to where the work is.
-TEST(Once, WhoComesFromAnotherArenaHelps) {
+// Two threads call from different arenas. The waiter moves to the arena of the call.
+TEST(Once, WaitersFromAnotherArenaHelp) {
   tbb::collaborative_once_flag flag;
   std::atomic<int> at_work{0};
   std::atomic<int> entered{0};
@@ -117,8 +118,8 @@ TEST(Once, WhoComesFromAnotherArenaHelps) {
   });
 }
 
-// One that finds no place there waits all the same.
-TEST(Once, WhoFindsNoPlaceWaits) {
+// A thread that finds no free slot there still waits.
+TEST(Once, WaitersWithoutASlotWait) {
   tbb::collaborative_once_flag flag;
   tbb::task_arena narrow(1, 1);
   std::atomic<bool> begun{false};
@@ -141,13 +142,13 @@ TEST(Once, WhoFindsNoPlaceWaits) {
 
 thread_local bool in_once = false;
 
-TEST(Once, WhoWaitsRunsNothingElse) {
+TEST(Once, WaitersRunNothingElse) {
   std::atomic<int> astray{0};
   for (int round = 0; round < 20; ++round) {
     tbb::collaborative_once_flag flag;
     const std::vector<int> items(40);
     tbb::parallel_for_each(items, [&](int) {
-      // An item of this loop, not of the call's.
+      // This is an item of this loop, not of the call's.
       if (in_once) ++astray;
       test::work_a_little();
       in_once = true;
@@ -187,7 +188,7 @@ TEST(Once, AnExceptionLeavesItUncalled) {
   }
 }
 
-TEST(Once, IsNotCancelledFromOutside) {
+TEST(Once, IsNotCancelledWithTheCallersGroup) {
   tbb::collaborative_once_flag flag;
   tbb::task_group_context context;
   std::atomic<int> done{0};
@@ -203,7 +204,7 @@ TEST(Once, IsNotCancelledFromOutside) {
   EXPECT_EQ(done, 10);
 }
 
-TEST(Once, OneNeedsAnother) {
+TEST(Once, OneCallNeedsAnother) {
   tbb::collaborative_once_flag inner, outer;
   std::atomic<int> calls{0};
   in_threads(4, [&](int i) {

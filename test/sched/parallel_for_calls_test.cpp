@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_for: all its overloads; helping threads, copies, exceptions, cancellation, nesting.
+// parallel_for: all overloads; helping threads, copies, exceptions, cancellation, nesting.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -79,7 +79,7 @@ TEST(ParallelForCalls, MemberFunctions) {
   EXPECT_EQ(sum, 100);
 }
 
-// A body may change what it is called with, and need not be more than copyable.
+// A body may change its argument, and only has to be copyable.
 struct OnlyCopied {
   std::atomic<int>* sum;
   explicit OnlyCopied(std::atomic<int>& s) : sum(&s) {}
@@ -112,10 +112,10 @@ TEST(ParallelForCalls, BodiesOfLargeAlignment) {
 
 // ---- help ---------------------------------------------------------------------------------------
 
-TEST(ParallelForCalls, OthersHelpWhoIsBusy) {
-  if (!test::has_helper()) GTEST_SKIP() << "one processor";
+TEST(ParallelForCalls, OthersHelpABusyThread) {
+  if (!test::has_worker()) GTEST_SKIP() << "one processor";
   for_each_partitioner([](auto&& partitioner) {
-    // The first number waits for one in the other half, which somebody else must run then.
+    // The first number waits for one in the other half, which another thread has to run then.
     std::atomic<bool> done{false};
     std::atomic<bool> helped{false};
     tbb::parallel_for(
@@ -129,10 +129,10 @@ TEST(ParallelForCalls, OthersHelpWhoIsBusy) {
   });
 }
 
-TEST(ParallelForCalls, WhatIsLeftIsSharedAgain) {
-  if (!test::has_helper()) GTEST_SKIP() << "one processor";
-  // Somebody takes the right half and is done at once; then he must get what this thread has kept
-  // for itself, but for the piece that it is at.
+TEST(ParallelForCalls, TheRestIsSharedAgain) {
+  if (!test::has_worker()) GTEST_SKIP() << "one processor";
+  // Another thread takes the right half and finishes at once. Then it must get all that this thread
+  // has kept for itself, except the piece that is being run.
   std::atomic<int> others{0};
   const auto self = std::this_thread::get_id();
   const auto body = [&](int i) {
@@ -155,8 +155,8 @@ TEST(ParallelForCalls, WhatIsLeftIsSharedAgain) {
   EXPECT_GT(others, 600);
 }
 
-// How many of 1024 numbers are run by the thread in the place that expected(number) names, at best
-// of some runs: others may take what somebody comes too late for.
+// Returns how many of 1024 numbers run in the slot that expected(number) names, in the best of
+// several runs: a thread that comes late loses part of its share to the others.
 template <typename Partitioner, typename Prepare, typename Expected>
 int best_of_runs(Partitioner&& partitioner, const Prepare& prepare, const Expected& expected) {
   int best = 0;
@@ -179,10 +179,10 @@ int best_of_runs(Partitioner&& partitioner, const Prepare& prepare, const Expect
   return best;
 }
 
-TEST(ParallelForCalls, PartsGoToTheirThreads) {
+TEST(ParallelForCalls, PartsGoToTheirSlots) {
   if (test::width() != 2) GTEST_SKIP() << "written for two processors";
   EXPECT_GE(best_of_runs(tbb::static_partitioner(), [] {}, [](int i) { return i / 512; }), 900);
-  // The other way round than it comes by itself.
+  // Force a distribution that does not arise by itself.
   tbb::affinity_partitioner affinity;
   auto& map = corbel::detail::affinity_access::map(affinity);
   map.prepare(2);
@@ -192,7 +192,7 @@ TEST(ParallelForCalls, PartsGoToTheirThreads) {
     for (int i = 0; i < cells; ++i) map.slots()[i] = std::uint16_t(expected(i * 1024 / cells));
   };
   EXPECT_GE(best_of_runs(affinity, prepare, expected), 900);
-  // What has been run is remembered.
+  // The partitioner remembers which slot ran each piece.
   std::vector<int> owner(1024);
   tbb::parallel_for(
       Range(0, 1024),
@@ -226,7 +226,7 @@ TEST(ParallelForCalls, CopiesAreDestroyedOnce) {
       for (int i = 0; i < 5; ++i) tbb::parallel_for(Range(0, 200), body, partitioner);
       EXPECT_EQ(sum, 1000);
       EXPECT_EQ(balance.alive, 1);
-      // One for each piece that was stolen or sent, far fewer than calls.
+      // One copy for each piece that was stolen or mailed, far fewer than calls.
       EXPECT_LT(balance.made, 400);
     }
     EXPECT_EQ(balance.alive, 0);
@@ -257,11 +257,11 @@ TEST(ParallelForCalls, ExceptionsOfBodies) {
     }
     std::atomic<int> calls{0};
     tbb::parallel_for(0, 100, [&](int) { ++calls; }, partitioner);
-    EXPECT_EQ(calls, 100);  // all is as before
+    EXPECT_EQ(calls, 100);  // the loop works again
   });
 }
 
-TEST(ParallelForCalls, NothingBeginsBehindAnException) {
+TEST(ParallelForCalls, NothingBeginsAfterAnException) {
   for (const bool alone : {false, true}) {
     std::atomic<int> calls{0};
     EXPECT_THROW(tbb::parallel_for(
@@ -284,7 +284,7 @@ struct ThrowingCopy {
 };
 
 TEST(ParallelForCalls, ExceptionsOfCopies) {
-  if (!test::has_helper()) GTEST_SKIP() << "nobody copies";
+  if (!test::has_worker()) GTEST_SKIP() << "nobody copies";
   const ThrowingCopy body;
   int thrown = 0;
   for (int i = 0; i < 1000 && thrown < 5; ++i) {
@@ -328,7 +328,7 @@ TEST(ParallelForCalls, CancelledBefore) {
   });
 }
 
-// Each thread may have begun one call, and none begins another.
+// After a cancellation each thread may have begun one call, and none begins another.
 template <typename Loop>
 void check_cancellation(const Loop& loop) {
   tbb::task_group_context context;
@@ -345,7 +345,7 @@ void check_cancellation(const Loop& loop) {
     }
   });
   EXPECT_TRUE(context.is_group_execution_cancelled());
-  // Who has looked just before the flag.
+  // These threads checked just before the cancellation.
   EXPECT_LE(late, int(test::width()));
 }
 
@@ -369,7 +369,7 @@ TEST(ParallelForCalls, CancelledInTheMiddle) {
   }
 }
 
-TEST(ParallelForCalls, CancellationComesFromAbove) {
+TEST(ParallelForCalls, TheOuterContextCancelsIt) {
   tbb::task_group_context context;
   std::atomic<int> late{0};
   tbb::parallel_for(
@@ -399,7 +399,7 @@ TEST(ParallelForCalls, Nested) {
 }
 
 TEST(ParallelForCalls, IsolatedLoopsKeepToThemselves) {
-  // While a thread waits for an inner loop it runs nothing of the outer one.
+  // While a thread waits for an inner loop it runs no piece of the outer one.
   thread_local bool inside = false;
   std::atomic<int> mixed{0};
   tbb::parallel_for(
@@ -416,8 +416,8 @@ TEST(ParallelForCalls, IsolatedLoopsKeepToThemselves) {
   EXPECT_EQ(mixed, 0);
 }
 
-TEST(ParallelForCalls, WhatABodySpawnsAndDoesNotWaitFor) {
-  // Those tasks lie above the loop's own in the deque.
+TEST(ParallelForCalls, TasksThatABodySpawnsWithoutWaiting) {
+  // Those tasks are above the loop's own tasks in the deque.
   tbb::task_group group;
   std::atomic<int> spawned{0};
   Marks marks(500);

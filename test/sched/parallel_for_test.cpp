@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_for: every element once, in pieces as the partitioner promises.
+// parallel_for: every element once, in chunks of the size that the partitioner promises.
 #include <gtest/gtest.h>
 #include <tbb/blocked_nd_range.h>
 #include <tbb/blocked_range.h>
@@ -156,7 +156,7 @@ TEST(ParallelFor, ManyLeavesOfRangesThatSplitUnevenly) {
 
 // ---- values of all kinds ------------------------------------------------------------------------
 
-// All values of Index from first up to last, by parallel_for and by hand.
+// Visits all values of Index from first up to last, with parallel_for and with a loop.
 template <typename Index>
 void check_small_type(Index first, Index last, Index step) {
   std::multiset<std::int64_t> expected;
@@ -170,7 +170,7 @@ void check_small_type(Index first, Index last, Index step) {
   EXPECT_EQ(seen, expected);
 }
 
-TEST(ParallelFor, WholeTypes) {
+TEST(ParallelFor, AllValuesOfSmallTypes) {
   for (const int step : {1, 2, 7, 100, 127}) {
     check_small_type<std::uint8_t>(0, 255, std::uint8_t(step));
     check_small_type<std::int8_t>(-128, 127, std::int8_t(step));
@@ -182,7 +182,7 @@ TEST(ParallelFor, WholeTypes) {
   check_small_type<unsigned>(0, ~0U, 1U << 24);
 }
 
-// The chunks of [first, last) cover it without gaps.
+// Checks that the chunks of [first, last) cover it without gaps.
 template <typename Value>
 void check_cover(Value first, Value last, std::size_t grain) {
   for_each_partitioner([&](auto&& partitioner) {
@@ -240,7 +240,7 @@ TEST(ParallelFor, Iterators) {
   EXPECT_EQ(std::accumulate(array, array + 100, 0), 100);
 }
 
-// What is no iterator and no integer, but has the arithmetic that blocked_range asks for.
+// Neither an iterator nor an integer, but with the arithmetic that blocked_range requires.
 struct Metres {
   int value;
   friend bool operator<(Metres a, Metres b) { return a.value < b.value; }
@@ -261,7 +261,7 @@ TEST(ParallelFor, ValuesOfTheProgram) {
   });
 }
 
-// ---- how large pieces are -----------------------------------------------------------------------
+// ---- how large chunks are -----------------------------------------------------------------------
 
 class Lengths {
  public:
@@ -272,7 +272,7 @@ class Lengths {
         tbb::blocked_range<int>(0, n, std::size_t(grain)),
         [&](const tbb::blocked_range<int>& r) {
           EXPECT_FALSE(r.empty());
-          if (r.begin() % 16 < 2) test::work_a_little();  // so that others come
+          if (r.begin() % 16 < 2) test::work_a_little();  // so that other threads join in
           const std::lock_guard<std::mutex> lock(mutex);
           lengths_.insert(int(r.size()));
         },
@@ -286,7 +286,7 @@ class Lengths {
   std::multiset<int> lengths_;
 };
 
-TEST(ParallelFor, SizesOfPieces) {
+TEST(ParallelFor, SizesOfChunks) {
   const auto width = std::size_t(test::width());
   for (const int n : kSizes) {
     if (n == 0) continue;
@@ -310,7 +310,7 @@ TEST(ParallelFor, SizesOfPieces) {
   }
 }
 
-TEST(ParallelFor, AutoCallsSeldomAndEndsInSmallPieces) {
+TEST(ParallelFor, AutoCallsRarelyAndEndsInSmallChunks) {
   const Lengths lengths(1'000'000, 1, tbb::auto_partitioner());
   EXPECT_LT(lengths.count(), 2000u * test::width());
   EXPECT_GT(lengths.count(), 4u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_reduce and parallel_deterministic_reduce: all in order, whoever does it.
+// parallel_reduce and parallel_deterministic_reduce: results are joined in order, whichever threads
+// compute them.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -28,8 +29,8 @@ using test::for_each_tail;
 using test::StrictRange;
 using Range = tbb::blocked_range<int>;
 
-// The numbers of a range in the order in which they were joined: an operation for which order
-// matters.
+// The numbers of a range in the order in which they were joined: an operation that does not
+// commute.
 struct Row {
   std::list<int> numbers;
   test::Counted counted;
@@ -55,7 +56,7 @@ struct Row {
   static int end_of(const R& r) {
     return r.end();
   }
-  // Whether it is 0 to n - 1.
+  // Whether the row is 0 to n - 1.
   bool is_complete(int n) const {
     int next = 0;
     for (const int i : numbers) {
@@ -147,7 +148,7 @@ TEST(ParallelReduce, OfNothingIsTheIdentity) {
 
 // ---- values -------------------------------------------------------------------------------------
 
-// Copied from the identity only.
+// Only the identity is copied.
 struct Sum {
   static std::atomic<int> copies;
   long value = 0;
@@ -204,7 +205,7 @@ TEST(ParallelReduce, MemberFunctions) {
 
 // ---- determinism --------------------------------------------------------------------------------
 
-// A sum that comes out differently when the order of additions is another.
+// A sum whose rounding depends on the order of the additions.
 template <typename Partitioner>
 double rounded_sum(const Partitioner& partitioner, int grain) {
   return tbb::parallel_deterministic_reduce(
@@ -225,7 +226,7 @@ std::string all_sums() {
   return text;
 }
 
-// Another process that may use one processor only.
+// Computes the sums in another process, which may use one processor only.
 std::string sums_of_one_thread() {
   int ends[2];
   if (pipe(ends) != 0) return "";
@@ -252,11 +253,11 @@ std::string sums_of_one_thread() {
   return std::string(text, length > 0 ? std::size_t(length) : 0);
 }
 
-TEST(ParallelReduce, DeterministicWhateverTheWidth) {
+TEST(ParallelReduce, DeterministicAtAnyWidth) {
   const std::string expected = sums_of_one_thread();
   EXPECT_GT(expected.size(), 10u);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(all_sums(), expected);
-  // Else the test says nothing.
+  // The test is meaningful only if the order matters.
   EXPECT_NE(rounded_sum(tbb::simple_partitioner(), 64),
             rounded_sum(tbb::simple_partitioner(), 1000));
 }
@@ -307,7 +308,7 @@ TEST(ParallelReduce, Exceptions) {
         }
         EXPECT_EQ(balance.alive, 0);
       }
-      EXPECT_TRUE(thrown > 0 || (where != Failing::kBody && !test::has_helper())) << where;
+      EXPECT_TRUE(thrown > 0 || (where != Failing::kBody && !test::has_worker())) << where;
     };
     check([](Failing& b) { tbb::parallel_reduce(Range(0, 100), b, tbb::simple_partitioner()); });
     check([](Failing& b) { tbb::parallel_reduce(Range(0, 100), b, tbb::static_partitioner()); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_pipeline: order, the number of items on their way, and that each is destroyed once.
+// parallel_pipeline: the order, the number of items in flight, and that each item is destroyed
+// once.
 #include <gtest/gtest.h>
 #include <tbb/parallel_pipeline.h>
 
@@ -20,7 +21,7 @@ using tbb::filter_mode;
 constexpr filter_mode kModes[] = {filter_mode::parallel, filter_mode::serial_in_order,
                                   filter_mode::serial_out_of_order};
 
-// Gives 0, 1, ... n - 1, whatever its mode.
+// Yields 0, 1, ... n - 1 in any mode.
 class Numbers {
  public:
   explicit Numbers(int n) : end_(n) {}
@@ -35,7 +36,7 @@ class Numbers {
   int end_;
 };
 
-// Counts who is inside at a time.
+// Counts the threads that are inside at the same time.
 class Inside {
  public:
   template <typename F>
@@ -58,7 +59,7 @@ void sometimes_wait(int i) {
   if (i % 7 == 3) test::work_a_little();
 }
 
-// Every combination of modes, of few and many tokens.
+// Every combination of modes, with few and with many tokens.
 TEST(Pipeline, EveryItemPassesOnceAndInOrder) {
   constexpr int kItems = 100;
   for (const filter_mode first : kModes) {
@@ -148,8 +149,8 @@ TEST(Pipeline, OneFilter) {
   }
 }
 
-// An early item is long, so that many that come later must wait for it.
-TEST(Pipeline, ManyItemsArePutInOrder) {
+// An early item takes long, so that many later ones must wait for it.
+TEST(Pipeline, ManyItemsAreReordered) {
   std::vector<int> order;
   std::atomic<bool> others_came{false};
   std::atomic<int> passed{0};
@@ -308,7 +309,7 @@ TEST(PipelineErrors, ItemsAreDestroyedOnceWhereverItThrows) {
   }
 }
 
-TEST(PipelineErrors, CancellingEndsIt) {
+TEST(PipelineErrors, CancellationEndsIt) {
   test::Balance balance;
   tbb::task_group_context context;
   std::atomic<int> items{0};
@@ -330,7 +331,7 @@ TEST(PipelineErrors, CancellingEndsIt) {
   EXPECT_EQ(items, 0);
 }
 
-TEST(PipelineNested, InEachOther) {
+TEST(PipelineNested, OneInTheOther) {
   std::atomic<int> sum{0};
   tbb::parallel_pipeline(
       4, tbb::make_filter<void, int>(filter_mode::serial_in_order, Numbers(20)) &

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's threads come to every arena that has work for them: nobody is wanted in vain.
-#include "sched/pool.hpp"
+// Workers come to every arena that has work: no request is lost.
+#include "sched/pool/thread_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@
 namespace {
 
 using corbel::detail::task_base;
-using corbel::detail::worker;
+using corbel::detail::thread_data;
 using corbel::sched::Arena;
 using corbel::sched::ArenaPlan;
-using corbel::sched::pool;
 using corbel::sched::Thread;
+using corbel::sched::thread_pool;
 
-// Far more than any of these tests takes where it succeeds.
+// Far longer than any of these tests takes when it succeeds.
 constexpr int kLong = 20'000;  // ms
 
 class FunctionTask : public task_base {
@@ -31,7 +31,7 @@ class FunctionTask : public task_base {
   }
 
  private:
-  static task_base* execute(task_base* self, worker&, bool) {
+  static task_base* execute(task_base* self, thread_data&, bool) {
     const std::unique_ptr<FunctionTask> task(static_cast<FunctionTask*>(self));
     task->function_();
     return nullptr;
@@ -49,11 +49,11 @@ ArenaPlan two_threads() {
   return plan;
 }
 
-// An arena for as long as the scope lasts, and tasks in it.
+// An arena that exists as long as the scope.
 class Lease {
  public:
-  explicit Lease(const ArenaPlan& plan) : arena(pool.make_arena(plan)) {}
-  ~Lease() { pool.release(arena); }
+  explicit Lease(const ArenaPlan& plan) : arena(thread_pool.make_arena(plan)) {}
+  ~Lease() { thread_pool.release(arena); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   Arena& arena;
@@ -63,13 +63,13 @@ class PoolTest : public testing::Test {
  protected:
   PoolTest() {
     Thread::current();
-    pool.set_limit(3);
+    thread_pool.set_limit(3);
   }
-  ~PoolTest() override { pool.finalize(); }
+  ~PoolTest() override { thread_pool.finalize(); }
 };
 
-// The second one is wanted while the first thread is on its way.
-TEST_F(PoolTest, TwoArenasWantSomebodyAtOnce) {
+// The second arena requests a worker while the first one's is still on its way.
+TEST_F(PoolTest, TwoArenasRequestAWorkerAtOnce) {
   Lease first(two_threads());
   Lease second(two_threads());
   std::atomic<int> begun{0};
@@ -81,11 +81,11 @@ TEST_F(PoolTest, TwoArenasWantSomebodyAtOnce) {
     });
   }
   EXPECT_TRUE(test::wait_for([&] { return met == 2; }, 2 * kLong));
-  pool.finalize();
+  thread_pool.finalize();
 }
 
 TEST_F(PoolTest, HigherLimitBringsMoreThreads) {
-  pool.set_limit(1);
+  thread_pool.set_limit(1);
   Lease first(two_threads());
   Lease second(two_threads());
   std::atomic<bool> stop{false};
@@ -97,14 +97,14 @@ TEST_F(PoolTest, HigherLimitBringsMoreThreads) {
   });
   EXPECT_TRUE(test::wait_for([&] { return begun.load(); }, kLong));
   enqueue(second.arena, [&] { came = true; });
-  pool.set_limit(3);
+  thread_pool.set_limit(3);
   EXPECT_TRUE(test::wait_for([&] { return came.load(); }, kLong));
   stop = true;
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// Each task comes when the thread that ran the last one may just be leaving.
-TEST_F(PoolTest, TaskThatComesWhileAThreadLeavesIsRun) {
+// Each task is enqueued when the thread that ran the last one may be leaving.
+TEST_F(PoolTest, ATaskEnqueuedWhileAThreadLeavesIsRun) {
   Lease lease(two_threads());
   std::atomic<int> run{0};
   for (int i = 1; i <= 1'000; ++i) {
@@ -114,10 +114,10 @@ TEST_F(PoolTest, TaskThatComesWhileAThreadLeavesIsRun) {
     while (std::chrono::steady_clock::now() < end) {
     }
   }
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// While `f` runs the calling thread has a place in the arena.
+// The calling thread occupies a slot of the arena while `f` runs.
 template <typename F>
 void call_in(Arena& arena, const F& f) {
   Thread& t = Thread::current();
@@ -132,9 +132,9 @@ void call_in(Arena& arena, const F& f) {
   EXPECT_TRUE(home.enter(t, Arena::As::kCaller));
 }
 
-// The program's threads take all places. When the one leaves that has the library's, one of the
-// library's threads comes.
-TEST_F(PoolTest, ThreadThatFoundNoPlaceIsCalledWhenThereIsOne) {
+// Threads of the program take all slots. When one of them leaves the slot that belongs to a worker,
+// a worker comes.
+TEST_F(PoolTest, AWorkerComesWhenASlotIsFreeAgain) {
   Lease lease(two_threads());
   std::atomic<bool> inside{false};
   std::atomic<bool> may_leave{false};
@@ -154,12 +154,13 @@ TEST_F(PoolTest, ThreadThatFoundNoPlaceIsCalledWhenThereIsOne) {
     EXPECT_TRUE(test::wait_for([&] { return run.load(); }, kLong));
   });
   other.join();
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// A wish that has to wait costs the threads at work nothing: not the pool's lock, for one.
-TEST_F(PoolTest, WishThatHasToWaitIsNoHindrance) {
-  pool.set_limit(2);
+// A request that has to wait costs the threads at work nothing; in particular, they do not take the
+// pool's lock.
+TEST_F(PoolTest, APendingRequestDoesNotDelayOthers) {
+  thread_pool.set_limit(2);
   Lease first(two_threads());
   Lease second(two_threads());
   std::atomic<int> begun{0};
@@ -174,17 +175,17 @@ TEST_F(PoolTest, WishThatHasToWaitIsNoHindrance) {
   std::atomic<bool> came{false};
   enqueue(second.arena, [&] { came = true; });
   {
-    corbel::sync::LockGuard guard(pool.lock());
+    corbel::sync::LockGuard guard(thread_pool.lock());
     go = true;
     EXPECT_TRUE(test::wait_for([&] { return begun == 3; }, kLong));
   }
   EXPECT_TRUE(test::wait_for([&] { return came.load(); }, kLong));
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// Of higher priority, it comes true as soon as a task has ended.
-TEST_F(PoolTest, MoreUrgentWishTakesThreadsAway) {
-  pool.set_limit(2);
+// A request of higher priority is served as soon as a task has ended.
+TEST_F(PoolTest, ARequestOfHigherPriorityTakesWorkersAway) {
+  thread_pool.set_limit(2);
   ArenaPlan urgent = two_threads();
   urgent.priority = 1;
   Lease first(two_threads());
@@ -208,11 +209,11 @@ TEST_F(PoolTest, MoreUrgentWishTakesThreadsAway) {
   EXPECT_TRUE(test::wait_for([&] { return came.load(); }, kLong));
   EXPECT_EQ(begun_before, 1);
   EXPECT_TRUE(test::wait_for([&] { return begun == 100; }, kLong));
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// What a thread leaves in its place is found by who takes that place.
-TEST_F(PoolTest, TaskLeftInAPlaceIsRunThere) {
+// A thread leaves a task in its slot. The thread that takes the slot finds it.
+TEST_F(PoolTest, ATaskLeftInASlotIsRun) {
   Lease lease(two_threads());
   std::atomic<bool> run{false};
   std::thread other;
@@ -223,25 +224,26 @@ TEST_F(PoolTest, TaskLeftInAPlaceIsRunThere) {
     EXPECT_TRUE(test::wait_for([&] { return run.load(); }, kLong));
   });
   other.join();
-  pool.finalize();
+  thread_pool.finalize();
 }
 
-// Where the limit is one thread, the program's, there is nobody else for what it leaves behind.
-TEST_F(PoolTest, TaskLeftInAnArenaIsRunWhateverTheLimit) {
+// With a limit of one thread, which is the program's own, no other thread can run the task it
+// leaves.
+TEST_F(PoolTest, ATaskLeftInAnArenaIsRunUnderAnyLimit) {
   ArenaPlan narrow;
   narrow.width = 1;
   ArenaPlan reserved = two_threads();
   reserved.reserved = 2;
   for (const unsigned limit : {1U, 3U}) {
     for (const ArenaPlan& plan : {two_threads(), narrow, reserved}) {
-      pool.set_limit(limit);
+      thread_pool.set_limit(limit);
       std::atomic<bool> run{false};
       {
         Lease lease(plan);
         call_in(lease.arena, [&](Thread& t) { spawn(t, *new FunctionTask([&] { run = true; })); });
       }
       EXPECT_TRUE(test::wait_for([&] { return run.load(); }, kLong)) << plan.width << ' ' << limit;
-      pool.finalize();
+      thread_pool.finalize();
     }
   }
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program in a cgroup of version 1 or 2 that has a quota of one processor, and one with an
-affinity mask of one: quota.py PROGRAM. The program is told how many processors to expect; nothing
-may hang. Says that it is skipped (77) where there is one processor only."""
+"""Runs a program in a cgroup of version 1 or 2 with a quota of one processor, and once with an
+affinity mask of one processor: quota.py PROGRAM. The program is told how many processors to expect.
+Nothing may hang. Exits with 77 (skipped) on a machine with one processor."""
 import os
 import subprocess
 import sys
@@ -14,7 +14,7 @@ import cgroup
 
 
 def has_quota():
-    """Whether this process runs under a quota already, as in a container that was given one."""
+    """Whether this process already runs under a quota, as in a container."""
     files = [folder / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
              for version, root, where in cgroup.mounts(controller="cpu")
              for folder in cgroup.down_to_own(version, root, where, controller="cpu")]
@@ -22,7 +22,8 @@ def has_quota():
 
 
 def make_group(version, where, quota):
-    """The folder of a new group with a quota of so many us in 100 ms; None where it cannot be."""
+    """Makes a group with a quota of `quota` us in 100 ms. Returns its folder, or None if that
+    fails."""
     folder = where / f"corbel-quota-{os.getpid()}"
     try:
         folder.mkdir()
@@ -41,7 +42,7 @@ def make_group(version, where, quota):
 
 
 def remove(group):
-    """A process that has ended takes a moment to leave it."""
+    """A process that has ended takes a moment to leave its group."""
     for _ in range(200):
         try:
             return group.rmdir()

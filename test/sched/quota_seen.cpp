@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether the library is as wide as the first argument, and does what could hang where it has
-// one processor.
+// Checks that the library is as wide as the first argument says, and runs what could hang with one
+// processor.
 #include <tbb/info.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
@@ -18,7 +18,7 @@ int main(int, char** arguments) {
     std::fprintf(stderr, "the width is %d\n", tbb::info::default_concurrency());
     return 1;
   }
-  // Main waits outside of the arenas, whose tasks start others.
+  // Main waits outside of the arenas. Their tasks start other tasks.
   for (int width = 1; width < 4; ++width) {
     tbb::task_arena arena(width);
     std::atomic<int> calls{0};
@@ -33,7 +33,7 @@ int main(int, char** arguments) {
     group.wait();
     while (calls != 40) std::this_thread::yield();
   }
-  // A thread ends before anybody has run what it has left.
+  // A thread ends before any thread has run the task that it leaves.
   tbb::task_group group;
   std::thread([&] {
     for (int i = 0; i < 10; ++i) group.run([] {});

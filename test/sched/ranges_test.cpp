@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges: what they say of themselves, and that splitting loses nothing.
+// The ranges: their properties, and that splitting loses nothing.
 #define CORBEL_USE_ASSERT 1
 #include <gtest/gtest.h>
 #include <tbb/blocked_nd_range.h>
@@ -19,7 +19,7 @@ namespace {
 using tbb::proportional_split;
 using tbb::split;
 
-// Splits to the end; the parts from left to right.
+// Splits completely. Returns the parts from left to right.
 template <typename Range, typename How>
 void split_all(Range range, const How& how, std::vector<Range>* parts) {
   if (!range.is_divisible()) {
@@ -43,7 +43,7 @@ TEST(Split, Proportion) {
   EXPECT_FALSE((std::is_convertible<proportional_split, split>::value));
 }
 
-TEST(BlockedRange, SaysWhatItWasGiven) {
+TEST(BlockedRange, ReturnsItsArguments) {
   const tbb::blocked_range<int> range(-3, 9, 4);
   EXPECT_EQ(range.begin(), -3);
   EXPECT_EQ(range.end(), 9);
@@ -63,7 +63,7 @@ TEST(BlockedRange, SaysWhatItWasGiven) {
   EXPECT_TRUE((std::is_same<Range::size_type, std::size_t>::value));
 }
 
-TEST(BlockedRange, TheLeftHalfStays) {
+TEST(BlockedRange, KeepsTheLeftHalf) {
   tbb::blocked_range<int> left(0, 11, 3);
   const tbb::blocked_range<int> right(left, split());
   EXPECT_EQ(left.begin(), 0);
@@ -88,7 +88,7 @@ TEST(BlockedRange, Proportion) {
   // Neither part is empty, however small its share.
   EXPECT_EQ(sizes(2, {1, 100}), std::make_pair(std::size_t(1), std::size_t(1)));
   EXPECT_EQ(sizes(2, {100, 1}), std::make_pair(std::size_t(1), std::size_t(1)));
-  // No product overflows, and none is rounded as a float would.
+  // No product overflows, and none is rounded as in a float.
   const std::size_t most = SIZE_MAX - 1;
   EXPECT_EQ(sizes(most, {1, 1}).second, most / 2);
   EXPECT_EQ(sizes(most, {SIZE_MAX / 2, SIZE_MAX / 2}).second, most / 2);
@@ -131,7 +131,7 @@ TEST(BlockedRange, NothingIsLost) {
   }
 }
 
-// The least that a value must be able to.
+// A value type with only the required operations.
 class Number {
  public:
   explicit Number(int value) : value_(value) {}
@@ -155,7 +155,7 @@ TEST(BlockedRange, ValuesOfTheProgram) {
   EXPECT_EQ(*tbb::blocked_range<const char*>(pointers, split()).begin(), 'd');
 }
 
-TEST(BlockedRangeDeathTest, MistakesAreFound) {
+TEST(BlockedRangeDeathTest, MisuseIsFound) {
   EXPECT_DEATH((tbb::blocked_range<int>(0, 1, 0)), "grainsize");
   EXPECT_DEATH((tbb::blocked_range<int>(1, 0).size()), "ends before it begins");
   tbb::blocked_range<int> one(0, 1);

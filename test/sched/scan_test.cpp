@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_scan: every prefix, in the right order, and what it asks of bodies.
+// parallel_scan: every prefix, in the right order, and the calls of the bodies.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_scan.h>
@@ -24,8 +24,8 @@ struct Log {
   std::atomic<int> joins{0};
   std::atomic<int> assigns{0};
   std::atomic<int> wrong_joins{0};
-  std::atomic<int> crowds{0};     // two threads inside one body, or split from at a bad time
-  std::atomic<int> throws_in{0};  // so many steps
+  std::atomic<int> crowds{0};     // two threads used one body, or it was split at a bad time
+  std::atomic<int> throws_in{0};  // the step that throws, counted down
   std::vector<std::atomic<int>> pre, final;
   explicit Log(int n) : pre(static_cast<std::size_t>(n)), final(static_cast<std::size_t>(n)) {}
 
@@ -34,8 +34,8 @@ struct Log {
   }
 };
 
-// Sums up an interval [from, to) of numbers, which is as far from commutative as can be: only
-// neighbours may be added, and in that order.
+// The sum of an interval [from, to) of numbers. It does not commute at all: only neighbours may be
+// added, in their order.
 struct Interval {
   int from = -1;  // -1: empty
   int to = -1;
@@ -114,7 +114,7 @@ class Body {
   test::Counted alive_;
   Body* split_off_ = nullptr;
   std::atomic<bool> inside_{false};
-  std::atomic<bool> is_touched_{true};  // being made, or joined
+  std::atomic<bool> is_touched_{true};  // by construction or a join
 };
 bool Body::wait = false;
 
@@ -157,7 +157,7 @@ TEST(Scan, EveryPrefix) {
   check(30000, 1, tbb::simple_partitioner());
 }
 
-TEST(Scan, SomebodyScansAhead) {
+TEST(Scan, AnotherThreadScansAhead) {
   Body::wait = true;
   const int n = 1000;
   int helped = 0;
@@ -174,12 +174,12 @@ TEST(Scan, SomebodyScansAhead) {
       2000);
   Body::wait = false;
   if (helped == 0) {
-    GTEST_SKIP() << "nobody helped";
+    GTEST_SKIP() << "no other thread helped";
   }
 }
 
-// A call during which nobody came; most are too short for anybody to come.
-TEST(Scan, AloneThereIsOneFinalScan) {
+// Uses a call in which no other thread took part; most calls are too short for one to come.
+TEST(Scan, OneThreadMakesOneFinalScan) {
   const int n = 1000;
   std::atomic<int> alone{0};
   for (int round = 0; round < 50 && alone == 0; ++round) {
@@ -194,7 +194,7 @@ TEST(Scan, AloneThereIsOneFinalScan) {
     for (const std::atomic<int>& times : log.pre) EXPECT_EQ(times, 0);
   }
   if (alone == 0) {
-    GTEST_SKIP() << "always helped";
+    GTEST_SKIP() << "other threads helped in every call";
   }
 }
 
@@ -232,7 +232,7 @@ TEST(Scan, Tags) {
   EXPECT_FALSE(tbb::pre_scan_tag());
 }
 
-// A range of which copying and splitting may throw.
+// A range whose copies and splits may throw.
 std::atomic<int> range_steps{0};
 struct FragileRange : Range, test::Counted {
   FragileRange(int n, test::Balance& balance) : Range(0, n), Counted(balance) {}
@@ -243,7 +243,7 @@ struct FragileRange : Range, test::Counted {
   }
 };
 
-TEST(ScanErrors, NothingIsLostWhereverItThrows) {
+TEST(ScanErrors, NothingIsLeakedWhereverItThrows) {
   const int n = 300;
   Body::wait = true;
   for (const bool in_range : {false, true}) {
@@ -276,7 +276,7 @@ TEST(ScanErrors, NothingIsLostWhereverItThrows) {
   Body::wait = false;
 }
 
-TEST(ScanNested, InEachOther) {
+TEST(ScanNested, OneInTheOther) {
   const int n = 50;
   const int all = tbb::parallel_scan(
       Range(0, n), 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// parallel_sort: the order, and that no element is lost or doubled whatever the comparison does.
+// parallel_sort: the order, and that no element is lost or duplicated whatever the comparison does.
 #include <gtest/gtest.h>
 #include <tbb/parallel_for_each.h>
 #include <tbb/parallel_sort.h>
@@ -22,7 +22,7 @@ namespace {
 
 std::mt19937 random_numbers(20);
 
-// The inputs on which quicksorts go wrong.
+// Inputs on which quicksorts degrade.
 std::vector<int> make_input(const std::string& kind, int n) {
   std::vector<int> v(static_cast<std::size_t>(n));
   std::iota(v.begin(), v.end(), 0);
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Inputs, SortOf,
                          ::testing::Values("sorted", "random", "reversed", "equal", "few values",
                                            "pipe", "teeth", "one late", "swapped"));
 
-// Answers so that each pivot is as bad as it can be (M. McIlroy, "A Killer Adversary for
+// Answers comparisons so that each pivot is as bad as possible (M. McIlroy, "A Killer Adversary for
 // Quicksort", 1999).
 TEST(Sort, AnAdversaryDoesNotMakeItQuadratic) {
   constexpr int kGas = 1 << 30;
@@ -114,7 +114,7 @@ TEST(Sort, AnAdversaryDoesNotMakeItQuadratic) {
   }
 }
 
-TEST(Sort, WhatIsSortedIsOnlyCompared) {
+TEST(Sort, SortedInputIsOnlyCompared) {
   for (const int n : {2, 10, 2000, 100000}) {
     std::vector<int> v = make_input("sorted", n);
     std::atomic<int> comparisons{0};
@@ -155,7 +155,7 @@ TEST(Sort, EveryKindOfElement) {
   EXPECT_EQ(plain[0], 3);
 }
 
-// Comparing it throws when the countdown comes to its end.
+// A comparison throws when the countdown reaches 0.
 std::atomic<int> countdown{0};
 
 template <typename T>
@@ -190,7 +190,7 @@ TEST(SortErrors, NoElementIsLostWhenComparingThrows) {
   check_exceptions(texts);
 }
 
-TEST(SortErrors, CancellingFromOutsideLosesNothing) {
+TEST(SortErrors, CancellationByTheOuterContextLosesNothing) {
   std::vector<int> v = make_input("random", 100000);
   tbb::task_group_context context;
   const std::array<int, 1> once{};
@@ -209,7 +209,7 @@ TEST(SortErrors, CancellingFromOutsideLosesNothing) {
   EXPECT_EQ(v, make_input("sorted", 100000));
 }
 
-TEST(SortNested, InEachOther) {
+TEST(SortNested, OneInTheOther) {
   std::vector<std::vector<int>> all(20);
   for (std::vector<int>& v : all) v = make_input("random", 20000);
   tbb::parallel_for_each(all, [](std::vector<int>& v) { tbb::parallel_sort(v); });

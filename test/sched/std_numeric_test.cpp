@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What visits every element: libstdc++'s loops, copies, reductions and scans with its parallel
-// policies, against its serial algorithms.
+// Algorithms that visit every element: libstdc++'s loops, copies, reductions and scans with its
+// parallel policies, compared with its serial algorithms.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -78,7 +78,7 @@ TEST(StdNumeric, Scans) {
   });
 }
 
-// Concatenation does not commute: parts must be joined in their order.
+// Concatenation does not commute: parts must be joined in order.
 TEST(StdNumeric, ScanKeepsTheOrderOfParts) {
   std::vector<std::string> letters;
   for (const int each : numbers(2500, 26)) letters.emplace_back(1, static_cast<char>('a' + each));
@@ -128,7 +128,7 @@ TEST(StdNumeric, Copies) {
 TEST(StdNumeric, ChangesInPlace) {
   for_policies_and_sizes([](const auto& policy, std::size_t size) {
     const std::vector<int> source = numbers(size, 10);
-    // What lies behind the new end is unspecified, so it is cut off.
+    // Elements after the new end are unspecified and cut off.
     const auto check = [&](auto operation) {
       std::vector<int> result = source, expected = source;
       result.erase(operation(policy, result), result.end());
@@ -172,7 +172,7 @@ TEST(StdNumeric, ChangesInPlace) {
 }
 
 namespace {
-// Counts the objects that are alive.
+// Counts the live objects.
 struct Counted {
   Counted() : value(7) { alive.fetch_add(1, std::memory_order_relaxed); }
   Counted(int number) : value(number) { alive.fetch_add(1, std::memory_order_relaxed); }
@@ -214,7 +214,7 @@ TEST(StdNumeric, UninitializedMemory) {
   });
 }
 
-// An algorithm inside an element function: the inner one runs on the same threads.
+// An algorithm inside an element function. The inner one runs on the same threads.
 TEST(StdNumeric, Nested) {
   std::vector<int> rows(100);
   std::iota(rows.begin(), rows.end(), 0);
@@ -226,7 +226,7 @@ TEST(StdNumeric, Nested) {
   for (const int row : rows) ASSERT_EQ(sums[row], row * 10);
 }
 
-// [algorithms.parallel.exceptions]: std::terminate, in whichever thread it is thrown.
+// [algorithms.parallel.exceptions] requires std::terminate, whichever thread throws.
 TEST(StdNumericDeathTest, AnExceptionTerminates) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting, merging, dividing and sets of libstdc++ with its parallel policies, against its serial
-// algorithms.
+// libstdc++'s sorting, merging, partitioning and set operations with its parallel policies,
+// compared with its serial algorithms.
 #include "std_policies.hpp"
 
 using namespace std_test;
@@ -50,7 +50,7 @@ TEST(StdOrder, PartialSort) {
     std::partial_sort(policy, data.begin(), data.begin() + middle, data.end());
     ASSERT_TRUE(std::equal(data.begin(), data.begin() + middle, expected.begin()));
     std::sort(data.begin(), data.end());
-    ASSERT_EQ(data, expected);  // nothing lost
+    ASSERT_EQ(data, expected);  // no element is lost
 
     const std::vector<int> source = numbers(size, 1 << 30);
     std::vector<int> copy(size / 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parallel algorithms of libstdc++ run on Corbel: what their tests share.
+// Shared by the tests of libstdc++'s parallel algorithms, which run on Corbel.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,17 +15,17 @@
 
 namespace std_test {
 
-// libstdc++ falls back to a serial implementation where it finds no TBB headers; then these tests
-// would show nothing.
+// Without TBB headers libstdc++ falls back to a serial implementation, and these tests would test
+// nothing.
 #if !defined(_PSTL_PAR_BACKEND_TBB)
 #error "libstdc++ does not see the TBB headers"
 #endif
 
-// Around the sizes at which libstdc++ begins to divide (500 for sorting, 2000 for merging).
+// Around the sizes at which libstdc++ starts to divide (500 for sorting, 2000 for merging).
 inline constexpr std::size_t kSizes[] = {0, 1, 2, 17, 499, 501, 2500, 60000};
 
-// Calls check(policy, size) for both parallel policies and every size. The policies are constants:
-// libstdc++ 12 cannot compile its set operations with others.
+// Calls check(policy, size) for both parallel policies and every size. The policies are constants,
+// because libstdc++ 12 cannot compile its set operations otherwise.
 template <typename Check>
 void for_policies_and_sizes(Check check) {
   for (const std::size_t size : kSizes) {

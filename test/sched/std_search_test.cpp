@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What looks for something: libstdc++'s searches and comparisons with its parallel policies,
-// against its serial algorithms.
+// Algorithms that search: libstdc++'s searches and comparisons with its parallel policies, compared
+// with its serial algorithms.
 #include <array>
 
 #include "std_policies.hpp"
@@ -8,7 +8,7 @@
 using namespace std_test;
 
 namespace {
-// Where what is looked for may lie in `size` elements.
+// Positions among `size` elements at which the searched element may be.
 std::vector<std::size_t> places(std::size_t size) {
   if (size == 0) return {};
   return {0, size / 2, size - 1};
@@ -56,7 +56,7 @@ TEST(StdSearch, AnyAllNoneCount) {
 
 TEST(StdSearch, MinAndMax) {
   for_policies_and_sizes([](const auto& policy, std::size_t size) {
-    // Few different values: of equal ones the standard says which it is.
+    // Few distinct values: the standard says which of the equal ones is found.
     const std::vector<int> data = numbers(size, 4);
     ASSERT_EQ(std::min_element(policy, data.begin(), data.end()),
               std::min_element(data.begin(), data.end()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspending tasks in the middle and resuming them.
+// Suspending tasks and resuming them.
 #include <corbel/detail/suspend.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_invoke.hpp>
@@ -26,7 +26,7 @@ namespace {
 
 using corbel::detail::suspend_point;
 
-// A thread outside of the library that resumes what it is told about, in a disorderly way.
+// A thread outside the library that resumes the suspended tasks it is told of, in arbitrary order.
 class Resumer {
  public:
   Resumer() : thread_([this] { run(); }) {}
@@ -82,7 +82,7 @@ class SuspendTest : public testing::Test {
     paused_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Pauses once in every leaf, and with `in_handlers` in many handlers of exceptions.
+  // Suspends once in every leaf; with `in_handlers`, also in many exception handlers.
   void tree(int depth, bool in_handlers) {
     if (depth == 0) return pause();
     corbel::parallel_invoke([&] { tree(depth - 1, in_handlers); },
@@ -105,12 +105,12 @@ class SuspendTest : public testing::Test {
   std::atomic<int> paused_{0};
 };
 
-TEST_F(SuspendTest, TheTaskGoesOnWhereItWas) {
+TEST_F(SuspendTest, TheTaskContinuesWhereItWasSuspended) {
   pause();
   EXPECT_EQ(paused_, 1);
 }
 
-TEST_F(SuspendTest, ResumedBeforeItIsLeft) {
+TEST_F(SuspendTest, ResumedBeforeTheSwitchIsComplete) {
   auto at_once = [](suspend_point point) { corbel::detail::resume(point); };
   corbel::detail::suspend_with(at_once);
 }
@@ -125,7 +125,7 @@ TEST_F(SuspendTest, ExceptionsBelongToTheStackThatHandlesThem) {
   EXPECT_EQ(paused_, 5 * (64 + 8 + 1));
 }
 
-TEST_F(SuspendTest, AnExceptionAfterwardsComesOutOfTheWait) {
+TEST_F(SuspendTest, AnExceptionAfterTheResumeReachesTheWait) {
   EXPECT_THROW(corbel::parallel_invoke(
                    [&] {
                      pause();
@@ -146,7 +146,7 @@ TEST_F(SuspendTest, InSeveralThreadsOfTheProgram) {
   EXPECT_EQ(paused_, 4 * 5 * (32 + 4));
 }
 
-// While one task is suspended its thread runs the others, one of which resumes it.
+// While one task is suspended, its thread runs the others. One of those resumes it.
 TEST_F(SuspendTest, OneTaskResumesAnother) {
   for (int i = 0; i < 100; ++i) {
     std::atomic<suspend_point> waiting{nullptr};
@@ -167,7 +167,7 @@ TEST_F(SuspendTest, OneTaskResumesAnother) {
   }
 }
 
-TEST_F(SuspendTest, WhatIsToldMayWaitAndSuspend) {
+TEST_F(SuspendTest, TheCalledFunctionMayWaitAndSuspend) {
   for (int i = 0; i < 20; ++i) {
     bool is_over = false;
     auto tell = [&](suspend_point point) {
@@ -180,14 +180,14 @@ TEST_F(SuspendTest, WhatIsToldMayWaitAndSuspend) {
   }
 }
 
-// In pages.
+// The size of the address space in pages.
 std::size_t address_space() {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   return pages;
 }
 
-TEST_F(SuspendTest, WhatTheToldThrowsIsThrown) {
+TEST_F(SuspendTest, ExceptionsOfTheCalledFunctionReachTheCaller) {
   auto fail = [](suspend_point) { throw std::runtime_error("not told"); };
   EXPECT_THROW(corbel::detail::suspend_with(fail), std::runtime_error);
   pause();
@@ -195,12 +195,12 @@ TEST_F(SuspendTest, WhatTheToldThrowsIsThrown) {
   for (int i = 0; i < 1000; ++i) {
     EXPECT_THROW(corbel::detail::suspend_with(fail), std::runtime_error);
   }
-  EXPECT_LT(address_space() - before, 100'000U);  // 1000 stacks are twenty times as many
+  EXPECT_LT(address_space() - before, 100'000U);  // 1000 stacks take twenty times as much
   pause();
 }
 
-// Calls f(point) as a task of a thread of its own, and of no other, which is suspended outside of
-// all tasks meanwhile.
+// Calls f(point) as a task in a new thread that runs no other task. Meanwhile the thread's own
+// stack is suspended outside of all tasks.
 template <typename F>
 void run_while_suspended(const F& f) {
   const corbel::global_control alone(corbel::global_control::max_allowed_parallelism, 1);
@@ -235,7 +235,7 @@ TEST_F(SuspendTest, StacksAreAsLargeAsThoseOfThreads) {
   use(6 * size);
 }
 
-TEST_F(SuspendTest, SizesThatNoThreadCanHave) {
+TEST_F(SuspendTest, ImpossibleStackSizes) {
   {
     const corbel::global_control small(corbel::global_control::thread_stack_size, 1);
     run_while_suspended([](suspend_point point) {
@@ -247,9 +247,9 @@ TEST_F(SuspendTest, SizesThatNoThreadCanHave) {
   std::thread([&] { EXPECT_THROW(pause(), std::bad_alloc); }).join();
 }
 
-// A task in the only place of an arena resumes what is suspended there, while another stack of the
-// thread could go on elsewhere.
-TEST_F(SuspendTest, WhatLiesInAPlaceIsRunBeforeTheThreadGoesElsewhere) {
+// A task in the only slot of an arena resumes a stack that is suspended there, while another stack
+// of the thread could run elsewhere.
+TEST_F(SuspendTest, TasksInASlotAreRunBeforeTheThreadLeaves) {
   corbel::task_arena narrow(1);
   suspend_point inner = nullptr;
   run_while_suspended([&](suspend_point outer) {
@@ -286,7 +286,7 @@ TEST_F(SuspendTest, FloatingPointSettingsBelongToTheStack) {
   });
 }
 
-// A task of somebody else's group is suspended in a thread that has nothing more to do.
+// A task of another thread's group is suspended in a thread that has nothing more to do.
 TEST_F(SuspendTest, AThreadThatEndsWaitsForItsTasks) {
   const corbel::global_control alone(corbel::global_control::max_allowed_parallelism, 1);
   corbel::task_group tasks;
@@ -307,16 +307,17 @@ TEST_F(SuspendTest, AThreadThatEndsWaitsForItsTasks) {
     EXPECT_FALSE(has_run);
   });
   while (inner == nullptr) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that it ends first, mostly
+  // so that the thread ends first in most runs
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   corbel::detail::resume(inner);
   thread.join();
   EXPECT_TRUE(has_run);
   tasks.wait();
 }
 
-// The stack that asks whether all that were left have come to their ends is left itself meanwhile.
-TEST_F(SuspendTest, LastWaitLeavesForAnother) {
-  if (!test::has_helper()) GTEST_SKIP() << "one processor";
+// The stack that checks whether all suspended stacks have ended is itself suspended meanwhile.
+TEST_F(SuspendTest, TheLastWaitSwitchesToAnotherStack) {
+  if (!test::has_worker()) GTEST_SKIP() << "one processor";
   corbel::global_control two(corbel::global_control::max_allowed_parallelism, 2);
   std::atomic<suspend_point> point{nullptr};
   std::atomic<bool> has_begun{false}, may_end{false}, has_ended{false};
@@ -335,7 +336,7 @@ TEST_F(SuspendTest, LastWaitLeavesForAnother) {
         has_begun = true;
         while (!may_end) std::this_thread::yield();
       });
-      while (!has_begun) std::this_thread::yield();  // another thread has it
+      while (!has_begun) std::this_thread::yield();  // another thread runs it
       inner.wait();
       has_ended = true;
     });

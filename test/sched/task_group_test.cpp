@@ -27,7 +27,7 @@ int fibonacci(int n) {
 TEST(TaskGroup, RunsEveryTaskOnce) {
   EXPECT_EQ(fibonacci(16), 987);
   tbb::task_group group;
-  EXPECT_EQ(group.wait(), tbb::complete);  // of none
+  EXPECT_EQ(group.wait(), tbb::complete);  // no task
   std::vector<std::atomic<int>> calls(5000);
   for (auto& c : calls) group.run([&c] { ++c; });
   EXPECT_EQ(group.wait(), tbb::complete);
@@ -48,7 +48,7 @@ TEST(TaskGroup, WaitsForTasksThatTasksStart) {
   EXPECT_EQ(calls, 2047);
 }
 
-TEST(TaskGroup, TakesBodiesThatAreMovedOrLarge) {
+TEST(TaskGroup, TakesMoveOnlyAndLargeBodies) {
   tbb::task_group group;
   struct MoveOnly {
     std::unique_ptr<int> number;
@@ -94,8 +94,8 @@ TEST(TaskGroup, MayBeFilledAndWaitedForByManyThreads) {
   }
 }
 
-// The owner of the group ends tasks with plain stores while another thread waits, asleep or not,
-// and takes the group away as soon as it may.
+// The group's owner completes tasks with plain stores while another thread waits, asleep or not,
+// and destroys the group as soon as it may.
 TEST(TaskGroup, IsDestroyedByAnotherThreadThanItsOwner) {
   for (int repeat = 0; repeat < 300; ++repeat) {
     auto* group = new tbb::task_group;
@@ -110,7 +110,7 @@ TEST(TaskGroup, IsDestroyedByAnotherThreadThanItsOwner) {
           ++calls;
         });
       }
-      tbb::task_group own;  // runs tasks of the other while it waits
+      tbb::task_group own;  // its wait runs tasks of the other group
       own.run([] {});
       own.wait();
       tbb::parallel_invoke([] {}, [] {});
@@ -128,7 +128,7 @@ TEST(TaskGroup, IsDestroyedByAnotherThreadThanItsOwner) {
   }
 }
 
-TEST(TaskGroup, ThrowsWhatATaskHasThrown) {
+TEST(TaskGroup, RethrowsTheExceptionOfATask) {
   tbb::task_group group;
   for (int repeat = 0; repeat < 50; ++repeat) {
     for (int i = 0; i < 20; ++i) {
@@ -137,7 +137,7 @@ TEST(TaskGroup, ThrowsWhatATaskHasThrown) {
       });
     }
     EXPECT_THROW(group.wait(), std::runtime_error);
-    // and is as new
+    // Then the group is reset.
     EXPECT_FALSE(group.is_canceling());
     bool called = false;
     group.run([&] { called = true; });
@@ -192,18 +192,19 @@ TEST(TaskGroup, IsCancelledWithTheContextOfItsWait) {
     inner_status = inner.wait();
   }),
             tbb::canceled);
-  // The one task may have begun elsewhere before the wait linked the two.
+  // The only task may have begun in another thread before the wait linked the two contexts.
   EXPECT_TRUE(inner_status == tbb::canceled || calls == 1);
 }
 
 // The group outlives the algorithm in which its tasks were started.
-TEST(TaskGroup, MayBeFilledInAnAlgorithmThatHasEnded) {
+TEST(TaskGroup, OutlivesTheAlgorithmThatFilledIt) {
   for (int repeat = 0; repeat < 100; ++repeat) {
     tbb::task_group group;
     std::atomic<int> calls{0};
     tbb::parallel_invoke([&] { group.run([&] { ++calls; }); },
                          [&] { group.run([&] { ++calls; }); });
-    tbb::task_group_context().cancel_group_execution();  // everybody looks upwards
+    // makes the threads check the contexts above theirs
+    tbb::task_group_context().cancel_group_execution();
     group.wait();
     ASSERT_EQ(calls, 2);
   }
@@ -220,8 +221,8 @@ TEST(TaskGroup, TakesAContextOfTheProgram) {
   EXPECT_FALSE(context.is_group_execution_cancelled());
 }
 
-TEST(TaskGroup, MissesItsWait) {
-  tbb::task_arena alone(1);  // nobody else runs the tasks before
+TEST(TaskGroup, ReportsAMissingWait) {
+  tbb::task_arena alone(1);  // so that no other thread runs the tasks first
   int calls = 0;
   bool is_missed = false;
   alone.execute([&] {
@@ -266,7 +267,7 @@ TEST(TaskHandle, HoldsATaskUntilItIsSubmitted) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(TaskHandle, DropsATaskThatIsNotSubmitted) {
+TEST(TaskHandle, DropsAnUnsubmittedTask) {
   auto alive = std::make_shared<int>(1);
   tbb::task_group group;
   int calls = 0;
@@ -338,7 +339,7 @@ TEST(TaskOrder, IsKept) {
     EXPECT_EQ(d, 3);
     EXPECT_EQ(b + c, 3);
     EXPECT_EQ(tbb::task_group::get_status_of(end_of_b), tbb::task_complete);
-    // What has ended holds nobody up.
+    // A task that has ended delays no other.
     tbb::task_handle late = group.defer([&] { ++time; });
     tbb::task_group::set_task_order(end_of_b, late);
     group.run(std::move(late));
@@ -356,13 +357,13 @@ TEST(TaskOrder, OfTasksThatNeverRun) {
   tbb::task_group::set_task_order(first, second);
   tbb::task_group::set_task_order(first, third);
   group.run(std::move(second));
-  third = tbb::task_handle();  // before the one it would have come after
+  third = tbb::task_handle();  // before the task that it would have followed
   first = tbb::task_handle();
   group.wait();
   EXPECT_EQ(calls, 1);
 }
 
-TEST(TaskOrder, IsHandedOn) {
+TEST(TaskOrder, IsTransferred) {
   for (int repeat = 0; repeat < 200; ++repeat) {
     tbb::task_group group;
     std::atomic<int> time{0};
@@ -395,7 +396,7 @@ TEST(TaskOrder, IsHandedOn) {
   }
 }
 
-TEST(TaskOrder, IsKeptBehindExceptions) {
+TEST(TaskOrder, IsKeptAfterExceptions) {
   tbb::task_group group;
   tbb::task_handle first = group.defer([] { throw std::runtime_error("first"); });
   int calls = 0;
@@ -454,8 +455,8 @@ TEST(StructuredTaskGroup, RunsHandles) {
   EXPECT_EQ(group.wait(), tbb::canceled);
 }
 
-// Nobody but the thread that destroys the group can run its task.
-TEST(IsolatedTaskGroup, MissesItsWaitInAnotherRegion) {
+// Only the thread that destroys the group can run its task.
+TEST(IsolatedTaskGroup, ReportsAMissingWaitInAnIsolationScope) {
   tbb::task_arena alone(1);
   bool is_missed = false;
   alone.execute([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks with virtual functions, as the parallel algorithms of libstdc++ derive them.
+// Tasks with virtual functions, from which libstdc++'s parallel algorithms derive theirs.
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
@@ -27,7 +27,7 @@ struct Counters {
   std::atomic<int> executed{0}, cancelled{0}, alive{0};
 };
 
-// Spawns two of half the depth and goes on as a third.
+// Spawns two tasks of half the depth and continues as a third.
 class Tree : public d1::task {
  public:
   Tree(int depth, Counters& counters, d1::wait_context& wait, d1::small_object_allocator allocator,
@@ -92,7 +92,7 @@ TEST(VirtualTask, SpawnsAndBypasses) {
   }
 }
 
-TEST(VirtualTask, IsCancelledBehindAnException) {
+TEST(VirtualTask, IsCancelledAfterAnException) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     Counters counters;
     tbb::task_group_context context;
@@ -119,7 +119,7 @@ TEST(VirtualTask, OfACancelledContextIsCancelled) {
   EXPECT_EQ(counters.cancelled, 2);
 }
 
-TEST(VirtualTask, MayBeEndedByAnotherThread) {
+TEST(VirtualTask, MayEndInAnotherThread) {
   d1::wait_context wait(1);
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

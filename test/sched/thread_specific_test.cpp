@@ -26,7 +26,7 @@ constexpr int kThreads = 4;
 template <typename Function>
 void run_threads(int count, const Function& function) {
   std::vector<std::thread> threads;
-  // All run at once: the identity of one that has ended may be used again.
+  // The threads run at the same time, because the id of an ended thread may be reused.
   std::atomic<int> done{0};
   for (int t = 0; t < count; ++t) {
     threads.emplace_back([&, t] {
@@ -38,7 +38,7 @@ void run_threads(int count, const Function& function) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Counts what is alive, and throws when told to.
+// Counts live objects, and throws on demand.
 struct Counted {
   static std::atomic<int> alive;
   static std::atomic<int> until_throw;
@@ -60,7 +60,7 @@ struct Counted {
 std::atomic<int> Counted::alive{0};
 std::atomic<int> Counted::until_throw{0};
 
-// An allocator that counts its blocks, all of its rebound forms together.
+// An allocator that counts its blocks, together with those of its rebound copies.
 struct Blocks {
   static std::atomic<int> count;
   static std::atomic<int> until_throw;
@@ -112,14 +112,14 @@ TEST(ThreadSpecific, EachThreadHasItsOwn) {
   EXPECT_EQ(std::accumulate(ets.begin(), ets.end(), 0), 1 + 2 + 3 + 4);
 }
 
-// More threads than the first tables have room for, while others look themselves up.
+// More threads than the first tables have room for, while other threads do look-ups.
 TEST(ThreadSpecific, ManyThreads) {
   constexpr int kMany = 70;
   tbb::enumerable_thread_specific<long> ets(5L);
   std::atomic<int> known{0};
   run_threads(kMany, [&](int) {
     long* const first = &ets.local();
-    // Later look-ups find it in tables that others have made.
+    // Later look-ups find the element in tables that other threads made.
     known.fetch_add(1);
     while (known.load() < kMany) {
       EXPECT_EQ(&ets.local(), first);
@@ -235,7 +235,7 @@ TEST(ThreadSpecific, CopiesKeepTheirThreads) {
   });
 }
 
-TEST(ThreadSpecific, NothingIsLeftBehind) {
+TEST(ThreadSpecific, NothingIsLeaked) {
   {
     Counting<Counted> ets;
     run_threads(20, [&](int) { ets.local(); });
@@ -253,9 +253,9 @@ TEST(ThreadSpecific, NothingIsLeftBehind) {
   EXPECT_EQ(Blocks::count.load(), 0);
 }
 
-// Each throw in turn, of the element and of the allocator: the caller sees it, nothing is lost, and
-// the next call succeeds.
-TEST(ThreadSpecific, WhatThrowsPasses) {
+// The element and the allocator throw at each point in turn. The caller sees the exception, nothing
+// leaks, and the next call succeeds.
+TEST(ThreadSpecific, ExceptionsPass) {
   for (std::atomic<int>* when : {&Counted::until_throw, &Blocks::until_throw}) {
     int thrown = 0;
     for (int n = 1; n <= 30; ++n) {

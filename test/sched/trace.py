@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What CORBEL_TRACE makes of a program of known shape. Usage: trace.py PROGRAM."""
+"""What CORBEL_TRACE reports of a program of known shape. Usage: trace.py PROGRAM."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
-# The thread sanitizer doubts that a fork's child has threads.
+# The thread sanitizer refuses threads in the child of a fork.
 os.environ["TSAN_OPTIONS"] = os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0"
 
 
@@ -32,14 +32,14 @@ class Trace(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.file = pathlib.Path(self.folder.name) / "timeline.json"
 
-    def test_nothing_without_it(self):
+    def test_no_output_without_the_variable(self):
         for value in (None, ""):
             done = run(value)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    def until_it_has_its_processors(self, look):
-        """A machine at work on other things lengthens what is measured, the span perhaps more than the
-        work: then another run is looked at."""
+    def until_undisturbed(self, look):
+        """Other load on the machine lengthens the times, and the span perhaps more than the work.
+        So several runs are tried."""
         for _ in range(10):
             work, span = look()
             if span < work / 2:
@@ -60,11 +60,11 @@ class Trace(unittest.TestCase):
         self.assertGreaterEqual(work, 32)
         self.assertGreaterEqual(span, 1)
         self.assertAlmostEqual(parallelism, work / span, delta=parallelism / 10)
-        self.assertGreaterEqual(int(found[7]), 1)  # the two bodies that meet
+        self.assertGreaterEqual(int(found[7]), 1)  # one of the two bodies that meet
         return work, span
 
     def test_summary(self):
-        self.until_it_has_its_processors(self.summary)
+        self.until_undisturbed(self.summary)
 
     def test_timeline(self):
         done = run(self.file)
@@ -79,7 +79,7 @@ class Trace(unittest.TestCase):
         for e in spans:
             self.assertGreaterEqual(e["ts"], 0)
             self.assertGreaterEqual(e["dur"], 0)
-        # What one thread does lies one behind or in the other, never across.
+        # Events of one thread follow or contain each other, but never overlap partly.
         for thread in {e["tid"] for e in spans}:
             ends = []
             own = [e for e in spans if e["tid"] == thread]
@@ -90,7 +90,7 @@ class Trace(unittest.TestCase):
                     self.assertLessEqual(e["ts"] + e["dur"], ends[-1] + 0.002)
                 ends.append(e["ts"] + e["dur"])
 
-    def test_the_child_of_a_fork_leaves_it_alone(self):
+    def test_a_forked_child_does_not_write_it(self):
         done = run(self.file, "fork")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         json.loads(self.file.read_text())
@@ -108,9 +108,9 @@ class Trace(unittest.TestCase):
         self.assertGreater(calls, took / 2)
         return work, span
 
-    def test_suspended_stacks_have_strands_of_their_own(self):
-        # Three pieces one after the other, which need not have been.
-        self.until_it_has_its_processors(self.suspended)
+    def test_suspended_stacks_are_separate_in_the_critical_path(self):
+        # Three pieces of work run one after the other, although they could run in parallel.
+        self.until_undisturbed(self.suspended)
 
     def test_a_file_that_cannot_be_written(self):
         missing = pathlib.Path(self.folder.name) / "no" / "file.json"

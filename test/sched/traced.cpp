@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for trace.py: a recursion of known shape, in which two bodies always run at once.
+// A program for trace.py: a recursion of known shape in which two bodies always run at the same
+// time.
 #include <corbel/detail/suspend.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_invoke.hpp>
@@ -37,8 +38,8 @@ void meet() {
   corbel::parallel_invoke(body, body);
 }
 
-// A fork is joined while a later one on another stack of the thread is not. Says how long the one
-// call of the program's thread took, in ms.
+// Joins a fork while a later fork on another stack of the thread has not joined. Prints how many ms
+// the only parallel call of the program's thread took.
 void suspended() {
   using corbel::detail::resume;
   using corbel::detail::suspend_point;
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
     const pid_t child = fork();
     if (child == 0) {
       tree(2);
-      return 0;  // through exit(), as the parent
+      return 0;  // through exit(), like the parent
     }
     int status = 0;
     waitpid(child, &status, 0);

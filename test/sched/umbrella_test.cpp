@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One header for all: a program that includes nothing else finds what each of the others declares.
+// The umbrella header: a program that includes nothing else finds the names of all other headers.
 #include <gtest/gtest.h>
 #include <tbb/tbb.h>
 

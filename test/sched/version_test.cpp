@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version that the library reports is that of the headers it was built with.
+// The version that the library reports is that of its headers.
 #include <gtest/gtest.h>
 #include <tbb/tbb_stddef.h>
 #include <tbb/version.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program compiled with CORBEL_USE_DEBUG is told when it waits for tasks under a lock.
+// Compiled with CORBEL_USE_DEBUG, a program is warned when it waits for tasks under a lock.
 #define CORBEL_USE_DEBUG 1
 
 #include <corbel/parallel_invoke.hpp>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Each body runs until the other has begun, so that one of them is stolen and waited for.
+// Each body runs until the other has begun, so one of them is stolen and waited for.
 void meet() {
   std::atomic<int> come{0};
   const auto body = [&] {
@@ -32,14 +32,14 @@ std::string errors_of(const F& f) {
   return testing::internal::GetCapturedStderr();
 }
 
-// In one test, since the warning comes once a process.
+// One test, because the warning comes once in a process.
 TEST(WaitingUnderLockTest, IsReportedOnce) {
-  if (!test::has_helper()) GTEST_SKIP() << "one processor";
+  if (!test::has_worker()) GTEST_SKIP() << "one processor";
   corbel::spin_mutex mutex;
   EXPECT_EQ(errors_of([] { meet(); }), "");
   const auto under_lock = [&] {
     const corbel::spin_mutex::scoped_lock lock(mutex);
-    for (int i = 0; i < 1000; ++i) meet();  // until once the other body is not done by the join
+    for (int i = 0; i < 1000; ++i) meet();  // until the other body is still running at a join
   };
   const std::string warning = errors_of(under_lock);
   EXPECT_EQ(warning.find("corbel: a thread waits for tasks while it holds a lock"), 0U) << warning;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A little of everything a program does with memory, checked byte by byte: every entry point,
-// blocks of all sizes, threads that free each other's blocks, exceptions, fork. It needs nothing
-// but the C++ library, so that it also runs where no test framework is installed.
+// Exercises a program's uses of memory, checked byte by byte: every entry point, blocks of all
+// sizes, threads that free each other's blocks, exceptions, fork. It needs only the C++ library, so
+// that it also runs without a test framework.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/wait.h>
@@ -96,7 +96,7 @@ void entry_points() {
   expect(thrown, "new throws bad_alloc");
 }
 
-// Each thread frees what the one before it allocated.
+// Each thread frees the blocks of the one before it.
 void threads() {
   constexpr int kThreads = 4;
   constexpr int kRounds = 20000;

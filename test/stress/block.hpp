@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block under test and what every byte of it must hold: a pattern made from its address, its
-// size and a number of its own. Two blocks that overlap cannot both hold theirs, even when they
-// are of one size at one address.
+// A block under test and the pattern that its bytes must hold. The pattern depends on the block's
+// address, its size and a number of its own, so two overlapping blocks cannot both hold theirs,
+// even at the same address and of the same size.
 #pragma once
 
 #include <cstddef>
@@ -30,13 +30,14 @@ inline std::uint64_t pattern_key(const Block& block) {
 // Writes the pattern to all bytes of the block.
 void fill(const Block& block);
 
-// The offset of the first byte that differs from the pattern among the first `size`, or kAllGood.
+// Returns the offset of the first byte among the first `size` that differs from the pattern, or
+// kAllGood.
 std::size_t check(const Block& block, std::size_t size);
 
-// The same with `pattern` saying whose pattern it is and `address` where the bytes are now.
+// Like check, for the pattern of block `pattern` in bytes that are now at `address`.
 std::size_t check_moved(const Block& pattern, const unsigned char* address, std::size_t size);
 
-// The offset of the first byte that is not zero, or kAllGood.
+// Returns the offset of the first byte that is not zero, or kAllGood.
 std::size_t check_zero(const unsigned char* address, std::size_t size);
 
 }  // namespace corbel::stress

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variants in which large blocks of growing sizes are taken and freed under a limit, so that
-// what was freed never fits what comes next, and all threads give memory back at one time. Hardly
-// anything is written, for what is to be met are the lists of free memory and the footprint.
+// The variants in which large blocks of growing sizes are allocated and freed under a limit, so
+// that freed memory never fits the next request, and all threads give memory back at the same time.
+// Hardly any byte is written: the targets are the lists of free memory and the footprint.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// Where the blocks of all threads lie. A mark is a page to be entered, which takes longer than all
-// that the allocator does, so there are few, and this sees the overlaps that they miss. No lock:
-// that would keep the threads out of each other's way.
+// The address ranges of all threads' blocks. Committing the page of a mark takes longer than all
+// that the allocator does, so there are few marks, and this table finds the overlaps that they
+// miss. It has no lock, which would keep the threads out of each other's way.
 class Ranges {
  public:
   static constexpr std::size_t kSlots = 1024;
 
-  // seq_cst, as the loads: of two blocks that overlap one is published first, and the other's
-  // thread sees it.
+  // seq_cst, like the loads: of two overlapping blocks one is published first, and the other
+  // block's thread sees it.
   void add(std::size_t slot, const Block& block) {
     const std::uint64_t mine = word_of(block);
     words_[slot].store(mine, std::memory_order_seq_cst);
@@ -33,8 +33,8 @@ class Ranges {
     }
   }
 
-  // Before the block is freed. seq_cst: as above; what the allocator does to hand the memory to
-  // another thread orders the two.
+  // Called before the block is freed. seq_cst: like add; the allocator orders the two when it
+  // passes the memory to another thread.
   void remove(std::size_t slot) { words_[slot].store(0, std::memory_order_seq_cst); }
 
   explicit Ranges(std::size_t used) : used_(used) {
@@ -45,7 +45,7 @@ class Ranges {
   static constexpr unsigned kPageBits = 12;
   static constexpr unsigned kCountBits = 28;
 
-  // The first page and the number of pages; 0 for a block that shares its pages with others.
+  // The first page and the number of pages, or 0 for a block that shares its pages with others.
   static std::uint64_t word_of(const Block& block) {
     const auto begin = reinterpret_cast<std::uintptr_t>(block.address);
     if (begin % (1U << kPageBits) != 0) return 0;
@@ -60,15 +60,15 @@ class Ranges {
   std::atomic<std::uint64_t> words_[kSlots]{};
 };
 
-// What one block in 32 holds at both ends and at one place between.
+// What one block in 32 holds at both ends and at one place between them.
 using Mark = std::uint64_t;
 
-// `work(place, mark)` for each.
+// Calls `work(place, mark)` for each mark.
 template <class Work>
 void at_marks(const Block& block, Work work) {
   if (mix(block.number) % 32 != 0) return;
   const std::size_t last = block.size - sizeof(Mark);
-  // Not over one of the others.
+  // Does not overlap the others.
   const std::size_t between = (1 + mix(block.number) % (last / sizeof(Mark) - 1)) * sizeof(Mark);
   for (const std::size_t offset : {std::size_t{0}, between, last}) {
     work(block.address + offset, mix(pattern_key(block) ^ offset));
@@ -85,8 +85,8 @@ class Grower {
         number_(thread << 32),
         may_be_refused_(may_be_refused) {}
 
-  // A sequence of sizes, each of which all blocks have at one time. Then `limit(random, size)` may
-  // set another limit, for what all have freed.
+  // All blocks have one size of a growing sequence at a time. When all are freed, `limit(random,
+  // size)` may set another limit.
   template <class Limit>
   void grow(std::size_t most, std::size_t step, Run& run, Limit limit) {
     for (std::size_t size = step; size <= most && !run.over(); size += step) {
@@ -178,7 +178,7 @@ class Grower {
   std::size_t refusals_ = 0;
 };
 
-// Sequences of sizes in all threads at one time, under a limit that `limit` draws and sets.
+// All threads run sequences of sizes at the same time, under limits that `limit` draws and sets.
 template <class Limit>
 void grow_under(Run& run, bool may_be_refused, Limit limit) {
   const AllocatorUnderTest functions = allocator_under_test();
@@ -209,14 +209,14 @@ void grow_under(Run& run, bool may_be_refused, Limit limit) {
 
 }  // namespace
 
-// Soft limits below what is alive at the end.
+// Soft limits below the live bytes at the end.
 void run_growing_above(Run& run) {
   grow_under(run, false, [](const AllocatorUnderTest& functions, Random& random, std::size_t live) {
     functions.set_soft_limit(live / (2 + random.below(16)));
   });
 }
 
-// Soft limits that leave little room for what is free.
+// Soft limits that leave little room for free memory.
 void run_growing_below(Run& run) {
   grow_under(run, false, [](const AllocatorUnderTest& functions, Random& random, std::size_t live) {
     functions.set_soft_limit(live / 8 + random.below(live));

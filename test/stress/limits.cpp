@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variants in which the heap has limits: they change while all threads allocate, are one byte,
-// are set, lifted and set again; and the program is called back when one is reached. Nothing may
-// hang, no byte may be lost, refusals are answered as malloc's are, and once the limits are lifted
-// all works as before and what was committed goes back.
+// or are set, lifted and set again; the program is called back when a limit is reached. Nothing may
+// hang, no byte may be lost, and refusals must look like malloc's. Once the limits are lifted, all
+// requests succeed again and committed memory is given back.
 #include <cstdio>
 #include <mutex>
 
@@ -27,7 +27,7 @@ void lift(const AllocatorUnderTest& functions) {
   functions.set_hard_limit(0);
 }
 
-// With the limits lifted nothing is refused any more.
+// With the limits lifted no request is refused.
 void check_all_works(Run& run) {
   Diet diet = under_limits();
   diet.may_be_refused = false;
@@ -37,7 +37,7 @@ void check_all_works(Run& run) {
   });
 }
 
-// Called when all threads have ended and given back all they had.
+// Called when all threads have ended and freed all their blocks.
 void check_goes_back(const AllocatorUnderTest& functions, Run& run, std::size_t live_before) {
   Worker emptier(run.seed, under_limits(), *run.mailboxes);
   for (std::size_t slot = 0; slot < Mailboxes::kSlots; ++slot) {
@@ -59,7 +59,7 @@ struct Totals {
   std::size_t sum() const { return refusals.load(std::memory_order_relaxed); }
 };
 
-// Eight threads at full speed until `go_on` says no.
+// Runs eight threads at full speed until `go_on` returns false.
 template <class GoOn>
 void work(Run& run, const Diet& diet, Totals& totals, std::uint64_t round, GoOn go_on) {
   in_threads(run.threads, [&](std::size_t i) {
@@ -98,7 +98,7 @@ void report(const char* what, const Totals& totals) {
   std::printf("stress: %zu requests refused under %s\n", totals.sum(), what);
 }
 
-// Limits change at random under eight threads; `change` draws the next.
+// Changes limits at random under eight threads. `change` draws the next limit.
 template <class Change>
 void run_changing(Run& run, const Diet& diet, const char* what, bool refuses, Change change) {
   const AllocatorUnderTest functions = allocator_under_test();
@@ -120,9 +120,9 @@ void run_changing(Run& run, const Diet& diet, const char* what, bool refuses, Ch
   check_goes_back(functions, run, live_before);
 }
 
-// ---- what a program may do when it is called back -----------------------------------------------
+// ---- what a program may do in the callback ------------------------------------------------------
 
-// Blocks that the callback frees, or that it has made.
+// Blocks that the callback frees, or that it has allocated.
 class Reserve {
  public:
   explicit Reserve(const AllocatorUnderTest& functions) : functions_(functions) {}
@@ -166,7 +166,7 @@ class Reserve {
   std::vector<Block> blocks_;  // on the system's malloc
 };
 
-// For each thread: it must not be called inside itself.
+// Per thread: the callback must not be called inside itself.
 thread_local bool inside_callback = false;
 
 int reached(void* context, std::size_t size) {
@@ -176,21 +176,21 @@ int reached(void* context, std::size_t size) {
   Block asked;
   asked.requested = size;
   if (inside_callback) fail("called back inside the callback", asked);
-  if (size > SIZE_MAX / 2) fail("called back with a size that cannot be", asked);
+  if (size > SIZE_MAX / 2) fail("called back with an impossible size", asked);
   inside_callback = true;
   int freed = 0;
   Random random(mix(call));
   const std::size_t kind = random.below(24);
-  if (kind < 6) {  // it has nothing to give
+  if (kind < 6) {  // it has nothing to free
     freed = 0;
   } else if (kind < 14) {
     for (std::size_t n = 1 + random.below(8); n > 0; --n) freed |= reserve.free_one();
-  } else if (kind < 19) {  // it asks for memory itself, little and much
+  } else if (kind < 19) {  // it allocates, little and much
     reserve.add(1 + random.below(300));
     if (reserve.add(kMiB + random.below(4 * kMiB))) freed |= reserve.free_one();
   } else if (kind < 23) {  // it claims to have freed something
     freed = 1;
-  } else {  // it gives way
+  } else {  // it frees blocks
     reserve.functions().set_hard_limit(reserve.functions().footprint() + size + 4 * kMiB);
     freed = 1;
   }
@@ -232,7 +232,7 @@ void run_set_and_lifted(Run& run) {
                });
 }
 
-// Rounds of: no limit; a hard limit of one byte, below all there is; no limit again.
+// In rounds: no limit; a hard limit of one byte, below the footprint; no limit again.
 void run_one_byte(Run& run) {
   const AllocatorUnderTest functions = allocator_under_test();
   const std::size_t live_before = functions.live_bytes();
@@ -241,7 +241,7 @@ void run_one_byte(Run& run) {
   for (std::uint64_t round = 0; round == 0 || !run.over(); ++round) {
     std::atomic<std::size_t> begun{0};
     std::thread one_byte([&] {
-      // relaxed: only so that all are at work by then
+      // relaxed: only waits until all threads are at work
       while (begun.load(std::memory_order_relaxed) < run.threads * 4) std::this_thread::yield();
       functions.set_hard_limit(1);
     });
@@ -254,7 +254,7 @@ void run_one_byte(Run& run) {
       return true;
     });
     one_byte.join();
-    functions.trim();  // what is free and committed may still be served
+    functions.trim();  // free committed memory could still serve requests
     Block fresh;
     fresh.requested = 3 * kMiB;
     fresh.address = static_cast<unsigned char*>(functions.allocate(fresh.requested));

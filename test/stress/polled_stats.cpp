@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eight threads allocate, free each other's blocks, move large ones, trim and end, while another
-// reads the figures all the time: they must add up in every snapshot, lie within what can be, and
-// be exact whenever all threads stand still.
+// thread reads the statistics all the time. They must add up in every snapshot, stay within their
+// bounds, and be exact whenever all threads stand still.
 //
-// CORBEL_STRESS_SECONDS says how long (5).
+// CORBEL_STRESS_SECONDS is the duration (5).
 #include <corbel/malloc.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ using Stats = struct corbel_heap_stats;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kThreads = 8;
-constexpr std::size_t kMostLive = std::size_t{512} << 20;  // of all threads together
+constexpr std::size_t kMaxLive = std::size_t{512} << 20;  // of all threads together
 
 [[noreturn]] void fail(const char* what, std::size_t a, std::size_t b) {
   std::printf("polled stats: FAILED: %s: %zu and %zu\n", what, a, b);
@@ -63,13 +63,13 @@ void check_sums(const Stats& s) {
   expect_equal("cached blocks", cached, s.thread_cached);
   expect_equal("free blocks", free, s.slab_free + s.orphan_free);
   expect_at_most("large blocks", s.large_live, s.live);
-  // A length misread would show here. Twice, because memory may change hands under the walk and be
-  // seen in two places.
+  // A misread length would show here. The bound is doubled because memory that changes hands during
+  // the walk may be seen in two places.
   expect_at_most("mapped", s.mapped, 2 * s.peak_mapped);
   expect_at_most("threads", s.threads, 3 * kThreads + 1);
 }
 
-// Blocks on their way from one thread to another.
+// Passes blocks from one thread to another.
 struct Exchange {
   std::mutex mutex;
   std::vector<void*> blocks;
@@ -77,7 +77,7 @@ struct Exchange {
 
 struct Shared {
   std::barrier<> still{kThreads + 1};
-  std::atomic<std::size_t> held{0};  // bytes, as scalable_msize says
+  std::atomic<std::size_t> held{0};  // bytes, by scalable_msize
   std::atomic<bool> over{false};
   std::atomic<bool> pausing{false};
   Exchange exchange;
@@ -109,8 +109,8 @@ std::size_t draw_size(corbel::stress::Random& random) {
 }
 
 void step(Shared& shared, corbel::stress::Random& random, std::vector<void*>& blocks) {
-  // relaxed: a bound that may be passed by a little
-  const bool room = shared.held.load(std::memory_order_relaxed) < kMostLive && blocks.size() < 5000;
+  // relaxed: a bound that may be exceeded slightly
+  const bool room = shared.held.load(std::memory_order_relaxed) < kMaxLive && blocks.size() < 5000;
   const std::size_t choice = random.below(100);
   if (room && choice < 50) {
     blocks.push_back(make(shared, draw_size(random)));
@@ -158,8 +158,8 @@ void live(Shared& shared, std::uint64_t seed) {
   for (void* block : blocks) drop(shared, block);
 }
 
-// No thread has a cache now but this one. The helper thread may be at work, though: then a few
-// blocks are on their way for a moment, and free memory goes back between one figure and the next.
+// No thread but this one has a cache now. The helper thread may be at work, though: then a few
+// blocks are briefly in flight, and free memory is given back between one figure and the next.
 void check_standing_still(Shared& shared) {
   // relaxed: all threads that change it stand still
   const auto is_settled = [&](const Stats& s) {
@@ -190,7 +190,7 @@ std::uint64_t poll(Shared& shared, Clock::time_point end) {
         expect_at_most("length of the JSON", length, json.size() - 1);
       }
     }
-    // relaxed: the barriers order both, which are taken back or set while all stand still
+    // relaxed: the barriers order both variables, which change only while all threads stand still
     shared.pausing.store(true, std::memory_order_relaxed);
     shared.still.arrive_and_wait();
     shared.pausing.store(false, std::memory_order_relaxed);

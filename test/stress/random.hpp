@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small random generator: the same numbers for the same seed on every machine, one a thread.
+// A small random generator, one for each thread. A seed gives the same numbers on every machine.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ class Random {
     return mix(state_);
   }
 
-  // 0 to n - 1; n is not 0.
+  // 0 to n - 1; n must not be 0.
   std::size_t below(std::size_t n) { return std::size_t(next() % n); }
   bool one_in(std::size_t n) { return below(n) == 0; }
 
-  // `low` to `high`, every power of two between as likely as the next.
+  // `low` to `high`; each power of two between them is equally likely.
   std::size_t log_between(std::size_t low, std::size_t high) {
     std::size_t limit = low;
     const std::size_t doublings = std::size_t(__builtin_clzl(low) - __builtin_clzl(high)) + 1;

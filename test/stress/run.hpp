@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the variants of the stress test share: the run they are part of, its threads and its end.
+// Shared by the variants of the stress test: the run, its threads and its end.
 #pragma once
 
 #include <atomic>
@@ -45,8 +45,8 @@ inline void step_until_over(Run& run, Worker& worker) {
   }
 }
 
-// What is alive when all threads stand still but perhaps the allocator's own, which has a few
-// blocks on their way for a moment.
+// The live bytes while all threads stand still, except perhaps the allocator's helper thread, which
+// may have a few blocks in flight.
 inline std::size_t live_bytes_at_rest(const AllocatorUnderTest& functions, std::size_t expected) {
   const auto end = Clock::now() + std::chrono::seconds(10);
   std::size_t live = functions.live_bytes();
@@ -57,11 +57,11 @@ inline std::size_t live_bytes_at_rest(const AllocatorUnderTest& functions, std::
   return live;
 }
 
-// What may stay committed when nothing is alive: tables of the allocator and a page here and there.
+// What may stay committed when there are no live blocks: the allocator's tables and some pages.
 constexpr std::size_t kStays = std::size_t{8} << 20;
 
-// Called when nothing is alive and free memory has been given back. The allocator's own thread may
-// still be at it for a moment.
+// Called when there are no live blocks and free memory has been given back. The helper thread may
+// still be giving some back.
 inline void check_footprint_is_back(const AllocatorUnderTest& functions) {
   const auto end = Clock::now() + std::chrono::seconds(10);
   Block figures;
@@ -74,7 +74,7 @@ inline void check_footprint_is_back(const AllocatorUnderTest& functions) {
   if (figures.usable > kStays) fail("footprint not back (asked: allowed, usable: now)", figures);
 }
 
-// Limits that change under the threads (limits.cpp).
+// Limits that change while threads allocate (limits.cpp).
 void run_limits(Run& run);
 void run_soft_limits(Run& run);
 void run_set_and_lifted(Run& run);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The randomized stress test of an allocator. Usage: stress_<allocator> VARIANT
 //
-// CORBEL_STRESS_SECONDS says how long (10; 4 with limits), CORBEL_STRESS_SEED repeats the draws of
-// a run, and CORBEL_STRESS_THREADS says how many threads (4; 8). The last line printed is "stress:
-// passed" or "stress: FAILED: ...".
+// CORBEL_STRESS_SECONDS is the duration (10; 4 with limits), CORBEL_STRESS_SEED repeats the draws
+// of a run, and CORBEL_STRESS_THREADS is the number of threads (4; 8). The last line of output is
+// "stress: passed" or "stress: FAILED: ...".
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace corbel::stress {
 namespace {
 
-// Every thread does everything.
+// Every thread runs all operations.
 void mixed(Run& run, const Diet& diet) {
   in_threads(run.threads, [&](std::size_t i) {
     Worker worker(run.seed_of(i), diet, *run.mailboxes);
@@ -56,7 +56,7 @@ void run_trim(Run& run) {
   mixed(run, diet);
 }
 
-// Half of the threads make blocks, the other half check and free them.
+// Half of the threads allocate blocks, the others check and free them.
 void run_producers(Run& run) {
   std::atomic<std::size_t> producing{(run.threads + 1) / 2};
   in_threads(run.threads, [&](std::size_t i) {
@@ -67,7 +67,7 @@ void run_producers(Run& run) {
         Block* const back = run.mailboxes->exchange(worker.random().next(), worker.make());
         if (back != nullptr) worker.hold(back);
       }
-      // relaxed: the blocks themselves are handed over by the mailboxes
+      // relaxed: the mailboxes pass the blocks on
       producing.fetch_sub(1, std::memory_order_relaxed);
     } else {
       for (; producing.load(std::memory_order_relaxed) > 0; ++steps) {  // relaxed: as above
@@ -79,7 +79,7 @@ void run_producers(Run& run) {
   });
 }
 
-// One thread only frees what all the others make.
+// One thread frees the blocks that all others allocate.
 void run_one_frees(Run& run) {
   std::atomic<std::size_t> producing{run.threads - 1};
   in_threads(run.threads, [&](std::size_t i) {
@@ -88,7 +88,7 @@ void run_one_frees(Run& run) {
     if (i > 0) {
       for (; !run.over(); ++steps) {
         Block* back = run.mailboxes->exchange(worker.random().next(), worker.make());
-        // What comes back goes into the next free place: only the one thread frees.
+        // A block that comes back goes into the next free slot: only the one thread frees.
         while (back != nullptr && !run.over()) {
           std::this_thread::yield();
           back = run.mailboxes->exchange(worker.random().next(), back);
@@ -106,7 +106,7 @@ void run_one_frees(Run& run) {
   });
 }
 
-// Rounds in which each thread frees all that its neighbour made, and the makers are gone by then.
+// In rounds, each thread frees all blocks of its neighbour, which has ended by then.
 void run_swap_all(Run& run) {
   for (std::uint64_t round = 0; !run.over(); ++round) {
     std::vector<std::vector<Block*>> made(run.threads);
@@ -123,7 +123,7 @@ void run_swap_all(Run& run) {
   }
 }
 
-// Threads that live for a few hundred operations and leave blocks behind for others.
+// Threads that live for a few hundred operations and leave blocks to others.
 void churn(Run& run, const Diet& diet) {
   std::atomic<std::uint64_t> threads_started{0};
   in_threads(run.threads, [&](std::size_t) {
@@ -143,7 +143,7 @@ void churn(Run& run, const Diet& diet) {
 
 void run_churn(Run& run) { churn(run, Diet{}); }
 
-// Threads that come and go while others give memory back.
+// Threads start and end while others give memory back.
 void run_trim_churn(Run& run) {
   Diet diet;
   diet.trims = true;
@@ -214,7 +214,8 @@ int run_variant(const Variant& variant) {
   if (functions.live_bytes != nullptr) {
     Block leak;
     leak.requested = live_before;
-    if (functions.trim != nullptr) functions.trim();  // takes in what others sent to this thread
+    // receives what other threads sent to this thread
+    if (functions.trim != nullptr) functions.trim();
     leak.usable = live_bytes_at_rest(functions, live_before);
     if (leak.usable != live_before) fail("live bytes not back (asked: before, usable: now)", leak);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random graphs of tasks, made of everything the scheduler has, run by several threads of the
-// program at once. Every task of a graph must run exactly once; in a graph that is cancelled by an
-// exception at most once, and the exception must come out.
+// Random graphs of tasks that use every part of the scheduler, run by several threads of the
+// program at the same time. Every task of a graph must run exactly once; in a graph that an
+// exception cancels, at most once, and the exception must reach the caller.
 //
-// CORBEL_STRESS_SECONDS says how long (5), CORBEL_STRESS_SEED where to begin; the seed of a graph
-// that failed is printed, and given as an argument runs that graph alone, over and over.
+// CORBEL_STRESS_SECONDS is the duration (5), CORBEL_STRESS_SEED the first seed. The seed of a graph
+// that failed is printed; given as an argument, it runs that graph repeatedly.
+#include <corbel/classic/task.hpp>
 #include <corbel/collaborative_call_once.hpp>
 #include <corbel/detail/suspend.hpp>
 #include <corbel/global_control.hpp>
@@ -13,7 +14,6 @@
 #include <corbel/parallel_invoke.hpp>
 #include <corbel/parallel_pipeline.hpp>
 #include <corbel/parallel_reduce.hpp>
-#include <corbel/task.hpp>
 #include <corbel/task_arena.hpp>
 #include <corbel/task_group.hpp>
 
@@ -36,7 +36,7 @@ enum class Kind {
   kLeaf,
   kInvoke,
   kGroup,
-  kHeldBack,  // a group whose tasks are deferred and wait for each other
+  kHeldBack,  // a group whose tasks are deferred and have an order
   kLoop,
   kAutoLoop,
   kAffineLoop,
@@ -54,20 +54,20 @@ enum class Kind {
 
 struct Node {
   Kind kind = Kind::kLeaf;
-  unsigned work = 0;  // iterations of nothing
+  unsigned work = 0;  // iterations of an empty loop
   std::vector<unsigned> children;
   std::atomic<unsigned> runs{0};
 };
 
-// Where a task runs. Threads wait for places in arenas of higher levels only, as for locks: those
-// that hold the places of two arenas and want one in each other's would wait for ever.
+// Where a task runs. Threads wait for slots only in arenas of higher levels, as with lock ranks:
+// two threads that hold slots in two arenas, and wait for slots in each other's, would deadlock.
 enum Level { kOutside, kNarrow, kWide, kIsolatedLevel };
 
 struct Failure {
   unsigned node;
 };
 
-// Somebody outside of the library who resumes what has been suspended.
+// A thread outside the library that resumes suspended tasks.
 class Resumer {
  public:
   Resumer() : thread_([this] { run(); }) {}
@@ -116,13 +116,13 @@ class Graph {
       n.kind = Kind(1 + random_() % (unsigned(Kind::kCount) - 1));
       calls_once_ = calls_once_ || n.kind == Kind::kOnce;
       n.work = random_() % 16 == 0 ? random_() % 20000 : random_() % 50;
-      // A parent near by makes deep graphs, one near the root broad ones.
+      // A parent close by makes the graph deep, one near the root makes it broad.
       if (i != 0) nodes_[random_() % 2 != 0 ? (i - 1) / 2 : random_() % i].children.push_back(i);
     }
     if (random_() % 4 == 0) failing_ = random_() % size;
   }
 
-  // What is wrong; empty if nothing.
+  // Returns what is wrong, or an empty string.
   std::string run() {
     bool failed = false;
     try {
@@ -135,7 +135,7 @@ class Graph {
     if (failed != should_fail) return failed ? "an exception too many" : "an exception was lost";
     for (unsigned i = 0; i < nodes_.size(); ++i) {
       const unsigned runs = nodes_[i].runs.load(std::memory_order_relaxed);
-      // What ends with an exception has not been called once, and the next one calls it again.
+      // A call that ends with an exception has not taken place; the next one calls again.
       if ((runs > 1 && !(failed && calls_once_)) || (runs == 0 && !failed)) {
         return "task " + std::to_string(i) + " of kind " + std::to_string(int(nodes_[i].kind)) +
                " ran " + std::to_string(runs) + " times";
@@ -162,7 +162,7 @@ class Graph {
     const Level level_;
   };
 
-  // The children as classic tasks, one of them by scheduler bypass.
+  // Runs the children as classic tasks, one of them by scheduler bypass.
   class ClassicParent : public corbel::task {
    public:
     ClassicParent(Graph& graph, const Node& node, Level level)
@@ -304,7 +304,7 @@ class Graph {
                                                    }));
   }
 
-  // By an arena, while this thread waits for nothing but them.
+  // An arena runs them while this thread does nothing but wait for them.
   void enqueued(const std::vector<unsigned>& c, Level level) {
     corbel::task_group tasks;
     if (level >= kWide) return group(c, level);

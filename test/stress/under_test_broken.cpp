@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test of the test: the C library's malloc with one fault built in, chosen by CORBEL_BROKEN.
-// The stress test must find every one of them. Nothing is freed: a run ends at the first finding.
+// Tests the test: the C library's malloc with one fault, chosen by CORBEL_BROKEN. The stress test
+// must find every fault. Nothing is freed, because a run ends with the first finding.
 #include <malloc.h>
 
 #include <atomic>
@@ -21,19 +21,19 @@ bool broken(const char* fault) {
 
 bool now_and_then() {
   static std::atomic<unsigned> calls{0};
-  // relaxed: only a count
+  // relaxed: a count
   return calls.fetch_add(1, std::memory_order_relaxed) % 100 == 99;
 }
 
 std::atomic<char*> previous{nullptr};
 
-// Blocks that begin 48 bytes after each other and are said to be longer.
+// Blocks start 48 bytes apart and claim to be longer.
 constexpr std::size_t kOverlapUsable = 1024;
 alignas(16) char overlapping[1U << 20];
 std::atomic<std::size_t> overlapping_used{0};
 
 char* next_overlapping() {
-  // relaxed: only a count
+  // relaxed: a count
   const std::size_t used = overlapping_used.fetch_add(48, std::memory_order_relaxed);
   return overlapping + used % (sizeof overlapping / 2);
 }
@@ -50,7 +50,7 @@ void* allocate(std::size_t size) {
   }
   char* block = static_cast<char*>(std::malloc(size));
   if (block == nullptr || size < 64) return block;
-  // acquire and release: the bytes of the block before may be another thread's
+  // acq_rel: the previous block may be filled by another thread
   char* other = previous.exchange(block, std::memory_order_acq_rel);
   if (other == nullptr || !now_and_then()) return block;
   if (broken("same-block-twice")) return other;

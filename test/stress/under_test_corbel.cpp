@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stress test on Corbel's interface: the test's own bookkeeping stays on the system's malloc,
-// so that the live bytes can be counted exactly and sanitizers can watch the whole.
+// The stress test on Corbel's interface. The test's own bookkeeping stays on the system's malloc,
+// so that live bytes can be counted exactly and sanitizers see everything.
 #include <corbel/malloc.h>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
+#include "alloc/map/footprint.hpp"
 #include "under_test.hpp"
 
 namespace corbel::stress {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test of the variants with limits: the C library's malloc with limits kept by counting what is
-// alive. The variants must pass on it, and find the fault that CORBEL_BROKEN chooses.
+// Tests the variants with limits: the C library's malloc, with limits that are kept by counting
+// live bytes. The variants must pass on it, and must find the fault that CORBEL_BROKEN chooses.
 #include <malloc.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool broken(const char* fault) {
   return chosen != nullptr && std::strcmp(chosen, fault) == 0;
 }
 
-// relaxed but where it says otherwise: counts and settings, which order nothing here
+// relaxed unless stated otherwise: counts and settings, which order nothing here
 constexpr auto kRelaxed = std::memory_order_relaxed;
 std::atomic<std::size_t> committed{0}, hard_limit{0}, calls{0};
 std::atomic<Callback> callback{nullptr};
@@ -47,7 +47,7 @@ bool called_back(std::size_t size) {
   return again;
 }
 
-// Whether a request may be served; errno is set if not.
+// Whether a request may be served. If not, sets errno.
 bool admit(std::size_t size) {
   for (int tries = 0; tries < 8; ++tries) {
     if (fits(size) && !(broken("refused-for-nothing") && now_and_then())) return true;
@@ -62,9 +62,9 @@ void* count(void* block) {
   return block;
 }
 
-// A block that a refused reallocate has freed, until it is allocated again; nullptr otherwise. It
-// is not free for the C library, and from then on nothing is: a block that two threads have, freed
-// by one of them, would end the process before the test says what it has found.
+// A block that a refused reallocate has freed, until it is allocated again; else nullptr. The C
+// library does not see it as free, and from then on nothing is freed: if two threads hold a block
+// and one frees it, the process could end before the test reports what it has found.
 std::atomic<void*> freed_by_realloc{nullptr};
 std::atomic<bool> nothing_is_freed{false};
 
@@ -81,7 +81,7 @@ void* resized(void* block, std::size_t size) {
 
 void* allocate(std::size_t size) {
   if (size <= SIZE_MAX / 2 && !admit(size)) return nullptr;
-  // (1) acquire: sees that nothing is freed, with (2)
+  // (1) acquire: with (2), sees that nothing more is freed
   void* again = freed_by_realloc.exchange(nullptr, std::memory_order_acquire);
   return count(again != nullptr && malloc_usable_size(again) >= size ? again : std::malloc(size));
 }
@@ -99,7 +99,7 @@ void* reallocate(void* block, std::size_t size) {
     if (broken("refused-realloc-frees")) {
       committed.fetch_sub(malloc_usable_size(block), kRelaxed);
       nothing_is_freed.store(true, kRelaxed);
-      freed_by_realloc.store(block, std::memory_order_release);  // (2) with (1)
+      freed_by_realloc.store(block, std::memory_order_release);  // (2) release: with (1)
     }
     return nullptr;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stress test on the process's malloc: on Corbel when its proxy is preloaded or linked, on the
-// C library's otherwise, which shows that the test passes on a sound allocator.
+// The stress test on the process's malloc: Corbel's if its proxy is preloaded or linked; otherwise
+// the C library's, which shows that the test passes on a correct allocator.
 #include <malloc.h>
 
 #include <cstdlib>

@@ -27,7 +27,7 @@ void note_run(const char* variant, std::uint64_t seed) {
 }
 
 void fail(const char* what, const Block& block, std::size_t offset) {
-  // The heap may be broken: no stdio, and one write, so that threads do not mix their lines.
+  // The heap may be corrupt: no stdio, and a single write, so that lines of threads do not mix.
   char line[512];
   int n =
       std::snprintf(line, sizeof line,
@@ -67,8 +67,8 @@ std::size_t Worker::draw_alignment() {
   return std::size_t{8} << random_.below(random_.one_in(4) ? 18 : 10);
 }
 
-// Checks what the allocator says of a fresh block, fills it, and takes note of its size. Some
-// blocks are filled to the last usable byte, which belongs to the caller as well.
+// Checks the allocator's answers about a fresh block, fills it, and records its size. Some blocks
+// are filled to the last usable byte, which also belongs to the caller.
 void Worker::settle(Block& block, std::size_t asked) {
   block.requested = asked;
   if (!aligned_to(block.address, block.alignment)) fail("alignment", block);
@@ -76,7 +76,7 @@ void Worker::settle(Block& block, std::size_t asked) {
   block.size = asked;
   if (block.usable < asked) fail("usable size too small", block);
   if (random_.one_in(4)) block.size = block.usable;
-  // relaxed: numbers must differ, no more
+  // relaxed: numbers only have to differ
   block.number = next_number.fetch_add(1, std::memory_order_relaxed);
   fill(block);
 }
@@ -129,7 +129,7 @@ void Worker::resize(Block& block) {
   const std::size_t wrong = check(block, block.size);
   if (wrong != kAllGood) fail("content changed", block, wrong);
   std::size_t size = draw_size() + 1;
-  // Neighbouring sizes are where a block stays in place or only just does not.
+  // At neighbouring sizes a block stays in place, or just does not.
   if (random_.one_in(2)) size = block.size + 1 + random_.below(block.size / 2 + 16);
   if (random_.one_in(4)) size = block.size - random_.below(block.size / 4 + 1) + 1;
   if (size > diet_.largest * 2) size = diet_.largest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread's part in the stress test: it makes, resizes, checks, hands over and frees blocks at
-// random, and ends the program with one line at the first byte or figure that is wrong.
+// One thread's part of the stress test: it allocates, resizes, checks, passes on and frees blocks
+// at random. At the first wrong byte or figure it ends the program with one line.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ namespace corbel::stress {
 // For the line that `fail` prints.
 void note_run(const char* variant, std::uint64_t seed);
 
-// Places where threads leave blocks for each other.
+// Slots through which threads pass blocks to each other.
 class Mailboxes {
  public:
   static constexpr std::size_t kSlots = 256;
 
   // Puts `block` (which may be nullptr) into the slot and returns what was there.
   Block* exchange(std::size_t slot, Block* block) {
-    // acq_rel: the bytes of both blocks go with their pointers
+    // acq_rel: passes the bytes of both blocks with their pointers
     return slots_[slot % kSlots].exchange(block, std::memory_order_acq_rel);
   }
 
@@ -35,31 +35,31 @@ class Mailboxes {
   std::atomic<Block*> slots_[kSlots] = {};
 };
 
-// Which sizes and operations a worker draws.
+// The sizes and operations that a worker draws.
 struct Diet {
-  std::size_t largest_small = 1024;    // sizes of the common part
-  std::size_t largest = 8U << 20;      // and of the rare tail
-  std::size_t tail_one_in = 100;       // how rare it is
+  std::size_t largest_small = 1024;    // of the common sizes
+  std::size_t largest = 8U << 20;      // of the rare large sizes
+  std::size_t tail_one_in = 100;       // how rare those are
   std::size_t live_limit = 32U << 20;  // bytes held per thread
   std::size_t reallocs_in_100 = 18;
   std::size_t aligned_in_100 = 10;
   bool gigantic_alignments = false;
   bool trims = false;
-  bool may_be_refused = false;  // a null pointer with ENOMEM is an answer, too
+  bool may_be_refused = false;  // a null pointer with ENOMEM is a valid answer
 };
 
 class Worker {
  public:
   Worker(std::uint64_t seed, const Diet& diet, Mailboxes& mailboxes);
-  ~Worker();  // frees, and checks, all it holds
+  ~Worker();  // checks and frees all its blocks
 
-  // Any one operation, chosen at random.
+  // Runs one operation, chosen at random.
   void step();
 
-  // A new block, by any of the functions that make one; held by nobody. nullptr when it was refused
-  // and that may be.
+  // Makes a block with any of the allocating functions. The worker does not keep it. nullptr if the
+  // request was refused and may be.
   Block* make();
-  // Checks every byte and frees; ignores nullptr, as `hold` does.
+  // Checks every byte and frees the block. Ignores nullptr, like `hold`.
   void finish(Block* block);
 
   void hold(Block* block);

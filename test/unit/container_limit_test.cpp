@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits that follow the container, on the fake operating system, which counts the looks.
-#include "alloc/container_limit.hpp"
+// The limits that follow the container, on the fake operating system, which counts how often they
+// are read.
+#include "alloc/policy/container_limit.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "alloc/heap_limit.hpp"
+#include "alloc/policy/heap_limit.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -42,7 +43,7 @@ TEST(LimitOf, AutoLeavesAnEighthAndAtLeastEightMebibytes) {
   EXPECT_EQ(soft_limit_of(kAuto, grant_of(32 * kMib)), 24 * kMib);
   EXPECT_EQ(soft_limit_of(kAuto, grant_of(12 * kMib)), 6 * kMib);
   EXPECT_EQ(soft_limit_of(kAuto, grant_of(1)), 1U);
-  EXPECT_EQ(soft_limit_of(kAuto, grant_of(0)), 1U) << "no memory at all is not no limit";
+  EXPECT_EQ(soft_limit_of(kAuto, grant_of(0)), 1U) << "a grant of nothing is still a limit";
 }
 
 TEST(LimitOf, TheAutomaticHardLimitLiesBetweenTheSoftOneAndTheContainers) {
@@ -53,12 +54,12 @@ TEST(LimitOf, TheAutomaticHardLimitLiesBetweenTheSoftOneAndTheContainers) {
   }
 }
 
-TEST(LimitOf, SharesAreOfTheContainerElseOfTheMachine) {
+TEST(LimitOf, SharesAreOfTheContainerOrElseOfTheMachine) {
   EXPECT_EQ(soft_limit_of(percent(80), grant_of(1000 * kMib)), 800 * kMib);
   EXPECT_EQ(hard_limit_of(percent(50), grant_of(SIZE_MAX)), 16 * kGib);
   EXPECT_EQ(soft_limit_of(percent(100), grant_of(1023)), 1023U);
   EXPECT_EQ(soft_limit_of({Kind::kShare, 1}, grant_of(100)), 1U);
-  EXPECT_EQ(soft_limit_of(percent(80), grant_of(SIZE_MAX, 0)), 0U) << "nobody knows of what";
+  EXPECT_EQ(soft_limit_of(percent(80), grant_of(SIZE_MAX, 0)), 0U) << "the whole is unknown";
   EXPECT_EQ(soft_limit_of(percent(100), grant_of(SIZE_MAX - 1)), SIZE_MAX - 1);
 }
 
@@ -67,20 +68,20 @@ TEST(Shortage, IsATenthOfTheTimeSinceTheLastLook) {
   os::MemoryGrant grant;
   grant.knows_stalls = true;
   grant.stalled_us = 1000000000;
-  EXPECT_FALSE(shortage.look(grant, 5000)) << "long ago, for all we know";
+  EXPECT_FALSE(shortage.look(grant, 5000)) << "the stall may be long over";
   EXPECT_FALSE(shortage.look(grant, 6000));
   grant.stalled_us += 99999;
   EXPECT_FALSE(shortage.look(grant, 7000));
   grant.stalled_us += 100000;
   EXPECT_TRUE(shortage.look(grant, 8000));
-  EXPECT_FALSE(shortage.look(grant, 9000)) << "it is over";
+  EXPECT_FALSE(shortage.look(grant, 9000)) << "the shortage is over";
   grant.stalled_us += 100000;
   EXPECT_FALSE(shortage.look(grant, 19000)) << "a hundredth";
   grant.stalled_us += 1;
   EXPECT_FALSE(shortage.look(grant, 19000)) << "no time has passed";
 }
 
-TEST(Shortage, AnotherGroupsCountSaysNothing) {
+TEST(Shortage, ACountOfAnotherGroupIsIgnored) {
   Shortage shortage;
   os::MemoryGrant grant;
   grant.knows_stalls = true;
@@ -92,7 +93,7 @@ TEST(Shortage, AnotherGroupsCountSaysNothing) {
   EXPECT_TRUE(shortage.look(grant, 3000));
 }
 
-TEST(Shortage, CollisionsCountWhereStallsAreNotKnown) {
+TEST(Shortage, LimitEventsCountWhereStallsAreUnknown) {
   Shortage shortage;
   os::MemoryGrant grant;
   grant.collisions = 7;
@@ -135,7 +136,7 @@ TEST_F(ContainerLimitTest, ASmallProgramNeverLooks) {
   EXPECT_EQ(soft_limit(), 0U);
 }
 
-TEST_F(ContainerLimitTest, AProgramIsLimitedWithoutBeingTold) {
+TEST_F(ContainerLimitTest, ALimitIsFoundWithoutASetting) {
   const std::uint64_t reads = os::fake::memory_grant_reads();
   os::fake::set_memory_grant(grant_of(64 * kMib));
   set_footprint(16 * kMib);
@@ -143,7 +144,7 @@ TEST_F(ContainerLimitTest, AProgramIsLimitedWithoutBeingTold) {
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(limit_.refresh());
   EXPECT_EQ(soft_limit(), 56 * kMib);
   EXPECT_LE(os::fake::memory_grant_reads() - reads, 1 + (os::now_ms() - begin) / 1000);
-  // The limit changes, and is found within a second.
+  // The new limit is found within a second.
   os::fake::set_memory_grant(grant_of(160 * kMib));
   wait_until_due();
   EXPECT_FALSE(limit_.refresh());
@@ -167,7 +168,7 @@ TEST_F(ContainerLimitTest, ShortageIsReported) {
   EXPECT_FALSE(limit_.refresh());
 }
 
-TEST_F(ContainerLimitTest, SharesAreLookedUpAtOnceAndKeptUpToDate) {
+TEST_F(ContainerLimitTest, SharesTakeEffectAtOnceAndFollowTheContainer) {
   os::fake::set_memory_grant(grant_of(100 * kMib));
   limit_.ask_soft(percent(80), LimitSource::kEnvironment);
   EXPECT_EQ(soft_limit(), 80 * kMib);
@@ -178,7 +179,7 @@ TEST_F(ContainerLimitTest, SharesAreLookedUpAtOnceAndKeptUpToDate) {
   EXPECT_EQ(soft_limit(), 160 * kMib);
 }
 
-TEST_F(ContainerLimitTest, BytesStayWhatTheyAre) {
+TEST_F(ContainerLimitTest, LimitsInBytesDoNotFollowTheContainer) {
   os::fake::set_memory_grant(grant_of(64 * kMib));
   const std::uint64_t reads = os::fake::memory_grant_reads();
   limit_.ask_soft({Kind::kBytes, 400 * kMib}, LimitSource::kEnvironment);
@@ -187,7 +188,7 @@ TEST_F(ContainerLimitTest, BytesStayWhatTheyAre) {
   set_footprint(32 * kMib);
   limit_.refresh();
   EXPECT_EQ(soft_limit(), 400 * kMib);
-  EXPECT_EQ(os::fake::memory_grant_reads(), reads + 1) << "for the shortage";
+  EXPECT_EQ(os::fake::memory_grant_reads(), reads + 1) << "one read, to detect a shortage";
 }
 
 TEST_F(ContainerLimitTest, ACeilingLiftedAboveTheLimitStaysWhileTheLimitDoes) {
@@ -196,14 +197,14 @@ TEST_F(ContainerLimitTest, ACeilingLiftedAboveTheLimitStaysWhileTheLimitDoes) {
   limit_.refresh();
   ASSERT_EQ(soft_limit(), 56 * kMib);
   LimitCalls calls;
-  ASSERT_TRUE(Relief(nullptr, calls).find(4096));
+  ASSERT_TRUE(RoomSearch(nullptr, calls).find(4096));
   const std::size_t ceiling = footprint.ceiling();
   ASSERT_GT(ceiling, 80 * kMib);
   wait_until_due();
   limit_.refresh();
   EXPECT_EQ(footprint.ceiling(), ceiling);
   limit_.ask_soft(kAuto, LimitSource::kCall);
-  EXPECT_EQ(footprint.ceiling(), 56 * kMib) << "who asks wants it to hold";
+  EXPECT_EQ(footprint.ceiling(), 56 * kMib) << "a new request for the limit makes it hold at once";
 }
 
 TEST_F(ContainerLimitTest, NoneOpensNoFile) {
@@ -214,7 +215,7 @@ TEST_F(ContainerLimitTest, NoneOpensNoFile) {
   EXPECT_FALSE(limit_.refresh());
   EXPECT_EQ(soft_limit(), 0U);
   EXPECT_EQ(os::fake::memory_grant_reads(), reads);
-  // Until somebody wants to know.
+  // Setting a limit that follows the container opens the files.
   limit_.ask_soft(kAuto, LimitSource::kCall);
   EXPECT_EQ(soft_limit(), 56 * kMib);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cgroups grant, read from trees of files that look like those of real systems.
+// What cgroups grant, read from file trees modelled on those of real systems.
 #include "os/linux/container.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
-// A folder in the place of "/". Limits are small: they must lie below the machine's memory.
+// A folder that stands in for "/". Limits are small, because they must be below the machine's
+// memory.
 class ContainerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -99,7 +100,7 @@ TEST_F(ContainerTest, MaxEverywhereIsNoLimit) {
   EXPECT_EQ(limit_file_, "");
 }
 
-TEST_F(ContainerTest, HighCountsToo) {
+TEST_F(ContainerTest, MemoryHighCountsToo) {
   set_process("0::/a\n", kV2Mount);
   write("/sys/fs/cgroup/a/memory.max", "67108864\n");
   write("/sys/fs/cgroup/a/memory.high", "33554432\n");
@@ -107,7 +108,7 @@ TEST_F(ContainerTest, HighCountsToo) {
   EXPECT_EQ(limit_file_, "/sys/fs/cgroup/a/memory.high");
 }
 
-TEST_F(ContainerTest, TheSmallestOnTheWayUpCounts) {
+TEST_F(ContainerTest, TheSmallestLimitAmongTheAncestorsCounts) {
   set_process("0::/a/b/c\n", kV2Mount);
   write("/sys/fs/cgroup/a/b/c/memory.max", "67108864\n");
   write("/sys/fs/cgroup/a/b/memory.max", "max\n");
@@ -123,7 +124,7 @@ TEST_F(ContainerTest, TheSmallestOnTheWayUpCounts) {
 TEST_F(ContainerTest, InsideANamespaceThePathIsTheRoot) {
   set_process("0::/\n", kV2Mount);
   write("/sys/fs/cgroup/memory.max", "50331648\n");
-  write("/memory.max", "1048576\n");  // beyond the mount: nothing of ours
+  write("/memory.max", "1048576\n");  // above the mount: not our group
   write("/sys/fs/memory.max", "1048576\n");
   EXPECT_EQ(read().limit, 48 * kMib);
   EXPECT_EQ(limit_file_, "/sys/fs/cgroup/memory.max");
@@ -145,7 +146,7 @@ TEST_F(ContainerTest, V1) {
   EXPECT_EQ(limit_file_, "/sys/fs/cgroup/memory/outer/inner/memory.limit_in_bytes");
   write("/sys/fs/cgroup/memory/outer/memory.limit_in_bytes", "33554432\n");
   EXPECT_EQ(read().limit, 32 * kMib);
-  // As Linux did it when asked to, before 5.11.
+  // Before 5.11, Linux used the hierarchy only when asked to.
   write("/sys/fs/cgroup/memory/outer/memory.use_hierarchy", "0\n");
   EXPECT_EQ(read().limit, 64 * kMib);
   write("/sys/fs/cgroup/memory/outer/memory.use_hierarchy", "1\n");
@@ -161,7 +162,7 @@ TEST_F(ContainerTest, UnlimitedV1IsNoLimit) {
   EXPECT_EQ(read().limit, SIZE_MAX);
 }
 
-// A container of old: its own folder is mounted where the whole hierarchy would be.
+// Older containers mount their own folder where the whole hierarchy would be.
 TEST_F(ContainerTest, V1WithItsOwnFolderMounted) {
   set_process("4:memory:/docker/0123abc\n",
               "33 31 0:28 /docker/0123abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
@@ -169,25 +170,25 @@ TEST_F(ContainerTest, V1WithItsOwnFolderMounted) {
   write("/sys/fs/cgroup/memory/memory.stat",
         "cache 4096\nhierarchical_memory_limit 67108864\nhierarchical_memsw_limit 1\n");
   EXPECT_EQ(read().limit, 64 * kMib);
-  // A group above that nobody in here can see.
+  // A group above, which is not visible inside the container.
   write("/sys/fs/cgroup/memory/memory.stat", "cache 4096\nhierarchical_memory_limit 33554432\n");
   EXPECT_EQ(read().limit, 32 * kMib);
   EXPECT_EQ(limit_file_, "/sys/fs/cgroup/memory/memory.stat");
-  // And a group of its own below.
+  // A group below the container's own.
   set_process("4:memory:/docker/0123abc/sub\n",
               "33 31 0:28 /docker/0123abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
   write("/sys/fs/cgroup/memory/sub/memory.limit_in_bytes", "16777216\n");
   EXPECT_EQ(read().limit, 16 * kMib);
 }
 
-TEST_F(ContainerTest, V1InANamespaceAsksForWhatLiesAbove) {
+TEST_F(ContainerTest, V1InANamespaceReadsTheHierarchicalLimit) {
   set_process("4:memory:/\n", kV1Mounts);
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", kUnlimitedV1);
   write("/sys/fs/cgroup/memory/memory.stat", "hierarchical_memory_limit 33554432\n");
   EXPECT_EQ(read().limit, 32 * kMib);
 }
 
-// systemd's hybrid: memory by v1, v2 beside it without controllers.
+// systemd's hybrid: v1 controls memory, v2 is mounted beside it without controllers.
 TEST_F(ContainerTest, Hybrid) {
   set_process("4:memory:/v1\n0::/v2\n",
               std::string(kV1Mounts) +
@@ -202,7 +203,7 @@ TEST_F(ContainerTest, Hybrid) {
   EXPECT_TRUE(grant.knows_stalls);
   EXPECT_EQ(grant.stalled_us, 4711U);
   EXPECT_EQ(stall_file_, "/sys/fs/cgroup/unified/v2/memory.pressure");
-  // Should both have a say, the smaller one counts.
+  // If both set a limit, the smaller one counts.
   write("/sys/fs/cgroup/unified/v2/memory.max", "33554432\n");
   EXPECT_EQ(read().limit, 32 * kMib);
 }
@@ -213,7 +214,7 @@ TEST_F(ContainerTest, AMountElsewhereWithSpacesInItsName) {
   EXPECT_EQ(read().limit, 64 * kMib);
 }
 
-TEST_F(ContainerTest, TheMountThatShowsOurFolderIsTaken) {
+TEST_F(ContainerTest, TheMountThatShowsOurFolderIsUsed) {
   const std::string other = "30 22 0:26 /other /mnt/other rw - cgroup2 cgroup2 rw\n";
   write("/mnt/other/memory.max", "1048576\n");
   write("/sys/fs/cgroup/mine/memory.max", "67108864\n");
@@ -221,14 +222,14 @@ TEST_F(ContainerTest, TheMountThatShowsOurFolderIsTaken) {
   EXPECT_EQ(read().limit, 64 * kMib);
   set_process("0::/mine\n", kV2Mount + other);
   EXPECT_EQ(read().limit, 64 * kMib);
-  // "/other" is no folder above "/other2".
+  // "/other" is not an ancestor of "/other2".
   write("/sys/fs/cgroup/other2/memory.max", "33554432\n");
   set_process("0::/other2\n", other + kV2Mount);
   EXPECT_EQ(read().limit, 32 * kMib);
 }
 
-// The files of the host in a container with a namespace: our own folder has no name there, but
-// what limits the mount limits us.
+// The host's files in a container with a cgroup namespace: our own folder has no name there, but
+// the limits of the mount's root apply to us.
 TEST_F(ContainerTest, AMountAboveTheNamespace) {
   set_process("0::/\n", "31 22 0:26 /../.. /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
   write("/sys/fs/cgroup/memory.max", "67108864\n");
@@ -241,7 +242,7 @@ TEST_F(ContainerTest, AProcessOutsideOfItsNamespace) {
   EXPECT_EQ(read().limit, SIZE_MAX);
 }
 
-TEST_F(ContainerTest, NonsenseIsNoLimit) {
+TEST_F(ContainerTest, MalformedFilesAreNoLimit) {
   for (const char* cgroup : {"", "\n", ":", "::", "0::\n", "0:\n", "4:memory\n", "0::relative\n"}) {
     set_process(cgroup, kV2Mount);
     write("/sys/fs/cgroup/memory.max", "67108864\n");
@@ -263,18 +264,18 @@ TEST_F(ContainerTest, LongLinesAndPaths) {
   std::string path;
   for (int i = 0; i < 6; ++i) path += "/" + std::string(200, char('a' + i));
   write("/sys/fs/cgroup" + path + "/memory.max", "67108864\n");
-  // Overlay file systems have options of many KiB.
+  // The options of overlay file systems take many KiB.
   const std::string overlay =
       "50 22 0:50 / /merged rw - overlay overlay rw,lowerdir=" + std::string(20000, 'x') + "\n";
   set_process("0::" + path + "\n", overlay + kV2Mount);
   EXPECT_EQ(read().limit, 64 * kMib);
-  // Beyond what the buffers hold there is no limit, and no harm.
+  // A path that exceeds the buffers means no limit, and does no harm.
   for (int i = 0; i < 20; ++i) path += "/" + std::string(200, 'z');
   set_process("0::" + path + "\n", kV2Mount);
   EXPECT_EQ(read().limit, SIZE_MAX);
 }
 
-TEST_F(ContainerTest, LimitsThatChangeAreSeen) {
+TEST_F(ContainerTest, ChangedLimitsAreSeen) {
   set_process("0::/a\n", kV2Mount);
   write("/sys/fs/cgroup/a/memory.max", "67108864\n");
   const std::string process = root_ + "/proc/self";
@@ -282,7 +283,7 @@ TEST_F(ContainerTest, LimitsThatChangeAreSeen) {
   EXPECT_EQ(reader.read().limit, 64 * kMib);
   write("/sys/fs/cgroup/a/memory.max", "33554432\n");
   EXPECT_EQ(reader.read().limit, 32 * kMib);
-  // Moved to another group.
+  // The process is moved to another group.
   write("/sys/fs/cgroup/b/memory.max", "16777216\n");
   set_process("0::/b\n", kV2Mount);
   EXPECT_EQ(reader.read().limit, 16 * kMib);
@@ -291,7 +292,7 @@ TEST_F(ContainerTest, LimitsThatChangeAreSeen) {
   EXPECT_STREQ(reader.limit_file(), "");
 }
 
-TEST_F(ContainerTest, StallsOfTheSystemWhereTheGroupHasNone) {
+TEST_F(ContainerTest, StallsOfTheSystemCountWhereTheGroupHasNone) {
   set_process("0::/a\n", kV2Mount);
   write("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=99\n");
   MemoryGrant grant = read();
@@ -304,7 +305,7 @@ TEST_F(ContainerTest, StallsOfTheSystemWhereTheGroupHasNone) {
   EXPECT_EQ(stall_file_, "/sys/fs/cgroup/a/memory.pressure");
 }
 
-TEST_F(ContainerTest, CollisionsWhereNobodyCountsStalls) {
+TEST_F(ContainerTest, LimitEventsCountWhereStallsAreNotCounted) {
   set_process("0::/a\n", kV2Mount);
   write("/sys/fs/cgroup/a/memory.events", "low 1\nhigh 20\nmax 300\noom 4000\noom_kill 50000\n");
   MemoryGrant grant = read();
@@ -343,7 +344,7 @@ TEST_F(ContainerTest, QuotaIsRoundedUp) {
   }
 }
 
-TEST_F(ContainerTest, TheSmallestQuotaOnTheWayUpCounts) {
+TEST_F(ContainerTest, TheSmallestQuotaAmongTheAncestorsCounts) {
   set_process("0::/a/b/c\n", kV2Mount);
   write("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
   write("/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n");
@@ -373,7 +374,7 @@ TEST(ContainerOfThisProcess, IsReadWithoutTouchingErrno) {
   EXPECT_GT(grant.limit, 0U);
 }
 
-// Whatever this system is, what it counts never falls.
+// On any system, the counts never fall.
 TEST(ContainerOfThisProcess, StallsAreCountedWhereTheKernelDoes) {
   const MemoryGrant before = read_memory_grant();
   std::string line;

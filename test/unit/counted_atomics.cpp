@@ -10,9 +10,9 @@ thread_local constinit std::uint64_t count = 0;
 
 std::uint64_t read_modify_writes() { return count; }
 
-// The names and arguments are those that gcc calls (https://gcc.gnu.org/wiki/Atomic/GCCMM/LIbrary);
-// a name that is missing here does not link. The orders that are asked for come last: the strongest
-// one keeps them all.
+// The names and arguments are those that gcc calls (https://gcc.gnu.org/wiki/Atomic/GCCMM/LIbrary).
+// A missing name is a link error. The requested memory orders come last and are ignored: the
+// strongest one satisfies them all.
 
 #define CORBEL_CALLED(name) asm("__atomic_" #name)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The footprint against what the system says is resident: never less, and the same once everything
-// that can be given back is given back.
-#include "alloc/footprint.hpp"
+// Compares the footprint with what the system reports as resident: it is never less, and it is
+// equal once all free memory has been given back.
+#include "alloc/map/footprint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/dirty_pages.hpp"
-#include "alloc/size_class.hpp"
-#include "alloc/span_heap.hpp"
+#include "alloc/map/dirty_pages.hpp"
+#include "alloc/map/size_class.hpp"
+#include "alloc/pages/span_heap.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
 namespace {
 
-// A heap's pages are counted when it is made, and entered one by one.
+// The pages of a new heap are counted when it is made, but become resident one by one.
 constexpr std::size_t kSlack = 64 << 10;
 
 void expect_covered() {
@@ -28,7 +28,7 @@ void expect_covered() {
   EXPECT_GE(footprint.bytes(), resident);
 }
 
-// What the program holds is written to; so nothing but a heap's own pages may be counted and not
+// The program writes to all it holds, so only a heap's own pages may be counted without being
 // resident.
 void expect_exact(const char* when) {
   trim(0);
@@ -96,12 +96,12 @@ void release(std::vector<Piece>& pieces) {
   pieces.clear();
 }
 
-TEST_F(FootprintTest, IsWhatIsResident) {
+TEST_F(FootprintTest, EqualsTheResidentBytes) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     std::vector<Piece> pieces;
     random_operations(seed, 4000, pieces);
     expect_covered();
-    // Of slabs, too, no page stays without a block on it that the program holds.
+    // No page of a slab stays without a live block either.
     expect_exact("with blocks in use");
     release(pieces);
     expect_exact("after a round");
@@ -121,9 +121,10 @@ TEST_F(FootprintTest, OtherThreadsCountToo) {
   for (auto& some : pieces) release(some);
 }
 
-// So that the count is not right only because the two kinds of error cancel out.
+// Refusals would reveal a footprint that is right only because two errors cancel out.
 TEST_F(FootprintTest, OnASystemThatRefusesAtRandom) {
-  os::fake::refuse({.unmaps_in_1000 = 300, .purges_in_1000 = 300, .moves_in_1000 = 500, .seed = 3});
+  os::fake::refuse(
+      {.unmaps_in_1000 = 300, .decommits_in_1000 = 300, .moves_in_1000 = 500, .seed = 3});
   std::vector<Piece> pieces;
   random_operations(20, 4000, pieces);
   expect_covered();
@@ -131,18 +132,19 @@ TEST_F(FootprintTest, OnASystemThatRefusesAtRandom) {
   release(pieces);
 }
 
-TEST_F(FootprintTest, FreshSlabsCountWhatWasCarved) {
+TEST_F(FootprintTest, FreshSlabsCountTheirCarvedPages) {
   const std::size_t before = footprint.bytes();
   void* blocks[4];
   for (void*& block : blocks) block = filled(allocate(28000));
-  // A slab of this class has 256 KiB.
+  // A slab of this class is 256 KiB long.
   EXPECT_LE(footprint.bytes(), before + 5 * (28 << 10) + (8 << 10));
   EXPECT_GE(footprint.bytes(), before + 4 * 28000);
   for (void* block : blocks) deallocate(block);
 }
 
-// A slab of resident memory counts as a whole, of which a class that needs one block uses a page.
-TEST_F(FootprintTest, AYoungClassTakesMemoryThatWasNeverTouched) {
+// A slab cut from resident memory counts as a whole, although a class that needs one block uses one
+// page.
+TEST_F(FootprintTest, ANewClassTakesUntouchedMemory) {
   void* used = filled(allocate(1 << 20));
   void* wall = filled(allocate(300 << 10));
   deallocate(used);
@@ -162,7 +164,7 @@ TEST_F(FootprintTest, ALargeBlockCountsAsAWholeBeforeItIsTouched) {
   EXPECT_LE(footprint.bytes(), before + kSlack);
 }
 
-TEST_F(FootprintTest, FreeMemoryIsNotCountedTwiceWhenItIsTakenAgain) {
+TEST_F(FootprintTest, FreeMemoryIsNotCountedTwiceWhenItIsReused) {
   const std::size_t before = footprint.bytes();
   deallocate(filled(allocate(10 << 20)));
   for (int i = 0; i < 10; ++i) {
@@ -172,16 +174,16 @@ TEST_F(FootprintTest, FreeMemoryIsNotCountedTwiceWhenItIsTakenAgain) {
   }
 }
 
-// Room is needed for the growth alone: the pages move.
+// Only the growth needs room, because the pages move.
 TEST_F(FootprintTest, AGrowingBlockNeverCountsTwice) {
   constexpr std::size_t kSize = 300 << 20;
   constexpr std::size_t kTables = kSlack + 2 * kSize / 512;
   void* block = allocate(kSize);
   void* wall = allocate(1 << 20);
-  block = reallocate(block, kSize + (16 << 20));  // so that pages are known to move
+  block = reallocate(block, kSize + (16 << 20));  // teaches the allocator that pages move
   std::memset(block, 1, 1 << 20);
   const std::size_t before = footprint.bytes();
-  ASSERT_LT(footprint.peak(), before + kSize / 2) << "the peak would not show anything";
+  ASSERT_LT(footprint.peak(), before + kSize / 2) << "the old peak would hide the new one";
   block = reallocate(block, 2 * kSize);
   EXPECT_LE(footprint.bytes(), before + kSize + kTables);
   EXPECT_LE(footprint.peak(), before + kSize + kTables);
@@ -190,8 +192,8 @@ TEST_F(FootprintTest, AGrowingBlockNeverCountsTwice) {
   deallocate(wall);
 }
 
-TEST_F(FootprintTest, WhatHadToBeCopiedCountsTwice) {
-  // The first time the allocator does not know yet that pages do not move here.
+TEST_F(FootprintTest, ACopiedBlockCountsTwice) {
+  // On the first round the allocator does not know yet that pages do not move here.
   for (int i = 0; i < 2; ++i) {
     void* block = filled(allocate(20 << 20));
     void* wall = allocate(1 << 20);
@@ -204,7 +206,7 @@ TEST_F(FootprintTest, WhatHadToBeCopiedCountsTwice) {
   }
 }
 
-TEST_F(FootprintTest, TheCountOfDirtyPagesIsThatOfTheirBits) {
+TEST_F(FootprintTest, TheCountOfDirtyPagesMatchesTheirBits) {
   Span* span = span_heap.allocate(70, 1);
   ASSERT_NE(span, nullptr);
   for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, kDirtyPage, 3 * kUnit + 1, 9 * kUnit,

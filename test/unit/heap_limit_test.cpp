@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The soft and the hard limit on the fake operating system.
-#include "alloc/heap_limit.hpp"
+#include "alloc/policy/heap_limit.hpp"
 
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
-#include "alloc/reclaim.hpp"
-#include "alloc/thread.hpp"
+#include "alloc/heap/flush.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/map/footprint.hpp"
+#include "alloc/policy/reclaim.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -28,7 +29,7 @@ class HeapLimitTest : public testing::Test {
  protected:
   void SetUp() override {
     trim(0);
-    // What no system can serve makes the heap give up addresses, too.
+    // A request that no system can serve makes the heap unmap its free memory.
     EXPECT_EQ(allocate(std::size_t{1} << 46), nullptr);
   }
   void TearDown() override {
@@ -39,9 +40,9 @@ class HeapLimitTest : public testing::Test {
     EXPECT_STREQ(os::fake::first_breach(), nullptr);
     const std::size_t resident = os::fake::resident_bytes();
     EXPECT_GE(footprint.bytes(), resident);
-    EXPECT_LE(footprint.bytes(), resident + 256 * 1024) << "the count has gone wrong";
+    EXPECT_LE(footprint.bytes(), resident + 256 * 1024) << "the footprint is too large";
     void* block = allocate(50 * kMib);
-    EXPECT_NE(block, nullptr) << "the limit did not go away";
+    EXPECT_NE(block, nullptr) << "the limit is still in force";
     deallocate(block);
   }
 };
@@ -53,7 +54,7 @@ void* filled(void* block) {
 
 struct List {
   ~List() { clear(); }
-  // False when it was refused, with ENOMEM.
+  // Returns false if the request was refused with ENOMEM.
   bool add(std::size_t size) {
     errno = 0;
     void* block = filled(allocate(size));
@@ -77,14 +78,14 @@ struct List {
   std::vector<void*> blocks;
 };
 
-TEST_F(HeapLimitTest, OneByteRefusesWhatIsFresh) {
+TEST_F(HeapLimitTest, ALimitOfOneByteRefusesFreshMemory) {
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(corbel_set_heap_hard_limit(1), 0);
     const std::size_t before = footprint.bytes();
     List list;
     EXPECT_FALSE(list.add(10 * kMib));
     EXPECT_FALSE(list.add(200000));
-    // Of pages that are there already some blocks can be made.
+    // Pages that are already committed serve some blocks.
     for (std::size_t size : {8, 100, 1000, 5000, 30000, 130000}) {
       EXPECT_LT(list.fill(size) * size, 2 * kMib) << size;
     }
@@ -104,15 +105,15 @@ TEST_F(HeapLimitTest, FreeNeedsNoMemory) {
   list.add(20 * kMib);
   ASSERT_EQ(corbel_set_heap_hard_limit(1), 0);
   const std::size_t before = footprint.bytes();
-  // A thread that has no heap, and cannot get one.
+  // This thread has no heap and cannot get one.
   std::thread([&] { list.clear(); }).join();
   EXPECT_LE(footprint.bytes(), before);
   trim(0);
   EXPECT_LT(footprint.bytes() + 20 * kMib, before);
 }
 
-// Made of dirty memory a slab wants all of it, of clean memory its first page.
-TEST_F(HeapLimitTest, WhatIsLeftOfASlabIsGivenBackWhereTheWholeHasNoRoom) {
+// A slab in dirty memory commits all its pages; in clean memory it commits only the first.
+TEST_F(HeapLimitTest, ADirtySpanIsPurgedIfTheWholeSlabDoesNotFit) {
   constexpr std::size_t kBlock = 28000;
   constexpr std::size_t hole = kSizeClasses[class_of(kBlock)].units * kUnit;
   static_assert(hole - 4096 > kMediumMax);
@@ -141,14 +142,14 @@ TEST_F(HeapLimitTest, TheFootprintStopsAtTheHardLimit) {
     EXPECT_LE(footprint.bytes(), limit);
     EXPECT_LE(os::fake::resident_bytes(), limit);
     EXPECT_GE(heap_limit.figures().refusals, 1U);
-    // One that is freed makes room for another.
+    // Each freed block makes room for another.
     for (int i = 0; i < 100; ++i) {
       deallocate(list.blocks.back());
       list.blocks.pop_back();
       ASSERT_TRUE(list.add(size)) << size;
     }
     list.clear();
-    // And all of them for any other.
+    // All of them together make room for a block of any other size.
     ASSERT_TRUE(list.add(18 * kMib));
     list.clear();
     for (int i = 0; i < 18; ++i) ASSERT_TRUE(list.add(kMib - 4096));
@@ -252,7 +253,7 @@ TEST_F(HeapLimitTest, ARefusedReallocKeepsTheBlock) {
     EXPECT_GE(usable_size(block), size);
     const auto* bytes = static_cast<unsigned char*>(block);
     EXPECT_EQ(std::count(bytes, bytes + size, 0x5a), std::ptrdiff_t(size));
-    EXPECT_EQ(reallocate(block, size * 3 / 4), block) << "a smaller block always has its place";
+    EXPECT_EQ(reallocate(block, size * 3 / 4), block) << "shrinking needs no memory";
     ASSERT_EQ(corbel_set_heap_hard_limit(0), 0);
     deallocate(block);
     deallocate(wall);
@@ -266,7 +267,7 @@ TEST_F(HeapLimitTest, AGrowingBlockNeedsRoomForTheGrowthOnly) {
   ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + 9 * kMib), 0);
   void* moved = reallocate(block, 40 * kMib);
   ASSERT_NE(moved, nullptr);
-  EXPECT_NE(moved, block) << "it was to be moved";
+  EXPECT_NE(moved, block) << "the block should have moved";
   const auto* bytes = static_cast<unsigned char*>(moved);
   EXPECT_EQ(std::count(bytes, bytes + 32 * kMib, 0x5a), std::ptrdiff_t(32 * kMib));
   filled(moved);
@@ -281,7 +282,7 @@ TEST_F(HeapLimitTest, ABlockThatGrowsWhereItIsNeedsRoomToo) {
   ASSERT_EQ(reallocate(block, 4 * kMib), filled(block));
   void* wall = filled(allocate(26 * kMib));
   ASSERT_EQ(wall, block + 4 * kMib);
-  // Too little to be unmapped: the addresses behind it stay, empty.
+  // The freed end is too short to be unmapped: its addresses stay, without pages.
   ASSERT_EQ(reallocate(block, 3 * kMib), block);
   trim(0);
   ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + kMib / 2), 0);
@@ -309,7 +310,7 @@ int give_from(void* context, std::size_t size) {
   larder->last_size = size;
   errno = 99;
   if (larder->recurses) {
-    // Blocks for the callback's own use, and some that are too large.
+    // The callback may allocate small blocks itself. Large requests in it fail.
     void* small = allocate(10);
     EXPECT_EQ(allocate(50 * kMib), nullptr);
     deallocate(small);
@@ -336,7 +337,7 @@ TEST_F(HeapLimitTest, TheCallbackFreesAndTheRequestSucceeds) {
     EXPECT_NE(errno, 99);
     if (larder.recurses) break;
   }
-  // It has less than that left, and says so.
+  // The reserve is now smaller than the request, so the callback returns 0.
   EXPECT_FALSE(list.add(30 * kMib));
   EXPECT_TRUE(larder.reserve.empty());
   const int calls = larder.calls;
@@ -345,7 +346,7 @@ TEST_F(HeapLimitTest, TheCallbackFreesAndTheRequestSucceeds) {
   EXPECT_EQ(larder.calls, calls);
 }
 
-TEST_F(HeapLimitTest, ACallbackThatPromisesInVainIsAskedEightTimes) {
+TEST_F(HeapLimitTest, ACallbackThatFreesNothingIsCalledEightTimes) {
   Larder larder;
   ASSERT_EQ(corbel_on_limit(give_from, &larder), 0);
   ASSERT_EQ(corbel_set_heap_hard_limit(1), 0);
@@ -372,9 +373,10 @@ TEST_F(HeapLimitTest, TheCallbackServesSmallBlocksAndThreads) {
 
 // ---- the soft limit ---------------------------------------------------------------------------
 
-// Three blocks side by side of which the middle one is free and clean: 22 units, of which 20 are
-// wanted where there is room for 15. With the ends as they are 16 are missing, without them 14 do.
-TEST_F(HeapLimitTest, WhatTheCallbackFreesIsGivenBackWhereItIsTooLittle) {
+// Three neighbouring blocks, the middle one free and clean: 22 units. The request is for 20 units,
+// and the limit leaves room for 15. With the outer blocks committed the footprint would have to
+// grow by 16 units; if they are purged first, by 14.
+TEST_F(HeapLimitTest, MemoryFreedByTheCallbackIsPurgedIfItIsTooSmall) {
   struct Ends {
     void* low;
     void* high;
@@ -405,7 +407,7 @@ TEST_F(HeapLimitTest, WhatTheCallbackFreesIsGivenBackWhereItIsTooLittle) {
   EXPECT_EQ(ends.low, nullptr);
 }
 
-TEST_F(HeapLimitTest, ARequestAboveTheLimitLeavesTheCachesAlone) {
+TEST_F(HeapLimitTest, ARequestAboveTheLimitDoesNotEmptyTheCaches) {
   List list;
   ASSERT_TRUE(list.add(5 * kMib));
   list.clear();
@@ -415,7 +417,7 @@ TEST_F(HeapLimitTest, ARequestAboveTheLimitLeavesTheCachesAlone) {
   EXPECT_EQ(footprint.bytes(), before);
 }
 
-// Each from a thread inside the one before, so that none finds a heap that has been used.
+// Each thread runs inside the one before it, so that none finds a heap that has been used.
 void ask_in_new_threads(const Larder& larder, std::size_t room) {
   if (room > 4 * kUnit) return;
   std::thread([&larder, room] {
@@ -428,7 +430,7 @@ void ask_in_new_threads(const Larder& larder, std::size_t room) {
   }).join();
 }
 
-TEST_F(HeapLimitTest, TheCallbackIsAskedForAThreadsFirstBlockToo) {
+TEST_F(HeapLimitTest, TheCallbackIsCalledForAThreadsFirstBlockToo) {
   Larder larder;
   larder.answer = 0;
   ASSERT_EQ(corbel_on_limit(give_from, &larder), 0);
@@ -436,7 +438,7 @@ TEST_F(HeapLimitTest, TheCallbackIsAskedForAThreadsFirstBlockToo) {
   EXPECT_GT(larder.calls, 0);
 }
 
-TEST_F(HeapLimitTest, TheSoftLimitNeverRefusesAndSearchesSeldom) {
+TEST_F(HeapLimitTest, TheSoftLimitNeverRefusesAndReclaimsRarely) {
   for (std::size_t size : {100, 3000, 50000, 300000}) {
     const LimitFigures before = heap_limit.figures();
     const std::size_t limit = footprint.bytes() + 5 * kMib;
@@ -445,11 +447,11 @@ TEST_F(HeapLimitTest, TheSoftLimitNeverRefusesAndSearchesSeldom) {
     for (std::size_t i = 0; i * size < 50 * kMib; ++i) ASSERT_TRUE(list.add(size));
     const LimitFigures after = heap_limit.figures();
     EXPECT_EQ(after.soft, limit);
-    EXPECT_GT(after.exceeded_most, 44 * kMib);
-    // A hundredth or 256 KiB at a time, or one block.
+    EXPECT_GT(after.max_excess, 44 * kMib);
+    // Each reclaim is for a hundredth of the limit, for 256 KiB, or for one block.
     EXPECT_LE(after.reclaims - before.reclaims, 60 * kMib / std::max<std::size_t>(size, 256 << 10));
     EXPECT_GE(after.episodes - before.episodes, 1U);
-    // Just above the limit a page that goes back may end one.
+    // Just above the limit, one purged page may end an episode.
     EXPECT_LE(after.episodes - before.episodes, 3U);
     list.clear();
     trim(0);
@@ -483,7 +485,7 @@ TEST_F(HeapLimitTest, FreeMemoryGoesBackBeforeTheSoftLimitIsExceeded) {
     List list;
     for (std::size_t i = 0; i * size < 19 * kMib; ++i) list.add(size);
     EXPECT_LE(footprint.bytes(), limit) << size;
-    // Between blocks in use there are holes too small to be unmapped.
+    // The holes between blocks in use are too small to be unmapped.
     EXPECT_LE(stats().mapped, limit + 6 * kMib) << size;
   }
   EXPECT_EQ(heap_limit.figures().episodes, episodes);
@@ -500,7 +502,7 @@ TEST_F(HeapLimitTest, ALowerLimitTakesEffectAtOnce) {
   EXPECT_LE(footprint.bytes(), full / 8);
 }
 
-TEST_F(HeapLimitTest, SetLiftedAndSetAgain) {
+TEST_F(HeapLimitTest, LimitsCanBeLiftedAndSetAgain) {
   for (int round = 0; round < 5; ++round) {
     const std::size_t limit = footprint.bytes() + 8 * kMib;
     List list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator's lock: one holder at a time, nobody forgotten, ranks checked in debug builds.
+// The allocator's lock: one holder at a time, no waiter forgotten, ranks checked in debug builds.
 #include "sync/lock.hpp"
 
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ TEST(Lock, OneHolderAtATime) {
   EXPECT_EQ(plain_count, 80000);
 }
 
-// The holder sleeps, so that the others leave the spin and wait in the kernel: every one of them
-// must be woken in turn.
-TEST(Lock, SleepersAreWoken) {
+// The holder sleeps, so that the others stop spinning and wait in the kernel. Every waiter must be
+// woken in turn.
+TEST(Lock, ParkedWaitersAreWoken) {
   Lock lock(1);
   int entered = 0;
   std::vector<std::thread> threads;
@@ -59,17 +59,17 @@ TEST(Lock, TryLockFailsWhileHeld) {
   lock.unlock();
 }
 
-TEST(Lock, TheForkingThreadPassesThrough) {
+TEST(Lock, TheForkingThreadPassesHeldLocks) {
   Lock lock(1);
   lock.lock_for_fork();
   bool taken = true;
   {
-    LockGuard guard(lock);  // would wait for ever
+    LockGuard guard(lock);  // would block forever
     std::thread([&] { taken = lock.try_lock(); }).join();
     EXPECT_FALSE(taken);
   }
   std::thread([&] { taken = lock.try_lock(); }).join();
-  EXPECT_FALSE(taken) << "the guard has let go of what the fork holds";
+  EXPECT_FALSE(taken) << "the guard released a lock that the fork holds";
   lock.unlock_after_fork_in_parent();
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();

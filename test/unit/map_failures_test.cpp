@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system refuses memory at the n-th call, for every n of a mixed workload, for a while, or at
-// random; other calls fail too. Each time the program gets a null pointer and ENOMEM or what it
-// asked for, no byte is lost, and once the system relents everything works and goes back.
+// random; other calls fail, too. Each time the program gets either what it asked for or a null
+// pointer and ENOMEM. No byte is lost, and once the system grants memory again, everything works
+// and all memory is given back.
 //
-// The same under limits of the heap that change all the time, with a callback that frees something.
+// The same cases run under limits of the heap that change all the time, with a callback that frees
+// something.
 //
-// Every case runs in a child process of its own: the first calls of a process are among those that
-// must be able to fail.
+// Every case runs in a child process of its own, because the first calls of a process must be able
+// to fail, too.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -19,13 +21,13 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
+#include "alloc/map/footprint.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
 namespace {
 
-// So many calls there are to refuse, at least.
+// The workload makes at least this many calls that can be refused.
 constexpr unsigned kCalls = 300;
 
 #define REQUIRE(condition)                                                         \
@@ -45,7 +47,7 @@ struct Piece {
 
 class Workload {
  public:
-  // With `limits`, those of the heap change between the steps.
+  // With `limits`, the limits of the heap change between the steps.
   explicit Workload(bool may_fail, bool limits = false) : may_fail_(may_fail), limits_(limits) {}
 
   void run(unsigned seed) {
@@ -69,13 +71,13 @@ class Workload {
         default:
           if (!pieces_.empty()) release(random() % pieces_.size());
       }
-      // Time and again all that is free goes back, so that the next block needs the system again.
+      // Unmap all free memory now and then, so that the next block needs the system again.
       if (step % 8 == 7) unmap_free_memory();
       if (limits_ && step % 4 == 1) set_limit(random);
     }
   }
 
-  // A request that no system can serve makes the allocator give up all that is free.
+  // A request that no system can serve makes the allocator unmap all free memory.
   static void unmap_free_memory() {
     REQUIRE(allocate(std::size_t{1} << 46) == nullptr);
     REQUIRE(errno == ENOMEM);
@@ -174,7 +176,7 @@ class Workload {
   std::size_t failures_ = 0;
 };
 
-// Called at the hard limit: has one block to free, every other time.
+// The callback at the hard limit. Every other time it has a block to free.
 int reached(void* context, std::size_t size) {
   auto& block = *static_cast<void**>(context);
   REQUIRE(size > 0);
@@ -184,7 +186,7 @@ int reached(void* context, std::size_t size) {
   return had;
 }
 
-// The whole life of one child; returns how many requests were refused.
+// The whole life of one child. Returns how many requests were refused.
 std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool limits) {
   os::fake::refuse(refusals);
   void* reserve = nullptr;
@@ -192,7 +194,7 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool
   Workload here(true, limits);
   here.run(seed);
   Workload there(true, limits);
-  std::thread([&] { there.run(seed + 1); }).join();  // a second heap, which may not be had
+  std::thread([&] { there.run(seed + 1); }).join();  // a second heap, which may be refused
   std::thread([&] { there.release_all(); }).join();
   here.run(seed + 2);
 
@@ -208,11 +210,11 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool
   afterwards.release_all();
   trim(0);
   const Stats figures = stats();
-  // At a limit of the heap the system is asked less often.
+  // At a limit of the heap the allocator calls the system less often.
   REQUIRE(limits || os::fake::figures().map_calls > kCalls);
   if (figures.live != 0) std::fprintf(stderr, "live %zu bytes at the end\n", figures.live);
   REQUIRE(figures.live == 0);
-  // Memory that the system will not take back may be given up, but none may be counted twice.
+  // Memory that the system will not take back may be given up, but no memory may be counted twice.
   const std::size_t counted = figures.mapped + figures.metadata_mapped;
   const std::size_t mapped = os::fake::figures().mapped_bytes;
   if (counted != mapped) std::fprintf(stderr, "counted %zu, mapped %zu\n", counted, mapped);
@@ -226,7 +228,7 @@ std::size_t live_through(const os::fake::Refusals& refusals, unsigned seed, bool
   return here.failures() + there.failures();
 }
 
-// True if the child came through; `refused` counts the children in which a request was refused.
+// True if the child succeeded. `refused` counts the children in which a request was refused.
 bool in_child(const os::fake::Refusals& refusals, unsigned seed, int* refused,
               bool limits = false) {
   const pid_t child = fork();
@@ -244,7 +246,7 @@ bool in_child(const os::fake::Refusals& refusals, unsigned seed, int* refused,
   return false;
 }
 
-TEST(MapFailures, NoneToBeginWith) {
+TEST(MapFailures, NoneAtFirst) {
   int refused = 0;
   ASSERT_TRUE(in_child({}, 1, &refused));
   EXPECT_EQ(refused, 0);
@@ -276,7 +278,7 @@ TEST(MapFailures, AtRandomAndOtherCallsToo) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const os::fake::Refusals refusals = {.maps_in_1000 = 100 + seed * 10,
                                          .unmaps_in_1000 = seed % 3 * 300,
-                                         .purges_in_1000 = seed % 4 * 200,
+                                         .decommits_in_1000 = seed % 4 * 200,
                                          .moves_in_1000 = seed % 2 * 500,
                                          .lost_targets_in_1000 = seed % 5 * 200,
                                          .seed = seed};
@@ -304,7 +306,7 @@ TEST(MapFailures, LimitsOfTheHeapAndRefusalsAtRandom) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     const os::fake::Refusals refusals = {.maps_in_1000 = seed * 16,
                                          .unmaps_in_1000 = seed % 3 * 300,
-                                         .purges_in_1000 = seed % 4 * 200,
+                                         .decommits_in_1000 = seed % 4 * 200,
                                          .moves_in_1000 = seed % 2 * 500,
                                          .lost_targets_in_1000 = seed % 5 * 200,
                                          .seed = seed};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Amounts of memory as the environment and the command line give them.
+// Parsing of memory amounts in the environment and on the command line.
 #include "base/memory_amount.hpp"
 
 #include <gtest/gtest.h>

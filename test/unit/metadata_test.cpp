@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of the allocator's own objects, on the fake operating system.
-#include "alloc/metadata.hpp"
+#include "alloc/map/metadata.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,16 +16,16 @@
 namespace corbel::alloc {
 namespace {
 
-TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAPiece) {
+TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAMapping) {
   constexpr std::size_t kSize = 4096;
   constexpr int kThreads = 8;
   static std::atomic<int> in_map;
-  // To the end of a piece.
+  // Use up the current mapping.
   const std::size_t at_first = metadata_bytes();
   while (metadata_bytes() == at_first) ASSERT_NE(allocate_metadata(kSize), nullptr);
   const std::size_t before = metadata_bytes();
-  const std::size_t piece = before - at_first;
-  ASSERT_NE(allocate_metadata(piece - kSize), nullptr);
+  const std::size_t mapping = before - at_first;
+  ASSERT_NE(allocate_metadata(mapping - kSize), nullptr);
   ASSERT_EQ(metadata_bytes(), before);
   const std::size_t mapped = os::fake::figures().mapped_bytes;
   in_map = 0;
@@ -41,7 +41,7 @@ TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAPiece) {
     }
   }
   os::fake::at_map(nullptr);
-  EXPECT_EQ(in_map, kThreads) << "they did not come at once";
+  EXPECT_EQ(in_map, kThreads) << "the threads did not map at the same time";
   std::sort(objects.begin(), objects.end());
   for (int i = 0; i < kThreads; ++i) {
     ASSERT_NE(objects[i], nullptr);
@@ -49,8 +49,8 @@ TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAPiece) {
       EXPECT_GE(address_of(objects[i]) - address_of(objects[i - 1]), kSize);
     }
   }
-  EXPECT_EQ(metadata_bytes() - before, piece);
-  EXPECT_EQ(os::fake::figures().mapped_bytes - mapped, piece);
+  EXPECT_EQ(metadata_bytes() - before, mapping);
+  EXPECT_EQ(os::fake::figures().mapped_bytes - mapped, mapping);
   EXPECT_STREQ(os::fake::first_breach(), nullptr);
 }
 

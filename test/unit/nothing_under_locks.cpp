@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of every test on the fake operating system: makes it a breach of the contract to map, give
-// back or move memory while the thread holds a lock of the allocator, or to fill a page or more of
-// it. Who holds locks is known in debug builds alone.
+// Linked into every test on the fake operating system. While a thread holds a lock of the
+// allocator, it must not map, give back or move memory, nor fill a page or more; this file reports
+// a breach of that contract. Only debug builds know which thread holds a lock.
 #include <cstddef>
 #include <cstring>
 
@@ -18,13 +18,13 @@ const bool calls_are_forbidden = [] {
   return true;
 }();
 
-// The C library's memset, under a name that compilers know nothing of.
+// The C library's memset, under a name that the compiler does not treat as a builtin.
 extern "C" void* fill(void* to, int byte, std::size_t size, std::size_t room) asm("__memset_chk");
 
 }  // namespace
 }  // namespace corbel
 
-// In place of the C library's; a sanitizer has its own.
+// Replaces the C library's memset. A sanitizer has its own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* memset(void* to, int byte, std::size_t size) noexcept {
   using namespace corbel;

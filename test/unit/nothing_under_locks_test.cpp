@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks are held for tens of instructions: never while the system is called or memory is filled.
-// Every test on the fake operating system looks out for that; here are those of the looking, and
-// one that goes through what calls the system from many threads.
+// A lock is held for tens of instructions: never across a system call, never while memory is
+// filled. Every test on the fake operating system checks that (nothing_under_locks.cpp). This file
+// tests the check itself, and runs the paths that call the system from many threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kUnit = 64 << 10;
 
-// Ends the process, which is a copy of the test's: with 0 if the breach is the expected one.
+// Ends the process, a copy of the test's: exit code 0 if `expected` is the breach that was found.
 template <typename Action>
 [[noreturn]] void end_after(Action action, const char* expected) {
   {
@@ -34,7 +34,7 @@ template <typename Action>
 class NothingUnderLocksDeathTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!config::kDebugChecks) GTEST_SKIP() << "who holds locks is known in debug builds only";
+    if (!config::kDebugChecks) GTEST_SKIP() << "only debug builds know which thread holds a lock";
     memory_ = static_cast<char*>(os::map(4 * kUnit, kUnit, nullptr));
     ASSERT_NE(memory_, nullptr);
   }
@@ -51,27 +51,27 @@ class NothingUnderLocksDeathTest : public testing::Test {
   char* memory_ = nullptr;
 };
 
-TEST_F(NothingUnderLocksDeathTest, CallsOfTheSystemAreSeen) {
+TEST_F(NothingUnderLocksDeathTest, SystemCallsAreFound) {
   expect_breach([] { os::map(kUnit, kUnit, nullptr); }, "map while a lock is held");
   expect_breach([this] { os::unmap(memory_, kUnit); }, "unmap while a lock is held");
-  expect_breach([this] { os::purge(memory_, kUnit); }, "purge while a lock is held");
+  expect_breach([this] { os::decommit(memory_, kUnit); }, "decommit while a lock is held");
   expect_breach([this] { os::populate(memory_, kUnit); }, "populate while a lock is held");
   expect_breach([this] { os::is_resident(memory_); }, "is_resident while a lock is held");
   expect_breach([this] { os::move_pages(memory_, memory_ + kUnit, kUnit); },
                 "move while a lock is held");
-  expect_breach([this] { os::advise(memory_, kUnit, os::HugePages::kSparse); },
+  expect_breach([this] { os::advise(memory_, kUnit, os::PageAdvice::kSparse); },
                 "advice while a lock is held");
 }
 
-TEST_F(NothingUnderLocksDeathTest, FillingMemoryIsSeen) {
+TEST_F(NothingUnderLocksDeathTest, FillingMemoryIsFound) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "memset is the sanitizer's";
+  GTEST_SKIP() << "the sanitizer replaces memset";
 #endif
   volatile std::size_t size = kUnit;
   expect_breach([&] { std::memset(memory_, 0, size); }, "memset while a lock is held");
 }
 
-// Several threads that grow, zero, move, trim and end, some of them with blocks of others.
+// Several threads allocate, zero, reallocate, trim and end. Some free blocks of other threads.
 TEST(NothingUnderLocks, HoldsWhateverThreadsDo) {
   constexpr int kThreads = 4;
   std::atomic<void*> handed_on{nullptr};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page map: any pointer may be looked up, and units that were covered have descriptors.
-#include "alloc/page_map.hpp"
+// The page map: any pointer may be looked up, and units of covered ranges have descriptors.
+#include "alloc/map/page_map.hpp"
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ TEST(PageMap, EveryUnitOfACoveredRangeHasItsOwnDescriptor) {
   EXPECT_TRUE(os::unmap(memory, kUnits * kUnit));
 }
 
-// A range that lies across the border of two leaves. Only its descriptors are asked for: nothing
-// needs to be mapped there.
+// A range across the border of two leaves. The test only asks for its descriptors: nothing has to
+// be mapped there.
 TEST(PageMap, RangesMayCrossLeaves) {
   const std::uintptr_t border = std::uintptr_t{5} << kLeafBits;
   ASSERT_EQ(cover_with_spans(pointer_to(border - kUnit), 2 * kUnit), Cover::kDone);
@@ -58,7 +58,7 @@ TEST(PageMap, AddressesAboveTheMapAreRefused) {
 
 struct Seen {
   std::uintptr_t place;
-  std::size_t length;  // of what one visit deals with
+  std::size_t length;  // how many bytes one visit covers
   std::vector<std::uintptr_t> visited;
 };
 
@@ -88,7 +88,7 @@ TEST(PageMap, WalkFindsWhatWasCovered) {
   EXPECT_EQ(seen.visited, (std::vector<std::uintptr_t>{place, place + kUnit, place + 2 * kUnit}));
 }
 
-TEST(PageMap, WalkPassesOverWhatWasDealtWith) {
+TEST(PageMap, WalkSkipsWhatAVisitCovered) {
   const std::uintptr_t place = (std::uintptr_t{9} << kLeafBits) - 3 * kUnit;
   ASSERT_EQ(cover_with_spans(pointer_to(place), 8 * kUnit), Cover::kDone);
   Seen seen{place, 5, {}};

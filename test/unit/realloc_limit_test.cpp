@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// realloc at the hard limit where the system does not move pages, or loses them half way; and the
-// calls of the program's callback, which are those of one request however it is tried.
+// realloc at the hard limit on a system that does not move pages, or loses some half way through a
+// move. Also how often one request calls the program's callback, however many ways it tries.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
-#include "alloc/heap_limit.hpp"
+#include "alloc/map/footprint.hpp"
+#include "alloc/policy/heap_limit.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
@@ -24,7 +24,7 @@ constexpr std::size_t kMib = std::size_t{1} << 20;
 
 void give_all_back() {
   trim(0);
-  // What no system can serve makes the heap give up addresses, too.
+  // A request that no system can serve makes the heap unmap its free memory.
   EXPECT_EQ(allocate(std::size_t{1} << 46), nullptr);
 }
 
@@ -56,7 +56,7 @@ Bytes* filled(void* block) {
   return static_cast<Bytes*>(block);
 }
 
-// What tells every unit of the block from the others.
+// Writes its offset into every 4 KiB of the block, so that misplaced pages are found.
 void number(Bytes* block, std::size_t size) {
   for (std::size_t i = 0; i < size; i += 4 * kKib) std::memcpy(block + i, &i, sizeof i);
 }
@@ -68,7 +68,7 @@ bool is_numbered(const Bytes* block, std::size_t size) {
   return true;
 }
 
-// A block of several mappings, each of which the system moves on its own.
+// Makes a block of several mappings, each of which the system moves on its own.
 Bytes* in_pieces(std::size_t step, std::size_t count) {
   Bytes* block = filled(allocate(step));
   for (std::size_t i = 2; i <= count; ++i) {
@@ -92,14 +92,15 @@ struct Outcomes {
   int refused = 0;
 };
 
-// Grows a block at the hard limit, with so much room beside it, as the fake system permits.
+// Grows a block at the hard limit while `room` bytes are left below it. The fake system misbehaves
+// as `with` says.
 Outcomes grow_at_the_limit(const os::fake::Refusals& with, std::size_t room, unsigned seeds) {
   Outcomes outcomes;
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     Bytes* block = in_pieces(kStep, kPieces);
     Bytes* const wall = filled(allocate(kMib));
     number(block, kAll);
-    // It cannot grow where it is, and the system moves pages as far as anybody knows.
+    // The block cannot grow in place, and no move has failed yet.
     give_all_back();
     const std::size_t limit = footprint.bytes() + room;
     EXPECT_EQ(corbel_set_heap_hard_limit(limit), 0);
@@ -132,12 +133,12 @@ Outcomes grow_at_the_limit(const os::fake::Refusals& with, std::size_t room, uns
   return outcomes;
 }
 
-TEST_F(ReallocLimitTest, PagesThatDoNotMoveHaveNoRoomForACopy) {
+TEST_F(ReallocLimitTest, APageThatDoesNotMoveNeedsRoomForACopy) {
   const Outcomes outcomes = grow_at_the_limit({.moves_in_1000 = 1000}, 9 * kMib, 2);
   EXPECT_EQ(outcomes.refused, 2);
 }
 
-TEST_F(ReallocLimitTest, OrHaveIt) {
+TEST_F(ReallocLimitTest, PagesThatDoNotMoveAreCopiedWhereThereIsRoom) {
   const Outcomes outcomes = grow_at_the_limit({.moves_in_1000 = 1000}, kAll + 9 * kMib, 2);
   EXPECT_EQ(outcomes.granted, 2);
 }
@@ -154,14 +155,14 @@ TEST_F(ReallocLimitTest, ATargetThatIsLostDoesNotExceedTheLimit) {
   EXPECT_GE(outcomes.granted, 1);
 }
 
-// Where there is room for a copy, a lost target costs nothing but the way.
+// With room for a copy, a lost target costs only the copy.
 TEST_F(ReallocLimitTest, ATargetThatIsLostIsReplaced) {
   const Outcomes outcomes =
       grow_at_the_limit({.moves_in_1000 = 300, .lost_targets_in_1000 = 400}, 200 * kMib, 6);
   EXPECT_EQ(outcomes.granted, 6);
 }
 
-// ---- the calls of the callback ----------------------------------------------------------------
+// ---- calls of the callback ----------------------------------------------------------------
 
 struct Calls {
   int count = 0;
@@ -178,8 +179,8 @@ int count_call(void* context, std::size_t size) {
   return calls->answer;
 }
 
-// A request that grows where it is until the callback takes the place, and is moved then.
-TEST_F(ReallocLimitTest, OneSeriesOfCallsInPlaceAndElsewhere) {
+// The block could grow in place until the callback takes that space. Then it has to move.
+TEST_F(ReallocLimitTest, GrowingInPlaceAndMovingShareOneSeriesOfCalls) {
   auto* block = static_cast<Bytes*>(allocate(30 * kMib));
   ASSERT_EQ(reallocate(block, 4 * kMib), filled(block));
   Bytes* const wall = filled(allocate(26 * kMib));
@@ -192,7 +193,8 @@ TEST_F(ReallocLimitTest, OneSeriesOfCallsInPlaceAndElsewhere) {
   ASSERT_EQ(corbel_set_heap_hard_limit(footprint.bytes() + 600 * kKib), 0);
   const std::size_t refusals = heap_limit.figures().refusals;
   EXPECT_EQ(reallocate(block, 4 * kMib), nullptr);
-  EXPECT_EQ(calls.block, block + 3 * kMib) << "not where this test wants it";
+  EXPECT_EQ(calls.block, block + 3 * kMib)
+      << "the callback's block does not lie where the test needs it";
   EXPECT_EQ(calls.count, 8);
   EXPECT_EQ(heap_limit.figures().refusals - refusals, 1U);
   deallocate(calls.block);
@@ -200,9 +202,9 @@ TEST_F(ReallocLimitTest, OneSeriesOfCallsInPlaceAndElsewhere) {
   deallocate(wall);
 }
 
-// Threads whose heap is made in the course of the request. They live until no heap is left over
-// from a thread that has ended, and until one does not fit where those before it have theirs.
-TEST_F(ReallocLimitTest, OneSeriesOfCallsForTheHeapAndTheBlock) {
+// The request makes the thread's heap, too. Threads stay alive until no heap of an ended thread is
+// left to reuse and a new heap does not fit beside the others.
+TEST_F(ReallocLimitTest, TheHeapAndTheBlockShareOneSeriesOfCalls) {
   std::vector<std::thread> threads;
   std::atomic<unsigned> ready{0};
   std::atomic<bool> done{false};
@@ -227,7 +229,7 @@ TEST_F(ReallocLimitTest, OneSeriesOfCallsForTheHeapAndTheBlock) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(ReallocLimitTest, ACallbackThatSaysNoIsNotAskedAgain) {
+TEST_F(ReallocLimitTest, ACallbackThatReturnsZeroIsNotCalledAgain) {
   Calls calls{.answer = 0};
   ASSERT_EQ(corbel_on_limit(count_call, &calls), 0);
   Bytes* const block = filled(allocate(3 * kMib));
@@ -236,7 +238,7 @@ TEST_F(ReallocLimitTest, ACallbackThatSaysNoIsNotAskedAgain) {
   EXPECT_EQ(calls.count, 1);
   EXPECT_EQ(reallocate_aligned(block, 10 * kMib, 4 * kMib), nullptr);
   EXPECT_EQ(calls.count, 2);
-  // What gets smaller stays where it is if need be: nothing is refused, and nobody is asked.
+  // A block that shrinks can always stay in place: no refusal, and no call of the callback.
   errno = 0;
   const std::size_t refusals = heap_limit.figures().refusals;
   EXPECT_EQ(reallocate(block, 2 * kMib), block);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many read-modify-writes of shared memory a malloc with its free costs once the program is
-// under way: none where a thread frees what it allocated, a small part of one where another thread
-// does. That is what scalability rests on, and it can be counted with any number of processors.
+// How many atomic read-modify-writes of shared memory a pair of malloc and free costs in the steady
+// state: none where a thread frees its own blocks, a small fraction where another thread frees
+// them. Scalability rests on that, and it can be counted on any number of processors.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
@@ -30,16 +30,16 @@ void* make(std::size_t size) {
 }
 
 struct Count {
-  std::uint64_t pairs = 0;   // blocks freed, and as many allocated
-  std::uint64_t writes = 0;  // read-modify-writes, of all threads
+  std::uint64_t pairs = 0;   // blocks freed; as many were allocated
+  std::uint64_t writes = 0;  // read-modify-writes of all threads
 
   double per_pair() const { return double(writes) / double(pairs); }
 };
 
-// Runs `work(thread, round)` in each of so many threads, round after round, and counts the rounds
-// after the first ones. The threads begin each round together. `work` returns how many it freed.
-// No memory is left from before that would have to go back meanwhile. The allocator's own thread,
-// which sleeps nearly always, does not count.
+// Runs `work(thread, round)` in each of `threads` threads, round after round, and counts the rounds
+// after the warm-up. The threads begin each round together. `work` returns how many blocks it
+// freed. The free memory of earlier tests is given back first, so that it is not purged during the
+// measurement. The helper thread sleeps nearly always and is not counted.
 template <typename Work>
 Count measure(unsigned threads, unsigned warm_rounds, unsigned rounds, Work work) {
   scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
@@ -74,11 +74,11 @@ void show(const std::string& kernel, const Count& count) {
   testing::Test::RecordProperty("writes a pair: " + kernel, std::to_string(count.per_pair()));
 }
 
-// A thread on its own.
+// One thread.
 
 TEST(SharedWrites, AreCountedAtAll) {
   const std::uint64_t before = read_modify_writes();
-  scalable_free(scalable_malloc(1 << 20));  // a span: under a lock
+  scalable_free(scalable_malloc(1 << 20));  // a span, which is allocated under a lock
   EXPECT_GE(read_modify_writes() - before, 4U);
 }
 
@@ -103,7 +103,7 @@ TEST(SharedWrites, MixedSizesFreedInAnyOrder) {
     return blocks.size();
   });
   show("mixed sizes", count);
-  // A page that is used for the first time is entered into the footprint, which grows rarely.
+  // A page is committed to the footprint on first use. That becomes rare.
   EXPECT_LE(count.writes * 1000, count.pairs);
 }
 
@@ -138,11 +138,11 @@ TEST(SharedWrites, TreeBuiltAndFreed) {
     return kNodes;
   });
   show("tree", count);
-  // What is not kept for the next tree costs two locks a slab, for 2,048 blocks.
+  // Slabs that are not kept for the next tree cost two locks for 2,048 blocks.
   EXPECT_LE(count.writes * 500, count.pairs);
 }
 
-// Larson's benchmark of a server, where each thread keeps to its own blocks.
+// Larson's server benchmark, in which each thread keeps to its own blocks.
 TEST(SharedWrites, TwoThreadsWithSlotsOfTheirOwn) {
   constexpr unsigned kSlots = 1000;
   constexpr unsigned kSteps = 20'000;
@@ -161,9 +161,9 @@ TEST(SharedWrites, TwoThreadsWithSlotsOfTheirOwn) {
   EXPECT_LE(count.writes * 1000, count.pairs);
 }
 
-// Blocks that another thread frees: at most one write for 16 of them, both sides taken together.
+// Blocks that another thread frees: at most one write for 16 of them, both threads together.
 
-// Of one producer and one consumer.
+// A queue of one producer and one consumer.
 class Queue {
  public:
   void push(void* block) {
@@ -214,7 +214,7 @@ TEST(SharedWrites, EightBytesFreedByAnotherThread) {
   EXPECT_LE(count.writes * 16, count.pairs);
 }
 
-// Each thread swaps its blocks for those in a common place, and so frees any other's.
+// Each thread swaps its blocks for those in a shared place, and so frees blocks of any thread.
 TEST(SharedWrites, FourThreadsFreeEachOthersBlocks) {
   constexpr unsigned kPlaces = 4096;
   constexpr unsigned kSteps = 20'000;

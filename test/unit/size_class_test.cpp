@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of size classes: every size goes to the smallest class that holds it, and the promises
-// about alignment and waste hold for all of them.
-#include "alloc/size_class.hpp"
+// The table of size classes: every size maps to the smallest class that holds it, and the bounds on
+// alignment and waste hold for all classes.
+#include "alloc/map/size_class.hpp"
 
 #include <gtest/gtest.h>
 
 namespace corbel::alloc {
 namespace {
 
-// Without class_of(): the first class of the table that is large enough.
+// Finds the class by a search of the table, without class_of().
 unsigned smallest_class_holding(std::size_t size) {
   unsigned i = 0;
   while (kSizeClasses[i].block_size < size) ++i;
@@ -43,7 +43,7 @@ TEST(SizeClass, WasteInsideABlockIsBounded) {
   }
 }
 
-TEST(SizeClass, SlabsHoldWhatTheySayAndLittleIsLeftOver) {
+TEST(SizeClass, SlabsHoldTheirCapacityAndWasteLittle) {
   for (const SizeClass& size_class : kSizeClasses) {
     const std::size_t slab = size_class.units * kUnit;
     const std::size_t used = std::size_t(size_class.capacity) * size_class.block_size;
@@ -71,7 +71,7 @@ TEST(SizeClass, AlignedClassIsTheSmallestWhoseBlocksAreAligned) {
   }
 }
 
-TEST(SizeClass, FindsTheBlockThatBeginsAtAnOffset) {
+TEST(SizeClass, IndexesTheBlockThatBeginsAtAnOffset) {
   for (const SizeClass& size_class : kSizeClasses) {
     for (std::uint32_t offset = 0; offset < size_class.units * kUnit; ++offset) {
       const std::uint32_t index = size_class.block_at(offset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of purged pages share: blocks of which every byte is known, and the equations of
-// span.hpp, counted page by page without any help of the code under test.
+// Shared by the tests of decommitted pages: blocks with known content, and the equations of
+// span.hpp, evaluated page by page without the code under test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/footprint.hpp"
-#include "alloc/page_map.hpp"
-#include "alloc/slab.hpp"
+#include "alloc/heap/bin.hpp"
+#include "alloc/heap/flush.hpp"
+#include "alloc/map/footprint.hpp"
+#include "alloc/map/page_map.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
 
@@ -28,7 +29,7 @@ struct Piece {
   std::uint64_t mark;
 };
 
-// What blocks are filled with: of two that overlap, one changes.
+// Fill pattern. If two blocks overlap, the content of one changes.
 inline const std::vector<unsigned char>& noise() {
   static const std::vector<unsigned char> bytes = [] {
     std::vector<unsigned char> result(2 * kMediumMax);
@@ -54,7 +55,7 @@ inline bool is_zero(const unsigned char* block, std::size_t size) {
   return std::memcmp(block, zeros.data(), size) == 0;
 }
 
-// Filled to the last byte of its class.
+// Makes a block and fills it to the last byte of its size class.
 inline Piece make(std::size_t size, std::uint64_t number) {
   Piece piece{static_cast<unsigned char*>(allocate(size)), size, number * 0xd1342543de82ef95U};
   EXPECT_NE(piece.block, nullptr);
@@ -72,40 +73,42 @@ inline bool is_resident(const void* page) {
   return (answer & 1) != 0;
 }
 
-inline bool says_purged(const Span* slab, std::size_t offset) {
+inline bool says_decommitted(const Span* slab, std::size_t offset) {
   const Span* unit = find_span(slab->start() + offset);
-  const unsigned bits = unsigned(unit->purged.pages) >> (offset % kUnit / 4096);
+  const unsigned bits = unsigned(unit->decommitted.pages) >> (offset % kUnit / 4096);
   const unsigned whole = (1U << (os::page_size() / 4096)) - 1;
-  EXPECT_TRUE((bits & whole) == 0 || (bits & whole) == whole) << "a part of a page";
+  EXPECT_TRUE((bits & whole) == 0 || (bits & whole) == whole)
+      << "only a part of a page is decommitted";
   return (bits & 1) != 0;
 }
 
 inline void expect_sound(const Span* slab) {
   const SizeClass& layout = slab->layout();
   const std::size_t page = os::page_size();
-  const auto is_purged = [&](std::size_t block) {
+  const auto is_decommitted = [&](std::size_t block) {
     const std::size_t begin = block * layout.block_size / page * page;
     for (std::size_t at = begin; at < (block + 1) * layout.block_size; at += page) {
-      if (says_purged(slab, at)) return true;
+      if (says_decommitted(slab, at)) return true;
     }
     return false;
   };
   const std::size_t carved = slab->blocks.carved.get();
-  std::size_t purged = 0;
-  for (std::size_t i = 0; i < carved; ++i) purged += is_purged(i) ? 1 : 0;
+  std::size_t decommitted = 0;
+  for (std::size_t i = 0; i < carved; ++i) decommitted += is_decommitted(i) ? 1 : 0;
   std::size_t listed = 0;
   for (const Block* block = slab->blocks.freed; block != nullptr; block = block->next) {
     const auto offset = std::size_t(reinterpret_cast<const char*>(block) - slab->start());
     ASSERT_EQ(offset % layout.block_size, 0U);
     ASSERT_LT(offset / layout.block_size, carved);
-    ASSERT_FALSE(is_purged(offset / layout.block_size)) << "a block of the list is purged";
-    ASSERT_LE(++listed, carved) << "the list runs in a circle";
+    ASSERT_FALSE(is_decommitted(offset / layout.block_size))
+        << "a block of the free list is decommitted";
+    ASSERT_LE(++listed, carved) << "the free list is circular";
   }
-  ASSERT_EQ(slab->purged.blocks, purged);
-  ASSERT_EQ(slab->blocks.used.get() + listed + purged, carved);
+  ASSERT_EQ(slab->decommitted.blocks, decommitted);
+  ASSERT_EQ(slab->blocks.used.get() + listed + decommitted, carved);
   ASSERT_LE(carved, layout.capacity);
   for (std::size_t at = 0; at < slab->units * kUnit; at += page) {
-    if (says_purged(slab, at)) {
+    if (says_decommitted(slab, at)) {
       ASSERT_FALSE(is_resident(slab->start() + at));
     }
   }
@@ -133,7 +136,7 @@ inline std::set<std::uintptr_t> pages_of(const std::vector<Piece>& pieces) {
   return pages;
 }
 
-// Of the slabs of these pieces, no page is resident but those that they lie on.
+// Checks that in the slabs of these pieces only the pages under the pieces are resident.
 inline void expect_only_resident(const std::vector<Piece>& pieces) {
   const std::set<std::uintptr_t> held = pages_of(pieces);
   std::set<Span*> slabs;
@@ -147,7 +150,7 @@ inline void expect_only_resident(const std::vector<Piece>& pieces) {
   }
 }
 
-// What is purged is not in the footprint, and nothing else is missing there.
+// Checks that decommitted pages, and no others, are missing in the footprint.
 inline void expect_counted() {
   const Stats s = stats();
   ASSERT_EQ(s.footprint, s.mapped - s.uncommitted + s.metadata);
@@ -156,7 +159,7 @@ inline void expect_counted() {
 class SlabPagesTest : public testing::Test {
  protected:
   void SetUp() override {
-    deallocate(allocate(1));  // the thread has a heap
+    deallocate(allocate(1));  // makes the thread's heap
     trim(0);
     live_before_ = stats().live;
   }
@@ -165,7 +168,7 @@ class SlabPagesTest : public testing::Test {
     trim(0);
     os::fake::pretend_page_size(0);
     expect_counted();
-    EXPECT_EQ(stats().live, live_before_) << "the test kept a block, or the allocator lost one";
+    EXPECT_EQ(stats().live, live_before_) << "the test leaked a block, or the allocator lost one";
     EXPECT_EQ(this_heap->empty_units, 0U);
     EXPECT_STREQ(os::fake::first_breach(), nullptr);
   }
@@ -174,7 +177,7 @@ class SlabPagesTest : public testing::Test {
   std::size_t live_before_ = 0;
 };
 
-// Makes enough blocks for a few slabs and frees all but those that `keeps` wants.
+// Makes enough blocks for a few slabs and frees those that `keeps` rejects.
 inline std::vector<Piece> thin_out(std::size_t size,
                                    const std::function<bool(std::size_t)>& keeps) {
   const std::size_t n = kSizeClasses[class_of(size)].capacity * 5 / 2;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Purged pages where threads end: slabs of the orphans, blocks that arrive while one is being
-// looked at, and everything at random.
+// Decommitted pages where threads end: slabs of orphans, blocks freed during a purge, and a random
+// test of both.
 #include <memory>
 #include <thread>
 
-#include "alloc/orphans.hpp"
-#include "alloc/reclaim.hpp"
-#include "alloc/slab_pages.hpp"
-#include "alloc/thread.hpp"
+#include "alloc/heap/orphans.hpp"
+#include "alloc/heap/remote.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/policy/reclaim.hpp"
 #include "slab_pages_fixture.hpp"
 
 namespace corbel::alloc {
 namespace {
 
-TEST_F(SlabPagesTest, OfOrphansToo) {
+TEST_F(SlabPagesTest, OrphansAreAlsoPurged) {
   std::vector<Piece> kept;
   std::vector<Piece> others;
   std::thread([&] {
@@ -22,7 +22,7 @@ TEST_F(SlabPagesTest, OfOrphansToo) {
       const std::size_t n = kSizeClasses[class_of(size)].capacity * 4;
       for (std::size_t i = 0; i < n; ++i) {
         const Piece piece = make(size, i);
-        // Of every slab one block, and a few more.
+        // Keep one block of every slab, and a few more.
         const bool keeps = kept.empty() || slab_of(kept.back().block) != slab_of(piece.block);
         (keeps || random() % 200 == 0 ? kept : others).push_back(piece);
       }
@@ -31,18 +31,18 @@ TEST_F(SlabPagesTest, OfOrphansToo) {
   free_all(others);
   flush_thread(this_heap);
   tidy_orphans();
-  EXPECT_GT(purge_orphan_pages(), 1U << 20);
+  EXPECT_GT(purge_orphans(), 1U << 20);
   ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
   ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
   for (const Piece& piece : kept) {
     ASSERT_EQ(owner_of(slab_of(piece.block)->tag()), &orphan_heap);
   }
-  // What has not changed is not looked at again.
-  const std::uint64_t calls = os::fake::figures().purge_calls;
-  EXPECT_EQ(purge_orphan_pages(), 0U);
-  EXPECT_EQ(os::fake::figures().purge_calls, calls);
+  // A slab without changes is not visited again.
+  const std::uint64_t calls = os::fake::figures().decommit_calls;
+  EXPECT_EQ(purge_orphans(), 0U);
+  EXPECT_EQ(os::fake::figures().decommit_calls, calls);
 
-  // A thread that needs blocks takes the slabs over and finds every block of them.
+  // A thread that needs blocks adopts the slabs and gets every block of them.
   std::vector<Piece> again;
   std::thread([&] {
     std::set<Span*> slabs;
@@ -70,7 +70,7 @@ std::vector<Piece> make_orphans(std::size_t size, std::size_t slabs) {
   return pieces;
 }
 
-// Frees all but every n-th, from the i-th on.
+// Frees all pieces but every n-th, counted from the i-th.
 std::vector<Piece> free_others(const std::vector<Piece>& pieces, std::size_t n, std::size_t i) {
   std::vector<Piece> kept;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
@@ -84,25 +84,25 @@ std::vector<Piece> free_others(const std::vector<Piece>& pieces, std::size_t n, 
   return kept;
 }
 
-// What the system has refused is not tried again before more of the slab is free.
+// A purge that the system refused is not retried before more of the slab is free.
 TEST_F(SlabPagesTest, AnOrphanIsVisitedAgainWhenSomethingWasFreed) {
   std::vector<Piece> kept = free_others(make_orphans(1024, 3), 16, 1);
-  os::fake::refuse({.purges_in_1000 = 1000});
-  const std::uint64_t calls = os::fake::figures().purge_calls;
-  EXPECT_EQ(purge_orphan_pages(), 0U);
-  EXPECT_GT(os::fake::figures().purge_calls, calls);
+  os::fake::refuse({.decommits_in_1000 = 1000});
+  const std::uint64_t calls = os::fake::figures().decommit_calls;
+  EXPECT_EQ(purge_orphans(), 0U);
+  EXPECT_GT(os::fake::figures().decommit_calls, calls);
   os::fake::refuse({});
-  EXPECT_EQ(purge_orphan_pages(), 0U);
+  EXPECT_EQ(purge_orphans(), 0U);
   kept = free_others(kept, 2, 0);
-  EXPECT_GT(purge_orphan_pages(), 0U);
+  EXPECT_GT(purge_orphans(), 0U);
   ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
   free_all(kept);
 }
 
 std::vector<Piece> to_free_meanwhile;
 
-// While a slab is being looked at, another thread frees blocks of it: some of them, or all.
-TEST_F(SlabPagesTest, BlocksThatOthersFreeMeanwhileArrive) {
+// While a slab is being purged, another thread frees blocks of it: some of them, or all.
+TEST_F(SlabPagesTest, BlocksFreedDuringAPurgeArrive) {
   for (const bool some : {true, false}) {
     const std::vector<Piece> before = free_others(make_orphans(1024, 2), 8, 0);
     std::vector<Piece> kept;
@@ -110,21 +110,22 @@ TEST_F(SlabPagesTest, BlocksThatOthersFreeMeanwhileArrive) {
     for (std::size_t i = 0; i < before.size(); ++i) {
       (some && i % 2 == 0 ? kept : to_free_meanwhile).push_back(before[i]);
     }
-    os::fake::at_purge([](void*, std::size_t) {
-      os::fake::at_purge(nullptr);
+    os::fake::at_decommit([](void*, std::size_t) {
+      os::fake::at_decommit(nullptr);
       std::thread([] { free_all(to_free_meanwhile); }).join();
     });
-    EXPECT_GT(purge_orphan_pages(), 0U);
+    EXPECT_GT(purge_orphans(), 0U);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
     for (const Piece& piece : kept) {
       const Span* slab = slab_of(piece.block);
       EXPECT_EQ(owner_of(slab->tag()), &orphan_heap);
-      EXPECT_EQ(slab->blocks.used.get(), kept.size() / 2) << "a block waits where nobody looks";
+      EXPECT_EQ(slab->blocks.used.get(), kept.size() / 2)
+          << "a freed block is left in an inbox that no thread empties";
     }
     if (!some) {
       EXPECT_EQ(orphan_heap.bins[class_of(1024)].available.first, nullptr);
     }
-    purge_orphan_pages();
+    purge_orphans();
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
     ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
     expect_whole(kept);
@@ -133,19 +134,19 @@ TEST_F(SlabPagesTest, BlocksThatOthersFreeMeanwhileArrive) {
   }
 }
 
-TEST_F(SlabPagesTest, AThreadWithoutAHeapPurgesTheOrphansAllTheSame) {
+TEST_F(SlabPagesTest, AThreadWithoutAHeapPurgesTheOrphansToo) {
   std::vector<Piece> kept;
   std::thread([&] { kept = thin_out(256, [](std::size_t i) { return i % 64 == 0; }); }).join();
   std::thread([&] {
     ASSERT_EQ(this_heap, &unset_heap);
-    EXPECT_GT(purge_orphan_pages(), 0U);
+    EXPECT_GT(purge_orphans(), 0U);
   }).join();
   ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
   expect_whole(kept);
   free_all(kept);
 }
 
-// Everything at random in several threads that end and begin: every byte is checked.
+// Random operations in several threads that start and end. Every byte is checked.
 class Churn {
  public:
   explicit Churn(std::uint64_t seed) : random_(seed) {}
@@ -157,7 +158,7 @@ class Churn {
     for (int i = 0; i < steps; ++i) step();
   }
 
-  // Takes over what another thread held.
+  // Takes the pieces of another thread over.
   void take_from(Churn& other) {
     held_.insert(held_.end(), other.held_.begin(), other.held_.end());
     other.held_.clear();
@@ -167,18 +168,18 @@ class Churn {
   void step() {
     const unsigned kind = unsigned(random_() % 1000);
     if (kind < 2) {
-      // Another thread's trim() may take the heap away unless this says that it is in use.
+      // Another thread's trim() may take the heap away unless the heap is marked as in use.
       Heap* heap = find_heap();
       const SlowPath slow_path(heap);
       if (heap == nullptr) return;
-      purge_pages(heap);
+      purge_slabs(heap);
       ASSERT_NO_FATAL_FAILURE(expect_all_sound(*heap));
     } else if (kind < 4) {
-      purge_orphan_pages();
+      purge_orphans();
     } else if (kind < 5) {
       trim(0);
     } else if (kind < 8) {
-      // A wave: most of it goes, a few stay.
+      // Allocate in waves: most pieces of a wave are freed, a few survive.
       while (held_.size() > 40) drop();
       size_ = std::size_t(1) << random_() % 14;
     } else if (kind < 620 || held_.empty()) {
@@ -215,9 +216,9 @@ class Churn {
 };
 
 void churn(std::size_t page, std::uint64_t seed, int rounds) {
-  trim(0);  // no slab lives to see another size of pages
+  trim(0);  // gives all slabs back before the page size changes
   os::fake::pretend_page_size(page);
-  os::fake::refuse({.purges_in_1000 = seed % 2 * 100, .seed = seed});
+  os::fake::refuse({.decommits_in_1000 = seed % 2 * 100, .seed = seed});
   std::vector<std::unique_ptr<Churn>> states;
   for (std::uint64_t i = 0; i < 3; ++i) states.push_back(std::make_unique<Churn>(seed * 16 + i));
   for (int round = 0; round < rounds; ++round) {
@@ -227,14 +228,14 @@ void churn(std::size_t page, std::uint64_t seed, int rounds) {
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed << " round " << round;
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
     ASSERT_NO_FATAL_FAILURE(expect_counted());
-    // The blocks change hands, so that they are freed by threads that do not own them.
+    // Pass the blocks on, so that they are freed by threads that do not own them.
     std::rotate(states.begin(), states.begin() + 1, states.end());
     states[0]->take_from(*states[1]);
     states[0]->run(2000);
   }
 }
 
-TEST_F(SlabPagesTest, EveryByteStaysAtRandom) {
+TEST_F(SlabPagesTest, RandomOperationsKeepEveryByte) {
   const char* text = std::getenv("CORBEL_CHURN_SEEDS");
   const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : 2;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

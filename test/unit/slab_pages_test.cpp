@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of slabs that go back to the system while other blocks of the slab live: which of them do,
-// what becomes of the blocks, and that every byte stays what it was.
-#include "alloc/slab_pages.hpp"
+// Pages of slabs that are decommitted while other blocks of the slab are live: which pages they
+// are, what happens to their blocks, and that every byte of the live blocks stays.
+#include "alloc/heap/slab_pages.hpp"
 
 #include <cstdint>
 
-#include "alloc/reclaim.hpp"
+#include "alloc/policy/reclaim.hpp"
 #include "slab_pages_fixture.hpp"
 
 namespace corbel::alloc {
@@ -18,15 +18,15 @@ TEST_P(OfAllClasses, OnlyThePagesOfSurvivorsStayAndEveryBlockComesBack) {
   std::mt19937 random{unsigned(GetParam())};
   for (const SizeClass& layout : kSizeClasses) {
     SCOPED_TRACE(layout.block_size);
-    // One of so many blocks that most pages have none.
+    // Keep so few blocks that most pages have none.
     const unsigned one_in = unsigned(std::max<std::size_t>(4, 3 * 4096 / layout.block_size));
     std::vector<Piece> kept =
         thin_out(layout.block_size, [&](std::size_t) { return random() % one_in == 0; });
-    purge_pages(this_heap);
+    purge_slabs(this_heap);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
     ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
     ASSERT_NO_FATAL_FAILURE(expect_counted());
-    EXPECT_EQ(purge_pages(this_heap), 0U) << "there was more to purge";
+    EXPECT_EQ(purge_slabs(this_heap), 0U) << "the first purge left something";
     ASSERT_NO_FATAL_FAILURE(expect_whole(kept));
 
     std::set<Span*> slabs;
@@ -39,7 +39,7 @@ TEST_P(OfAllClasses, OnlyThePagesOfSurvivorsStayAndEveryBlockComesBack) {
       ASSERT_EQ(slabs.count(slab_of(all.back().block)), 1U) << "a block was lost";
     }
     ASSERT_NO_FATAL_FAILURE(expect_whole(all));
-    for (const Span* slab : slabs) ASSERT_EQ(slab->purged.blocks, 0U);
+    for (const Span* slab : slabs) ASSERT_EQ(slab->decommitted.blocks, 0U);
     ASSERT_NO_FATAL_FAILURE(expect_counted());
     free_all(all);
   }
@@ -49,17 +49,17 @@ TEST_P(OfAllClasses, ARefusedPurgeChangesNothing) {
   os::fake::pretend_page_size(GetParam());
   for (const std::size_t size : {8, 48, 1280, 5120, 40960, 131072}) {
     const std::vector<Piece> kept = thin_out(size, [](std::size_t i) { return i % 4 == 3; });
-    os::fake::refuse({.purges_in_1000 = 1000});
-    EXPECT_EQ(purge_pages(this_heap), 0U);
+    os::fake::refuse({.decommits_in_1000 = 1000});
+    EXPECT_EQ(purge_slabs(this_heap), 0U);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
-    os::fake::refuse({.purges_in_1000 = 500});
+    os::fake::refuse({.decommits_in_1000 = 500});
     for (int i = 0; i < 3; ++i) {
-      purge_pages(this_heap);
+      purge_slabs(this_heap);
       ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
       ASSERT_NO_FATAL_FAILURE(expect_counted());
     }
     os::fake::refuse({});
-    purge_pages(this_heap);
+    purge_slabs(this_heap);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
     ASSERT_NO_FATAL_FAILURE(expect_only_resident(kept));
     ASSERT_NO_FATAL_FAILURE(expect_whole(kept));
@@ -67,12 +67,12 @@ TEST_P(OfAllClasses, ARefusedPurgeChangesNothing) {
   }
 }
 
-TEST_P(OfAllClasses, CallocIsZeroWherePagesHaveGoneAndComeBack) {
+TEST_P(OfAllClasses, CallocIsZeroOnRecommittedPages) {
   os::fake::pretend_page_size(GetParam());
   for (const SizeClass& layout : kSizeClasses) {
     const std::vector<Piece> kept =
         thin_out(layout.block_size, [](std::size_t i) { return i % 5 == 0; });
-    purge_pages(this_heap);
+    purge_slabs(this_heap);
     std::vector<Piece> zeroed;
     for (std::uint32_t i = 0; i < layout.capacity * 5 / 2; ++i) {
       auto* block = static_cast<unsigned char*>(allocate_zeroed(1, layout.block_size));
@@ -89,8 +89,7 @@ TEST_P(OfAllClasses, CallocIsZeroWherePagesHaveGoneAndComeBack) {
 
 INSTANTIATE_TEST_SUITE_P(PageSize, OfAllClasses, testing::Values(4096, 16384, 65536));
 
-// A slab in memory that was used before: what is not carved of it may be resident and goes back
-// too.
+// In a slab of used memory the uncarved rest may be resident. It is purged, too.
 TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
   for (const std::size_t size : {64, 3072, 28672}) {
     flush_thread(this_heap);
@@ -98,8 +97,8 @@ TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
     std::vector<Piece> few;
     for (std::uint64_t i = 0; i < 3; ++i) few.push_back(make(size, i));
     const Span* slab = slab_of(few[0].block);
-    ASSERT_FALSE(slab->zeroed) << "the test wants used memory";
-    EXPECT_GT(purge_pages(this_heap), 0U);
+    ASSERT_FALSE(slab->zeroed) << "the test needs used memory";
+    EXPECT_GT(purge_slabs(this_heap), 0U);
     ASSERT_NO_FATAL_FAILURE(expect_sound(slab));
     ASSERT_NO_FATAL_FAILURE(expect_only_resident(few));
     while (few.size() < slab->layout().capacity) {
@@ -108,7 +107,7 @@ TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
       few.push_back({block, size, few.size()});
       fill(few.back());
       if (few.size() % 16 == 0) {
-        purge_pages(this_heap);
+        purge_slabs(this_heap);
         ASSERT_NO_FATAL_FAILURE(expect_sound(slab));
       }
       ASSERT_NO_FATAL_FAILURE(expect_counted());
@@ -126,9 +125,9 @@ TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
     void* a = allocate(size);
     void* b = allocate(size);
     deallocate(a);
-    return_current(this_heap, bin);  // b alone holds it
-    purge_pages(this_heap);
-    void* c = allocate(size);  // restored, and the slab is current
+    return_current(this_heap, bin);  // b alone keeps the slab
+    purge_slabs(this_heap);
+    void* c = allocate(size);  // recommitted; the slab is current
     deallocate(b);
     deallocate(c);  // empty, current, of several units: kept and counted
     Span* slab = bin->current;
@@ -140,17 +139,17 @@ TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
   }
 }
 
-// One that holds nothing but purged blocks is as empty as any other, until it gives one of them.
-TEST_F(SlabPagesTest, ASlabOfPurgedBlocksAloneCountsAsEmpty) {
+// A slab with only decommitted blocks counts as empty until it hands one out.
+TEST_F(SlabPagesTest, ASlabWithOnlyDecommittedBlocksCountsAsEmpty) {
   for (const std::size_t size : {64, 40960}) {
     flush_thread(this_heap);
     const Bin& bin = this_heap->bins[class_of(size)];
     free_all(thin_out(size, [](std::size_t) { return true; }));
-    purge_pages(this_heap);
+    purge_slabs(this_heap);
     const Span* slab = bin.available.first;
     ASSERT_NE(slab, nullptr) << "the heap kept no empty slab";
     ASSERT_NO_FATAL_FAILURE(expect_sound(slab));
-    EXPECT_EQ(slab->purged.blocks, slab->blocks.carved.get());
+    EXPECT_EQ(slab->decommitted.blocks, slab->blocks.carved.get());
     const std::uint32_t counted = this_heap->empty_units;
     const Piece piece = make(size, 1);
     EXPECT_EQ(slab_of(piece.block), slab);
@@ -159,9 +158,9 @@ TEST_F(SlabPagesTest, ASlabOfPurgedBlocksAloneCountsAsEmpty) {
   }
 }
 
-// Where no page may be entered any more, blocks of another slab come first, and the slab that was
-// passed over is as empty as it was.
-TEST_F(SlabPagesTest, AtALimitPurgedPagesStayWhereTheyAre) {
+// At a limit that allows no further page, the heap first uses blocks of another slab. The slab it
+// skips still counts as empty.
+TEST_F(SlabPagesTest, AtALimitDecommittedPagesStayDecommitted) {
   const std::size_t capacity = kSizeClasses[class_of(64)].capacity;
   std::vector<Piece> first;
   std::vector<Piece> second;
@@ -169,7 +168,7 @@ TEST_F(SlabPagesTest, AtALimitPurgedPagesStayWhereTheyAre) {
   for (std::size_t i = 0; i < capacity; ++i) second.push_back(make(64, i));
   const Span* empty = slab_of(first[0].block);
   free_all(first);
-  purge_pages(this_heap);
+  purge_slabs(this_heap);
   ASSERT_EQ(this_heap->empty_units, empty->units);
   deallocate(second.back().block);
   footprint.set_bounds(0, SIZE_MAX, SIZE_MAX);
@@ -189,7 +188,7 @@ TEST_F(SlabPagesTest, ADoubleFreeIsFound) {
         void* block = allocate(64);
         deallocate(block);
         deallocate(block);
-        purge_pages(this_heap);
+        purge_slabs(this_heap);
       },
       "freed twice");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The span heap on the fake operating system: cutting, coalescing, alignment, growing in place,
-// purging, and what it does when the system refuses.
-#include "alloc/span_heap.hpp"
+// purging, and refusals of the system.
+#include "alloc/pages/span_heap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "alloc/footprint.hpp"
-#include "alloc/heap_limit.hpp"
+#include "alloc/map/footprint.hpp"
+#include "alloc/policy/heap_limit.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
 
@@ -30,7 +30,7 @@ bool reads_zero(const Span* span) {
 
 class SpanHeapTest : public testing::Test {
  protected:
-  // There is one span heap in a process, since neighbours find each other by the page map.
+  // A process has one span heap, because neighbouring spans find each other in the page map.
   void TearDown() override {
     os::fake::refuse({});
     span_heap.unmap_all();
@@ -80,7 +80,7 @@ TEST_F(SpanHeapTest, ThreeNeighboursCoalesceInAnyOrder) {
     Span* parts[] = {take(10), take(10), take(10)};
     for (int i : order) give(parts[i]);
     Span* again = take(30);
-    // They were cut from the front of one span, so the whole is found where it was.
+    // The three were cut from the front of one span, so the coalesced span starts where it did.
     EXPECT_EQ(again->start(), start);
     give(again);
   }
@@ -99,7 +99,7 @@ TEST_F(SpanHeapTest, FreedMemoryIsUsedBeforeTheSystemIsAsked) {
 
 TEST_F(SpanHeapTest, AlignmentsUpToAGibibyte) {
   for (std::size_t align = 1; align <= (std::size_t{1} << 30) / kUnit; align *= 2) {
-    Span* odd = take(1);  // so that free memory does not begin aligned by chance
+    Span* odd = take(1);  // keeps free memory from being aligned by chance
     Span* span = take(3, align);
     std::memset(span->start(), 1, 3 * kUnit);
     give(odd);
@@ -107,12 +107,12 @@ TEST_F(SpanHeapTest, AlignmentsUpToAGibibyte) {
   }
 }
 
-TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanBehind) {
+TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanAfterIt) {
   Span* whole = take(40);
   span_heap.free(whole);
   Span* span = take(10);
   Span* wall = take(5);
-  EXPECT_FALSE(grow(span, 11)) << "there is a span in the way";
+  EXPECT_FALSE(grow(span, 11)) << "another span is in the way";
   char* start = span->start();
   give(wall);
   EXPECT_TRUE(grow(span, 25));
@@ -125,7 +125,7 @@ TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanBehind) {
   give(span);
 }
 
-TEST_F(SpanHeapTest, ShrinkGivesTheEndBack) {
+TEST_F(SpanHeapTest, ShrinkFreesTheEnd) {
   Span* span = take(20);
   char* start = span->start();
   span_heap.shrink(span, 8);
@@ -148,10 +148,10 @@ TEST_F(SpanHeapTest, PurgedSpansReadAsZeros) {
   give(span);
 }
 
-TEST_F(SpanHeapTest, ARefusedPurgeClaimsNoZeros) {
+TEST_F(SpanHeapTest, MemoryIsNotTakenForZeroAfterARefusedPurge) {
   Span* span = take(8);
   std::memset(span->start(), 0xee, 8 * kUnit);
-  os::fake::refuse({.purges_in_1000 = 1000});
+  os::fake::refuse({.decommits_in_1000 = 1000});
   give(span);
   span_heap.purge_all(0);
   os::fake::refuse({});
@@ -164,7 +164,7 @@ TEST_F(SpanHeapTest, ARefusedUnmapKeepsTheMemory) {
   Span* span = take(128);
   std::memset(span->start(), 0xee, 128 * kUnit);
   span->zeroed = false;
-  os::fake::refuse({.unmaps_in_1000 = 1000, .purges_in_1000 = 1000});
+  os::fake::refuse({.unmaps_in_1000 = 1000, .decommits_in_1000 = 1000});
   span_heap.free_and_unmap(span);
   os::fake::refuse({});
   span = take(128);
@@ -172,7 +172,8 @@ TEST_F(SpanHeapTest, ARefusedUnmapKeepsTheMemory) {
   give(span);
 }
 
-// A move over a border that nobody remembers is refused, and may lose its target.
+// The system refuses a move across a border of mappings that was forgotten, and may lose the
+// target.
 TEST_F(SpanHeapTest, ARefusedUnmapKeepsWhereMappingsBegin) {
   Span* span = take(128);
   char* const start = span->start();
@@ -182,14 +183,16 @@ TEST_F(SpanHeapTest, ARefusedUnmapKeepsWhereMappingsBegin) {
   span_heap.free_and_unmap(span);
   EXPECT_TRUE(find_span(start + 40 * kUnit)->begins_mapping());
   EXPECT_FALSE(find_span(start + 41 * kUnit)->begins_mapping());
-  EXPECT_TRUE(find_span(start)->begins_mapping()) << "a chunk may lie below it by now";
+  EXPECT_TRUE(find_span(start)->begins_mapping())
+      << "another chunk may lie directly below it by now";
 }
 
-// By the contract of os.hpp its content is unspecified then, even if it was zeros before.
-TEST_F(SpanHeapTest, ARefusedUnmapClaimsNoZeros) {
+// By the contract of os.hpp the content is unspecified after a refused unmap, even if it was zero
+// before.
+TEST_F(SpanHeapTest, MemoryIsNotTakenForZeroAfterARefusedUnmap) {
   Span* span = take(128);
   ASSERT_TRUE(span->zeroed);
-  os::fake::refuse({.unmaps_in_1000 = 1000, .purges_in_1000 = 1000});
+  os::fake::refuse({.unmaps_in_1000 = 1000, .decommits_in_1000 = 1000});
   span_heap.free_and_unmap(span);
   os::fake::refuse({});
   span = take(128);
@@ -197,7 +200,7 @@ TEST_F(SpanHeapTest, ARefusedUnmapClaimsNoZeros) {
   give(span);
 }
 
-TEST_F(SpanHeapTest, UnmapGivesAddressesBack) {
+TEST_F(SpanHeapTest, UnmapReleasesTheAddresses) {
   Span* span = take(128);
   char* start = span->start();
   span->zeroed = false;
@@ -210,7 +213,8 @@ TEST_F(SpanHeapTest, UnmapGivesAddressesBack) {
 TEST_F(SpanHeapTest, NullWhenTheSystemRefusesAndUsableAfterwards) {
   os::fake::refuse({.first_map = 1, .maps = 100});
   EXPECT_EQ(span_heap.allocate(std::size_t{1} << 14, 1), nullptr);
-  EXPECT_EQ(span_heap.allocate(std::size_t{1} << 45, 1), nullptr) << "more than there can be";
+  EXPECT_EQ(span_heap.allocate(std::size_t{1} << 45, 1), nullptr)
+      << "larger than the address space";
   os::fake::refuse({});
   give(take(std::size_t{1} << 10));
 }
@@ -226,13 +230,13 @@ TEST_F(SpanHeapTest, FreeSpansAreGivenUpForALargerMapping) {
   give(wall);
 }
 
-// While one thread waits for the system, others that need memory map only what they need: a crowd
-// of threads must not multiply what is mapped.
+// While one thread waits for the system, other threads that need memory map only what they need: a
+// crowd of threads must not multiply the mapped memory.
 TEST_F(SpanHeapTest, OfThreadsThatNeedMemoryAtOnceOneMapsALargeChunk) {
   constexpr int kThreads = 8;
   static std::atomic<int> in_map;
   in_map = 0;
-  // The next chunk is a sixteenth of it.
+  // The next chunk is a sixteenth of this one.
   std::vector<Span*> spans(1 + kThreads);
   spans[0] = take(std::size_t{1} << 13);
   os::fake::at_map([](std::size_t) {
@@ -253,8 +257,8 @@ TEST_F(SpanHeapTest, OfThreadsThatNeedMemoryAtOnceOneMapsALargeChunk) {
   EXPECT_LT(span_heap.figures().mapped_units, std::size_t{1} << 13 | std::size_t{1} << 10);
 }
 
-// The footprint changes without the span heap's lock, also between two looks at it.
-TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
+// Other threads change the footprint without the span heap's lock, at any point of the purge.
+TEST_F(SpanHeapTest, PurgingWhileOthersMoveTheFootprintAcrossTheTarget) {
   constexpr std::size_t kLoad = std::size_t{64} << 20;
   const std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -280,8 +284,9 @@ TEST_F(SpanHeapTest, PurgingDownToATargetThatOthersMoveAcross) {
   }
 }
 
-// Of a free span only some may be counted. Where there is no room for more, that part is taken.
-TEST_F(SpanHeapTest, AtTheLimitThePartThatCountsIsTaken) {
+// Only a part of a free span may be committed. If there is no room to commit more, that part is
+// used.
+TEST_F(SpanHeapTest, AtTheLimitTheCommittedPartOfAFreeSpanIsUsed) {
   Span* const whole = take(40);
   const char* const start = whole->start();
   give(whole);
@@ -357,7 +362,7 @@ TEST_F(SpanHeapTest, RandomOperations) { random_operations(1); }
 TEST_F(SpanHeapTest, RandomOperationsOnASystemThatRefusesAtRandom) {
   os::fake::refuse({.maps_in_1000 = 300,
                     .unmaps_in_1000 = 300,
-                    .purges_in_1000 = 300,
+                    .decommits_in_1000 = 300,
                     .moves_in_1000 = 300,
                     .seed = 7});
   random_operations(2);

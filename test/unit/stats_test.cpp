@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures against what a known sequence of calls has done, on the fake operating system, where
-// nobody else allocates and the mapped bytes are known.
+// Compares the statistics with a known sequence of calls, on the fake operating system, where no
+// other thread allocates and the mapped bytes are known.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/orphans.hpp"
-#include "alloc/page_map.hpp"
-#include "alloc/size_class.hpp"
+#include "alloc/heap/orphans.hpp"
+#include "alloc/map/page_map.hpp"
+#include "alloc/map/size_class.hpp"
 #include "os/fake/fake.hpp"
 
 namespace corbel::alloc {
 namespace {
 
-// The sums that <corbel/malloc.h> promises, while no other thread does anything.
+// Checks the sums that <corbel/malloc.h> promises. No other thread may run.
 void expect_adds_up(const Stats& s) {
   EXPECT_EQ(s.mapped, s.live + s.thread_cached + s.slab_free + s.orphan_free + s.slab_purged +
                           s.uncarved + s.free_resident + s.free_purged);
@@ -52,7 +52,7 @@ void expect_adds_up(const Stats& s) {
 
 class StatsTest : public testing::Test {
  protected:
-  // What the test before has left is given back, so that every test begins with nothing.
+  // Gives back the memory of the previous test, so that every test begins empty.
   void SetUp() override {
     trim(0);
     const Stats s = stats();
@@ -83,14 +83,14 @@ TEST_F(StatsTest, BlocksOfAClassAreCountedOneByOne) {
   EXPECT_EQ(s.large_live, 0U);
   EXPECT_EQ(of_class(s, kSize).used_blocks, kBlocks);
   EXPECT_EQ(of_class(s, kSize).slabs, divide_up(kBlocks, layout.capacity));
-  // The last page's worth of blocks is carved as a whole.
+  // The last page's blocks are carved together.
   const std::uint32_t in_last = kBlocks % layout.capacity;
   const std::uint32_t carved = std::min<std::uint32_t>(
       std::uint32_t(divide_up(in_last, layout.carve)) * layout.carve, layout.capacity);
   EXPECT_EQ(of_class(s, kSize).cached_blocks, carved - in_last);
   EXPECT_EQ(of_class(s, kSize).free_blocks, 0U);
 
-  // Freed blocks lie in their slabs until the bin takes them over.
+  // Freed blocks stay in their slabs until the bin collects them.
   for (std::uint32_t i = 0; i < 300; ++i) deallocate(blocks[i]);
   s = stats();
   expect_adds_up(s);
@@ -104,11 +104,11 @@ TEST_F(StatsTest, BlocksOfAClassAreCountedOneByOne) {
   EXPECT_EQ(s.live, 0U);
 }
 
-// What is not carved of a slab is in the footprint if the memory was used before.
+// The uncarved rest of a slab is in the footprint if the memory was used before.
 TEST_F(StatsTest, SlabsOfUsedMemory) {
-  // A small heap would take memory that was never touched.
+  // A small heap would prefer untouched memory.
   void* other = allocate(9 << 20);
-  // All of the mapped memory that is free, so that the next slab comes from it.
+  // Allocate all free mapped memory, so that the next slab comes from it.
   const Stats before = stats();
   void* block = allocate(std::max<std::size_t>(before.largest_free, 1 << 20));
   deallocate(block);
@@ -159,7 +159,7 @@ TEST_F(StatsTest, LargeBlocksAndFreeMemory) {
   s = stats();
   expect_adds_up(s);
   EXPECT_EQ(s.large_count, 1U);
-  // It may have been joined to the untouched memory before it.
+  // The block may have been joined to the untouched memory before it.
   EXPECT_EQ(s.free_resident, kLarge + kUnit);
   EXPECT_EQ(s.free_purged, purged);
   EXPECT_LE(s.free_count, pieces + 1);
@@ -173,11 +173,11 @@ TEST_F(StatsTest, LargeBlocksAndFreeMemory) {
   deallocate(wall);
 }
 
-// A block that is larger than what a leaf of the page map covers is passed over all the same.
+// The walk skips even a block that is longer than the range of a leaf of the page map.
 TEST_F(StatsTest, ABlockAcrossTheLeavesOfThePageMap) {
   constexpr std::size_t kHuge = std::size_t{9} << 30;
   void* block = allocate(kHuge);
-  if (block == nullptr) GTEST_SKIP() << "the system does not give 9 GiB of address space";
+  if (block == nullptr) GTEST_SKIP() << "the system refuses 9 GiB of address space";
   const Stats s = stats();
   expect_adds_up(s);
   EXPECT_EQ(s.large_live, kHuge);
@@ -225,16 +225,17 @@ TEST_F(StatsTest, BlocksOnTheirWayBetweenThreads) {
   for (std::size_t i = 20; i < kBlocks; ++i) deallocate(blocks[i]);
 }
 
-// Who has pushed to a heap without a thread empties its inbox with the orphans' lock held, also if
-// a thread has taken the heap meanwhile: nobody may look at what lies there without that lock.
-TEST_F(StatsTest, NobodyEmptiesTheInboxThatIsLookedAt) {
+// A thread that pushes to a heap without an owner empties its inbox while it holds the orphans'
+// lock, even if another thread has taken the heap in the meantime. So no thread may read that inbox
+// without the lock.
+TEST_F(StatsTest, NoThreadEmptiesTheInboxThatIsBeingRead) {
   std::atomic<bool> begun{false};
   std::atomic<bool> done{false};
   std::thread looks;
   {
     const sync::LockGuard emptied(orphans_lock);
     looks = std::thread([&] {
-      deallocate(allocate(1000));  // it has a heap
+      deallocate(allocate(1000));  // makes the thread's heap
       begun.store(true);
       stats();
       done.store(true);
@@ -246,7 +247,7 @@ TEST_F(StatsTest, NobodyEmptiesTheInboxThatIsLookedAt) {
   looks.join();
 }
 
-// Blocks of several units' slabs in an outbox are found by their slab's first unit.
+// Blocks in an outbox are found through their slab's first unit, also if the slab has several.
 TEST_F(StatsTest, LargerBlocksOnTheirWay) {
   constexpr std::size_t kSize = 28000;
   static_assert(kSizeClasses[class_of(kSize)].units > 1);
@@ -288,7 +289,7 @@ TEST_F(StatsTest, SlabsOfThreadsThatHaveEnded) {
   EXPECT_EQ(stats().orphan_free, 0U);
 }
 
-// A moved block that the system has lost over the move is nobody's.
+// A mapping that the system loses during a move belongs to no block, and is not counted.
 TEST_F(StatsTest, ALostBlockIsNotCounted) {
   void* block = allocate(4 << 20);
   std::memset(block, 1, 4 << 20);

@@ -49,7 +49,7 @@ TEST(Text, MebibytesAreRoundedToTenths) {
   EXPECT_EQ(mebibytes(std::uint64_t{5} << 40), "5242880.0 MiB");
 }
 
-// The last place is kept for the end of the line.
+// The last byte is reserved for the newline.
 TEST(Text, IsCutOffAtItsCapacity) {
   Text<6> text;
   text.add("abc").add_decimal(98765);
@@ -60,7 +60,7 @@ TEST(Text, IsCutOffAtItsCapacity) {
   EXPECT_EQ(text.size(), 6U);
 }
 
-// As snprintf: the length of the whole, whatever the buffer took of it.
+// Like snprintf, it returns the length of the whole text, however much fits the buffer.
 TEST(TextInto, CountsWhatDoesNotFit) {
   char buffer[6] = "?????";
   for (std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{6}}) {

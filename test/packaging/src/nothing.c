@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls no allocation function at all: the proxy must be among its libraries nevertheless.
+// Calls no allocation function; it must load the proxy nevertheless.
 int main(void) { return 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C program that calls the allocator by name; exit code 0 when it was Corbel that answered.
+// A C program that calls the allocator by name. Exit code 0 if Corbel served it.
 #include <stdio.h>
 #include <string.h>
 #ifdef USE_TBB_HEADER

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C++ program that calls nothing of Corbel but is linked with its proxy. It asks the running
-// process, not the linker, whether malloc and new are Corbel's.
+// A C++ program that is linked with Corbel's proxy but calls no function of Corbel. It asks the
+// running process, not the linker, whether malloc and new are Corbel's.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program written for TBB 2020 or oneTBB, which all have what it calls; with LIBTBB_ALONE what
-// they have in libtbb. Exit code 0 when every result is right.
+// A program written for TBB 2020 or oneTBB: it uses only what both have, with LIBTBB_ALONE only
+// what they have in libtbb. Exit code 0 if every result is right.
 #include <tbb/tbb.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointers that Corbel did not make, given to free, realloc or malloc_usable_size.
-// foreign WHAT HOW: WHAT is one of the kinds below, HOW is free, realloc, size or delete.
+// Passes pointers that Corbel did not hand out to free, realloc or malloc_usable_size: foreign WHAT
+// HOW. WHAT is one of the kinds below, HOW is free, realloc, size or delete.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static const char constant[64] __attribute__((aligned(16))) = {1};
 
 static void* with_libc(const char* name) {
   void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-  return dlsym(libc, name);  // the C library's own, past the replacement
+  return dlsym(libc, name);  // the C library's own, not the replacement
 }
 
 static void* libc_malloc(size_t size) { return ((void* (*)(size_t))with_libc("malloc"))(size); }
@@ -33,7 +33,7 @@ static void* other_arena(void* size) { return libc_malloc((size_t)(uintptr_t)siz
 static void* from_thread(size_t size) {
   pthread_t thread;
   void* block = NULL;
-  if (libc_malloc(1) == NULL) exit(6);  // the first thread to ask takes the first arena
+  if (libc_malloc(1) == NULL) exit(6);  // the first thread to allocate takes the first arena
   pthread_create(&thread, NULL, other_arena, (void*)(uintptr_t)size);
   pthread_join(thread, &block);
   return block;
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   }
   if (p == NULL) return 2;
   use(how, p);
-  // The owner's heap must still be in order: it aborts if it is not.
+  // The owner's heap must still be intact: it aborts otherwise.
   void* (*other_malloc)(size_t) = (void* (*)(size_t))with_libc("malloc");
   void (*other_free)(void*) = (void (*)(void*))with_libc("free");
   void* blocks[200];

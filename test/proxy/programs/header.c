@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one line. HEADER is the header's name; the program calls nothing of the library, and its
-// malloc comes from libraries alone.
+// Includes the one header that HEADER names. The program calls no function of the library, and only
+// libraries call its malloc.
 #include HEADER
 #include <stdio.h>
 

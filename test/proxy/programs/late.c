@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C program that loads a library written in C++ when it already runs: the C++ run-time library is
-// not in sight of the replacement. argv[1] is that library.
+// A C program that loads a C++ library at run time, so that the C++ run-time library is not visible
+// to the replacement. argv[1] is that library.
 #include <dlfcn.h>
 #include <stdio.h>
 

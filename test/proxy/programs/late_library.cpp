@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exhaustion in a C++ library that is loaded late (late.c).
+// Exhausts memory in a C++ library that is loaded late (late.c).
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

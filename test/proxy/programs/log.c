@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the replacement whether it is active. argv[1], if given, is a file to load first, as a
-// program does that asks too late.
+// Asks the replacement whether it is active. argv[1], if present, is a library to load first, as in
+// a program that loads the replacement too late.
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every form of operator new and delete, the new-handler with each, and what is thrown or not.
-// "operators" expects all forms to lead to Corbel; "operators peer" leaves that question out.
+// All forms of operator new and delete, each with the new-handler, and what they throw. "operators"
+// expects all forms to lead to Corbel; "operators peer" skips that check.
 #include <malloc.h>
 
 #include <cstddef>
@@ -199,7 +199,7 @@ static void check_exhaustion() {
   } catch (const std::bad_alloc&) {
     refused = true;
   }
-  if (!peer) CHECK(refused);  // libc++ takes it
+  if (!peer) CHECK(refused);  // libc++ does not refuse it
 }
 
 int main(int argc, char** argv) {

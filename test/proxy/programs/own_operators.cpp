@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that replaces only the plain operator new and delete, as C++ allows: every other form
-// must lead to these two. Their blocks are marked, so that a block that took another way is found.
+// A program that replaces only the plain operator new and delete, as C++ allows. All other forms
+// must call these two. Their blocks are marked, so that a block from another source is found.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +43,7 @@ int main() {
     ::operator delete[](::operator new[](n));
     ::operator delete(::operator new(n, no));
   }
-  // The operator above throws, and the nothrow form must catch that.
+  // The operator above throws, and the nothrow form must catch the exception.
   volatile std::size_t impossible = static_cast<std::size_t>(-1) / 2 - 100;
   if (::operator new(impossible, no) != nullptr) return 1;
   if (held != 0 || made != 5 * 6) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C23, POSIX and glibc's manual pages promise of the malloc family, checked from a program.
-// "semantics" checks the replacement; "semantics peer" leaves out what glibc 2.36 does not do, so
-// that the rest is checked against the original too.
-// With -DLINKED the names that glibc does not offer are linked, else they are looked up.
+// Checks what C23, POSIX and glibc's manual pages promise of the malloc family. "semantics" checks
+// the replacement. "semantics peer" leaves out what glibc 2.36 does not do, so that the rest is
+// checked against the original, too. With -DLINKED the names that glibc does not have are linked,
+// otherwise they are looked up.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static int peer = 0;
     }                                                                       \
   } while (0)
 
-// Sizes that the compiler does not see, or it refuses to compile half of this.
+// Sizes hidden from the compiler, which would refuse to compile half of this.
 static volatile size_t too_much = (size_t)PTRDIFF_MAX + 1;
 static volatile size_t most = SIZE_MAX;
 
@@ -214,7 +214,7 @@ extern void* __libc_pvalloc(size_t);
 
 static void check_other_names(void) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  // Whatever the name, it is the same heap: a block of one may be freed by another.
+  // All names share one heap: a block from one name may be freed with another.
   void* p = __libc_malloc(100);
   CHECK(p != NULL && malloc_usable_size(p) >= 100);
   free(p);
@@ -244,7 +244,7 @@ static void check_other_names(void) {
   for (size_t size = 1; size < 1000000; size *= 3) {
     free_sized(malloc(size), size);
     free_sized(calloc(size, 1), size);
-    free_sized(realloc(malloc(size * 4), size), size);  // may stay in its larger place
+    free_sized(realloc(malloc(size * 4), size), size);  // may stay in its larger block
     free_aligned_sized(aligned_alloc(64, size), 64, size);
     cfree(malloc(size));
   }
@@ -286,7 +286,7 @@ static void check_reports(void) {
 
   const int trimmed = malloc_trim(0);
   CHECK(trimmed == 0 || trimmed == 1);
-  free(malloc(100));  // for malloc_info to have a free block to tell of
+  free(malloc(100));  // a free block for malloc_info to report
   CHECK(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1);
   CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
   CHECK(mallopt(M_ARENA_MAX, 2) == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program linked to the original allocator and its proxy, by names alone: it declares what it
-// calls as a binary refers to it. It calls every function; with -DAPART the allocator's alone.
+// A program linked to the original allocator and its proxy by symbol names only: it declares the
+// functions it calls. It calls all of them; with -DAPART only those of the allocator.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -141,14 +141,14 @@ static void check_pools() {
   CHECK(p != nullptr && std::uintptr_t(p) % 256 == 0);
   CHECK(rml::pool_reset(pool));
   CHECK(rml::pool_destroy(pool));
-  // The old form takes the policy of version 0.
+  // The old form takes a policy of version 0.
   const rml::MemPoolPolicy old = {pool_allocate, pool_release, 1 << 16, 0, 0};
   pool = rml::pool_create(0, &old);
   CHECK(pool != nullptr && rml::pool_destroy(pool));
 }
 
 #if !defined(APART)
-// With the proxy in the process the blocks of both families are of one heap.
+// With the proxy in the process, both families share one heap.
 static void check_together() {
   __TBB_malloc_proxy();
   std::free(scalable_malloc(100));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and unloads a plugin that uses the library, of which this program knows nothing. The
-// library's threads, and the hooks in those of the program, outlive the plugin.
+// Loads and unloads a plugin that uses the library; this program itself does not link it. The
+// workers, and the library's hooks in the program's threads, outlive the plugin.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -30,6 +30,6 @@ int main(int, char** arguments) {
     std::thread([&] { right = use_plugin(arguments[1]); }).join();
     if (!right) return 2;
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the threads fall asleep
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // lets the workers fall asleep
   return 0;
 }

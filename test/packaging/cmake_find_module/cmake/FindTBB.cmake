@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the modules of this name, of which many projects carry one, have in common: they look for
-# tbb/tbb.h and lib<name>.so, read the version out of tbb_stddef.h, and set variables.
+# What many projects' own FindTBB modules have in common: they look for tbb/tbb.h and lib<name>.so,
+# read the version from tbb_stddef.h, and set variables.
 find_path(TBB_INCLUDE_DIR tbb/tbb.h)
 find_library(TBB_LIBRARY tbb)
 find_library(TBB_MALLOC_LIBRARY tbbmalloc)

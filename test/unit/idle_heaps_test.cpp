@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that sleep lose their heaps, threads that do not, or only seem to, keep them, and no byte
-// of the program's changes either way.
+// Threads that sleep lose their heaps. Threads that do not sleep, or only seem to, keep theirs.
+// Either way no byte of the program's memory changes.
 #include <corbel/malloc.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/sleepers.hpp"
-#include "alloc/thread.hpp"
+#include "alloc/heap/thread.hpp"
+#include "alloc/policy/idle_heaps.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -33,11 +33,11 @@ namespace {
 using namespace std::chrono_literals;
 
 double stress_seconds() {
-  const char* text = std::getenv("CORBEL_SLEEPERS_SECONDS");
+  const char* text = std::getenv("CORBEL_IDLE_HEAPS_SECONDS");
   return text != nullptr ? std::atof(text) : 1.5;
 }
 
-// Blocks with a content of their own.
+// Blocks filled with known content.
 class Blocks {
  public:
   explicit Blocks(unsigned seed) : next_(seed) {}
@@ -82,11 +82,11 @@ class Blocks {
   std::vector<Block> blocks_;
 };
 
-// Calls until something was taken over, or the time is over.
+// Calls take_over_idle_heaps() until it takes a heap, or until the time is over.
 bool take_one_within(std::chrono::milliseconds most) {
   const auto end = std::chrono::steady_clock::now() + most;
   do {
-    if (take_over_sleepers(false) != 0) return true;
+    if (take_over_idle_heaps(false) != 0) return true;
     std::this_thread::sleep_for(1ms);
   } while (std::chrono::steady_clock::now() < end);
   return false;
@@ -111,9 +111,9 @@ class Sleeper {
   void join() { thread_.join(); }
   pthread_t handle() { return thread_.native_handle(); }
 
-  // While it still has its heap.
+  // Valid only while the thread still has its heap.
   void wait_until_asleep() {
-    os::ThreadWatch watch(heap_before->thread, heap_before->place);
+    os::ThreadWatch watch(heap_before->thread, heap_before->owner_slot);
     while (watch.seems() != os::ThreadWatch::Seems::kAsleep) std::this_thread::sleep_for(1ms);
   }
 
@@ -155,23 +155,23 @@ void drain(int fd) {
   EXPECT_EQ(read(fd, &c, 1), 1);
 }
 
-class Sleepers : public testing::Test {
+class IdleHeapsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!os::can_watch_threads()) GTEST_SKIP() << "the system does not show what its threads do";
   }
 };
 
-TEST_F(Sleepers, InRead) { expect_taken(drain); }
+TEST_F(IdleHeapsTest, InRead) { expect_taken(drain); }
 
-TEST_F(Sleepers, InPoll) {
+TEST_F(IdleHeapsTest, InPoll) {
   expect_taken([](int fd) {
     pollfd p{fd, POLLIN, 0};
     EXPECT_EQ(poll(&p, 1, -1), 1);
   });
 }
 
-TEST_F(Sleepers, InSelect) {
+TEST_F(IdleHeapsTest, InSelect) {
   expect_taken([](int fd) {
     fd_set set;
     FD_ZERO(&set);
@@ -180,7 +180,7 @@ TEST_F(Sleepers, InSelect) {
   });
 }
 
-TEST_F(Sleepers, InEpollWait) {
+TEST_F(IdleHeapsTest, InEpollWait) {
   expect_taken([](int fd) {
     const int epoll = epoll_create1(0);
     epoll_event event{};
@@ -191,7 +191,7 @@ TEST_F(Sleepers, InEpollWait) {
   });
 }
 
-TEST_F(Sleepers, WithAllSignalsBlocked) {
+TEST_F(IdleHeapsTest, WithAllSignalsBlocked) {
   expect_taken([](int fd) {
     sigset_t all;
     sigfillset(&all);
@@ -200,7 +200,7 @@ TEST_F(Sleepers, WithAllSignalsBlocked) {
   });
 }
 
-TEST_F(Sleepers, OnAConditionVariableAndManyTimes) {
+TEST_F(IdleHeapsTest, OnAConditionVariableAndManyTimes) {
   std::mutex mutex;
   std::condition_variable changed;
   int turn = 0;
@@ -223,7 +223,7 @@ TEST_F(Sleepers, OnAConditionVariableAndManyTimes) {
   thread.join();
 }
 
-TEST_F(Sleepers, WhatOthersHaveFreedComesBack) {
+TEST_F(IdleHeapsTest, RemoteFreesComeBack) {
   constexpr std::size_t kBlocks = 4000;
   constexpr std::size_t kSize = 1000;
   std::vector<void*> blocks(kBlocks);
@@ -244,7 +244,7 @@ TEST_F(Sleepers, WhatOthersHaveFreedComesBack) {
   sleeper.join();
 }
 
-TEST_F(Sleepers, IdleOnlyLeavesThoseThatHaveAllocated) {
+TEST_F(IdleHeapsTest, IdleOnlySkipsHeapsThatHaveAllocated) {
   Pipe pipe;
   Pipe back;
   std::thread thread([&] {
@@ -258,23 +258,23 @@ TEST_F(Sleepers, IdleOnlyLeavesThoseThatHaveAllocated) {
   for (int i = 0; i < 3; ++i) {
     drain(back.ends[0]);
     std::this_thread::sleep_for(50ms);
-    EXPECT_EQ(take_over_sleepers(true), 0u);
+    EXPECT_EQ(take_over_idle_heaps(true), 0u);
     std::size_t taken = 0;
     const auto end = std::chrono::steady_clock::now() + 20s;
-    while (taken == 0 && std::chrono::steady_clock::now() < end) taken = take_over_sleepers(true);
+    while (taken == 0 && std::chrono::steady_clock::now() < end) taken = take_over_idle_heaps(true);
     EXPECT_EQ(taken, 1u);
     pipe.wake();
   }
   thread.join();
 }
 
-// ---- who keeps its heap -------------------------------------------------------------------------
+// ---- threads that keep their heaps --------------------------------------------------------------
 
 void expect_kept(const std::function<void(int)>& sleep_on, int tries = 30) {
   Pipe pipe;
   Sleeper sleeper([&] { sleep_on(pipe.ends[0]); });
   for (int i = 0; i < tries; ++i) {
-    EXPECT_EQ(take_over_sleepers(false), 0u);
+    EXPECT_EQ(take_over_idle_heaps(false), 0u);
     std::this_thread::sleep_for(1ms);
   }
   pipe.wake();
@@ -282,7 +282,7 @@ void expect_kept(const std::function<void(int)>& sleep_on, int tries = 30) {
   EXPECT_EQ(sleeper.heap_at_wake, sleeper.heap_before);
 }
 
-TEST_F(Sleepers, NotWhileAwake) {
+TEST_F(IdleHeapsTest, NotWhileAwake) {
   expect_kept([](int fd) {
     pollfd p{fd, POLLIN, 0};
     while (poll(&p, 1, 0) == 0) {
@@ -290,7 +290,7 @@ TEST_F(Sleepers, NotWhileAwake) {
   });
 }
 
-TEST_F(Sleepers, NotInASlowPath) {
+TEST_F(IdleHeapsTest, NotInASlowPath) {
   expect_kept([](int fd) {
     SlowPath slow_path(find_heap());
     drain(fd);
@@ -301,7 +301,7 @@ std::atomic<int> handler_fd{-1};
 std::atomic<bool> in_handler{false};
 std::atomic<int> wait_kind{0};
 
-// Each way of waiting in a handler that its mask alone would not betray.
+// The ways of waiting in a handler that the signal mask alone does not reveal.
 void waiting_handler(int signal) {
   const int saved = errno;
   in_handler.store(true);
@@ -348,34 +348,34 @@ void expect_kept_in_handler(int flags, int kind, bool other_stack = false) {
       EXPECT_EQ(sigaltstack(&stack, nullptr), 0);
     }
   });
-  // In the poll, since the thread sanitizer keeps signals that come before it for later, and then
-  // runs the handler as an ordinary call or, now and then, not at all.
+  // Send the signal once the thread is in poll(): the thread sanitizer defers earlier signals, and
+  // then runs the handler as an ordinary call or, rarely, not at all.
   sleeper.wait_until_asleep();
   ASSERT_EQ(pthread_kill(sleeper.handle(), SIGUSR2), 0);
   while (!in_handler.load()) std::this_thread::sleep_for(1ms);
   for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(take_over_sleepers(false), 0u);
+    EXPECT_EQ(take_over_idle_heaps(false), 0u);
     std::this_thread::sleep_for(1ms);
   }
   pipe.wake();
   while (in_handler.load()) std::this_thread::sleep_for(1ms);
-  // The remains of the handler on the stack must not be taken for a handler for ever. (They may,
-  // where nothing has been called since.)
+  // The frames that the handler leaves on the stack must not be taken for a running handler
+  // forever. (They may be, as long as the thread has called nothing since.)
   stop.wake();
   sleeper.join();
 }
 
-TEST_F(Sleepers, NotInAHandler) { expect_kept_in_handler(0, 0); }
-TEST_F(Sleepers, NotInAHandlerThatBlocksNothing) {
+TEST_F(IdleHeapsTest, NotInAHandler) { expect_kept_in_handler(0, 0); }
+TEST_F(IdleHeapsTest, NotInAHandlerThatBlocksNothing) {
   expect_kept_in_handler(SA_NODEFER | int(SA_RESETHAND), 0);
 }
-TEST_F(Sleepers, NotInAHandlerThatUnblocksItsSignal) { expect_kept_in_handler(0, 1); }
-TEST_F(Sleepers, NotInAHandlerThatWaitsWithAnotherMask) { expect_kept_in_handler(0, 2); }
+TEST_F(IdleHeapsTest, NotInAHandlerThatUnblocksItsSignal) { expect_kept_in_handler(0, 1); }
+TEST_F(IdleHeapsTest, NotInAHandlerThatWaitsWithAnotherMask) { expect_kept_in_handler(0, 2); }
 
-#if !defined(__SANITIZE_THREAD__)  // which runs handlers later, in a place of its own choice
-TEST_F(Sleepers, NotInAHandlerOnAnotherStack) { expect_kept_in_handler(SA_ONSTACK, 0, true); }
+#if !defined(__SANITIZE_THREAD__)  // it runs handlers later, at points of its own choice
+TEST_F(IdleHeapsTest, NotInAHandlerOnAnotherStack) { expect_kept_in_handler(SA_ONSTACK, 0, true); }
 
-// The handler interrupts malloc and free wherever it happens to, and sleeps.
+// The handler interrupts malloc and free at any point, and sleeps.
 std::atomic<unsigned> naps{0};
 void napping_handler(int) {
   const int saved = errno;
@@ -385,7 +385,7 @@ void napping_handler(int) {
   errno = saved;
 }
 
-TEST_F(Sleepers, NotInAHandlerThatInterruptsMalloc) {
+TEST_F(IdleHeapsTest, NotInAHandlerThatInterruptsMalloc) {
   struct sigaction action = {};
   action.sa_handler = napping_handler;
   ASSERT_EQ(sigaction(SIGUSR2, &action, nullptr), 0);
@@ -411,18 +411,18 @@ TEST_F(Sleepers, NotInAHandlerThatInterruptsMalloc) {
   std::size_t taken = 0;
   while (std::chrono::steady_clock::now() < end) {
     pthread_kill(thread.native_handle(), SIGUSR2);
-    for (int i = 0; i < 10; ++i) taken += take_over_sleepers(false);
+    for (int i = 0; i < 10; ++i) taken += take_over_idle_heaps(false);
   }
   stop.store(true);
   thread.join();
   EXPECT_GT(naps.load(), 20u);
-  // Not none: a thread that comes back from the handler while it is looked at waits in the
-  // allocator for the outcome, which is a sleep like any other.
+  // A few take-overs are correct: a thread that returns from the handler while it is examined waits
+  // in the allocator for the outcome, and that is a sleep like any other.
   std::printf("[          ] %u naps, %zu take-overs\n", naps.load(), taken);
 }
 
-// Its child runs on the thread's own memory, thread-local variables included.
-TEST_F(Sleepers, NotWhileAVforkChildRuns) {
+// A vfork child runs on the thread's own memory, thread-local variables included.
+TEST_F(IdleHeapsTest, NotWhileAVforkChildRuns) {
   expect_kept([](int fd) {
     const pid_t child = vfork();
     if (child == 0) {
@@ -439,7 +439,7 @@ TEST_F(Sleepers, NotWhileAVforkChildRuns) {
 
 // ---- races --------------------------------------------------------------------------------------
 
-TEST_F(Sleepers, WokenAtFullRateWhileTakenOver) {
+TEST_F(IdleHeapsTest, WokenAtFullRateWhileTakenOver) {
   constexpr int kPairs = 2;
   std::atomic<bool> stop{false};
   std::atomic<unsigned> wakes{0};
@@ -476,9 +476,9 @@ TEST_F(Sleepers, WokenAtFullRateWhileTakenOver) {
       std::chrono::steady_clock::now() + std::chrono::duration<double>(stress_seconds());
   std::size_t taken = 0;
   std::thread second([&] {
-    while (!stop.load()) take_over_sleepers(true);
+    while (!stop.load()) take_over_idle_heaps(true);
   });
-  while (std::chrono::steady_clock::now() < end) taken += take_over_sleepers(false);
+  while (std::chrono::steady_clock::now() < end) taken += take_over_idle_heaps(false);
   stop.store(true);
   for (Turn& turn : turns) {
     std::lock_guard<std::mutex> lock(turn.mutex);
@@ -490,7 +490,7 @@ TEST_F(Sleepers, WokenAtFullRateWhileTakenOver) {
   EXPECT_GT(taken, 0u);
 }
 
-TEST_F(Sleepers, ThreadsThatEndWhileTakenOver) {
+TEST_F(IdleHeapsTest, ThreadsThatEndWhileTakenOver) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> makers;
   for (int m = 0; m < 2; ++m) {
@@ -510,22 +510,22 @@ TEST_F(Sleepers, ThreadsThatEndWhileTakenOver) {
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(stress_seconds());
   std::size_t taken = 0;
-  while (std::chrono::steady_clock::now() < end) taken += take_over_sleepers(false);
+  while (std::chrono::steady_clock::now() < end) taken += take_over_idle_heaps(false);
   stop.store(true);
   for (std::thread& maker : makers) maker.join();
   std::printf("[          ] %zu take-overs\n", taken);
   EXPECT_GT(taken, 0u);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which runs nothing that late in a thread
-// A heap that is attached after the exit hook has run stays with its thread: nobody would say when
-// the thread's memory goes.
-TEST_F(Sleepers, NotAfterTheExitHook) {
+#if !defined(__SANITIZE_THREAD__)  // it runs no destructor that late
+// A heap that is attached after the exit hook has run stays with its thread: no later hook would
+// tell when the thread's memory is released.
+TEST_F(IdleHeapsTest, NotAfterTheExitHook) {
   static std::atomic<bool> late{false};
   static std::atomic<bool> go_on{false};
   static Heap* late_heap = nullptr;
   pthread_key_t key;
-  // Set again each time, so that the last call comes after the last run of the exit hook.
+  // Set again each time, so that the last destructor call comes after the exit hook's last run.
   static pthread_key_t* again = &key;
   static int rounds;
   rounds = 0;
@@ -547,9 +547,9 @@ TEST_F(Sleepers, NotAfterTheExitHook) {
   });
   while (!late.load()) std::this_thread::sleep_for(1ms);
   ASSERT_NE(late_heap, &unset_heap);
-  EXPECT_EQ(late_heap->place, nullptr);
+  EXPECT_EQ(late_heap->owner_slot, nullptr);
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(take_over_sleepers(false), 0u);
+    EXPECT_EQ(take_over_idle_heaps(false), 0u);
     std::this_thread::sleep_for(1ms);
   }
   go_on.store(true);
@@ -558,7 +558,7 @@ TEST_F(Sleepers, NotAfterTheExitHook) {
 }
 #endif
 
-TEST_F(Sleepers, AForkedChildLeavesTheOthersAlone) {
+TEST_F(IdleHeapsTest, AForkedChildLeavesTheOthersAlone) {
   Pipe pipe;
   Sleeper sleeper([&] { drain(pipe.ends[0]); });
   const pid_t child = fork();
@@ -566,7 +566,7 @@ TEST_F(Sleepers, AForkedChildLeavesTheOthersAlone) {
   if (child == 0) {
     Blocks blocks(9);
     blocks.churn(100);
-    const bool good = take_over_sleepers(false) == 0 && live_heaps() == 1;
+    const bool good = take_over_idle_heaps(false) == 0 && live_heaps() == 1;
     blocks.churn(100);
     _exit(good ? 0 : 1);
   }

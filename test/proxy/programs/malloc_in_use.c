@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints whose malloc the program has, with and without threads and a fork. Also compiled as C++.
+// Prints which malloc the program uses, with and without threads and a fork. Also compiled as C++.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>

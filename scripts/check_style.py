@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of the sources that a formatter cannot: the licence line, the length of files,
-explicit memory orders, that the TBB headers stay forwards, and that tbb.h includes them all.
+explicit memory orders and the comments that justify them, the words of comments and documents
+(prose.py), that the TBB headers stay forwards, and that tbb.h includes them all.
 
 Usage: check_style.py [ROOT], or check_style.py --self-test.
 """
@@ -10,6 +11,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import prose
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 CODE = {".h", ".hpp", ".cpp", ".c"}
@@ -63,6 +66,45 @@ def check_atomics(text):
                    f"operator on the atomic {name}: its order is not written")
 
 
+# An order that synchronises. Every such operation, and every fence, has a number in its comment, by
+# which its partner names it: `// (4) acquire: sees the slab fields published by (2)`.
+SYNCHRONISING = re.compile(r"\bmemory_order_(?:consume|acquire|release|acq_rel|seq_cst)\b"
+                           r"|\b__ATOMIC_(?:CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
+NUMBER = re.compile(r"\(\d+\)")
+OPERATION = re.compile(r"\b(?:load|store|exchange|fetch_\w+|compare_exchange_\w+|test_and_set|clear"
+                       r"|atomic_thread_fence|__atomic_\w+)\s*\(")
+STATEMENT_ENDS = re.compile(r"[;{}:]\s*$|^\s*$|^\s*#")
+
+
+def statement_around(code, line):
+    """The first and the last line of the statement that `line` is part of."""
+    first = last = line
+    while first > 0 and not STATEMENT_ENDS.search(code[first - 1]):
+        first -= 1
+    while last + 1 < len(code) and not re.search(r"[;{}]\s*$", code[last]):
+        last += 1
+    return first, last
+
+
+def check_numbers(text):
+    """Yields (line, what) for each synchronising operation whose comment has no number: a comment in
+    the statement, or the one right above it."""
+    lines, code = text.split("\n"), without_comments(text).split("\n")
+    for at, line in enumerate(code):
+        order = SYNCHRONISING.search(line)
+        if not order:
+            continue
+        first, last = statement_around(code, at)
+        if not OPERATION.search(" ".join(code[first:last + 1])):
+            continue  # the name of an order alone
+        while first > 0 and lines[first - 1].strip().startswith("//"):
+            first -= 1
+        comments = " ".join(l[len(c.rstrip()):] for l, c in
+                            zip(lines[first:last + 1], code[first:last + 1]))
+        if not NUMBER.search(comments):
+            yield at + 1, f"{order.group(0)} without a number that its partner names"
+
+
 def first_lines_hold_licence(text):
     lines = text.split("\n", 2)[:2]
     if not lines[0].startswith("#!"):
@@ -78,13 +120,15 @@ def length_of_forward(text):
 
 def check_text(path, text):
     problems = []
-    if not first_lines_hold_licence(text):
+    if path.suffix != ".md" and not first_lines_hold_licence(text):
         problems.append(f"{path}:1: the first line is not '{SPDX}'")
     lines = text.count("\n")
-    if lines > LONGEST:
+    if lines > LONGEST and path.suffix != ".md":
         problems.append(f"{path}: {lines} lines; split it (over {LONGEST} needs a reason)")
     if path.parts[0] in ("src", "include") and path.suffix in CODE:
         problems += [f"{path}:{line}: {what}" for line, what in check_atomics(text)]
+        problems += [f"{path}:{line}: {what}" for line, what in check_numbers(text)]
+    problems += [f"{path}:{line}: {what}" for line, what in prose.check_prose(path, text)]
     if path.parts[:2] == ("include", "tbb") or path.parts[:2] == ("include", "oneapi"):
         length = length_of_forward(text)
         if length > LONGEST_FORWARD and path.suffix in CODE:
@@ -121,7 +165,7 @@ def files_of(root):
         capture_output=True, text=True, check=True).stdout.splitlines()
     for name in sorted(set(listed)):
         path = pathlib.Path(name)
-        if path.suffix in SOURCES or path.name in SOURCE_NAMES:
+        if path.suffix in SOURCES or path.suffix == ".md" or path.name in SOURCE_NAMES:
             if (root / path).is_file():
                 yield path
 
@@ -135,7 +179,30 @@ def self_test():
         ("src/a/a.cpp", f"// {SPDX}\n" + "int a;\n" * 600, True),
         ("src/a/a.cpp", f"// {SPDX}\nint f() {{ return x.load(); }}\n", True),
         ("src/a/a.cpp", f"// {SPDX}\nint f() {{ return x.load(std::memory_order_relaxed); }}\n", False),
-        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x.store(g(1),\n   std::memory_order_release); }}\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x.store(g(1),\n   std::memory_order_release); }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\n// (1) release: with (2)\nvoid f() {{ x.store(g(1),\n"
+                        "   std::memory_order_release); }\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\n// release: with (2)\nvoid f() {{ x.store(g(1),\n"
+                        "   std::memory_order_release); }\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\n// release: with the load\nvoid f() {{ x.store(g(1),\n"
+                        "   std::memory_order_release); }\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\n// (1) release\nint a;\n"
+                        "void f() { x.store(1, std::memory_order_release); }\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nint f() {{\n  int y;  // (3) of another line\n"
+                        "  return x.load(std::memory_order_acquire);  // (3) acquire: with (2)\n}\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ __atomic_x(__ATOMIC_ACQ_REL); }}\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nint f() {{ return std::memory_order_acq_rel; }}\n", False),
+        # Words.
+        ("src/a/a.cpp", f"// {SPDX}\n// Who finds nothing looks on.\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\n// An idle worker polls. const char* who;\n", True),
+        ("src/a/a.cpp", f"// {SPDX}\nconst char* who = \"who\";\n", False),
+        ("src/a/a.cpp", f"// {SPDX}\n// What comes to\n// its end behind it.\n", True),
+        ("README.md", "For people who read, and users who do not.\n", False),
+        ("README.md", "For threads who read.\n", True),
+        ("README.md", "```\nwho\n```\n", False),
+        ("a/a.py", f"# {SPDX}\n\"\"\"Nobody.\"\"\"\n", True),
+        ("a/a.py", f"# {SPDX}\nx = \"nobody\"  # a user\n", False),
+        ("a/a.sh", f"# {SPDX}\necho x # for somebody\n", True),
         ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x->store(g(1)); }}\n", True),
         ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ while (!x.compare_exchange_weak(a, b)) {{}} }}\n", True),
         ("src/a/a.cpp", f"// {SPDX}\nvoid f() {{ x.exchange(1, order); }}\n", False),

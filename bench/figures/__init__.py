@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of the result page, one file for a form.
+"""The plots of the result page, one file per form.
 
 To add one, add a file here with
 
-    PLOTS = ("name",)            the value of a kernel's `plot` that it draws, or
-    KERNELS = ("name", ...)      the kernels that it draws in a form of their own
+    PLOTS = ("name",)            the values of a kernel's `plot` that it draws, or
+    KERNELS = ("name", ...)      the kernels that it draws in a special form
 
     def draw(kernel, run):       -> HTML: a <figure> or a table
-    def together(kernels, run):  optional: (title, HTML) of a chapter that stands before those of
-                                 KERNELS and shows them as one
+    def together(kernels, run):  optional: (title, HTML) of a chapter that precedes those of KERNELS
+                                 and shows them together
 
-`kernel` and `run` are lab.page.model's. drawing.py has what the plots share: colours by
-contestant, labels that keep out of each other's way, the spread. A form falls back on another one
-when the run has too little for it (one number of threads has no line).
+`kernel` and `run` are lab.page.model's. drawing.py is shared by the plots: colours by contestant,
+labels that do not overlap, the spread. A form falls back to another one when the run has too few
+results (one number of threads has no line).
 """
 import importlib
 import pkgutil

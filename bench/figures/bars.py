@@ -42,7 +42,7 @@ def _panel(axes, row, metric, unit, identities, named):
 
 
 def _title(kernel, row):
-    """What tells a panel from the others."""
+    """The part of a panel's name that differs from the others."""
     several = len(kernel.thread_counts) > 1
     return show.case_text(row) if several or not row.case else row.case
 
@@ -52,7 +52,7 @@ def draw(kernel, run):
 
 
 def memory(kernel):
-    """The same for the peak of resident memory."""
+    """Bars of the peak of resident memory."""
     return figure(kernel, MEMORY, "KiB", "peak RSS (less is better)", "-memory")
 
 

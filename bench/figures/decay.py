@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory after a load spike: a small panel for each contestant, because each has a bound of its own.
-The bound depends on the pages that its survivors happen to lie in. All panels of a case have the
-same axes, so that the curves can be compared as well.
+"""Memory after a load spike: a small panel for each contestant, because each has its own bound. The
+bound depends on the pages that the surviving blocks are in. All panels of a case have the same axes,
+so that the curves can be compared.
 """
 import statistics
 
@@ -40,7 +40,7 @@ def _panel(axes, cell):
 
 
 def _top(highest):
-    """Where the axes end: one that is far above the others must not flatten them."""
+    """The upper end of the axes: a curve far above the others must not flatten them."""
     usual = TALLEST * statistics.median(highest)
     return max((one for one in highest if one <= usual), default=usual)
 
@@ -55,7 +55,7 @@ def _case(kernel, row, mark):
         _panel(each, cell)
     for each in axes[len(cells):]:
         each.set_axis_off()
-    # Without the axes that are switched off the last row's neighbours need their own labels.
+    # Panels above the unused axes of the last row need their own labels.
     for each in axes[max(0, len(cells) - COLUMNS):len(cells)]:
         each.tick_params(labelbottom=True)
         each.set_xlabel("seconds after it", fontsize=drawing.TINY)

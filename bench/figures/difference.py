@@ -9,7 +9,7 @@ LEAST_AXIS = 50  # per cent: below that, differences are mostly noise
 
 
 def _differences(kernel, case, identity, counts):
-    """[(threads, per cent, low, high)] beside the smallest number of threads."""
+    """[(threads, per cent, low, high)] relative to the smallest number of threads."""
     base = kernel.cell(case, counts[0], identity)
     if not base or not base.median():
         return []

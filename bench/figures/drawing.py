@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plots share."""
+"""Helpers that the plots share."""
 import statistics
 import textwrap
 
@@ -41,13 +41,13 @@ def wrapped(text, width):
 
 
 def axis_text(kernel, unit=None):
-    """What an axis shows, and which end of it is good."""
+    """The text of an axis: the metric, and the good end."""
     better = "more" if kernel.higher_is_better else "less"
     return f"{kernel.metric}{', ' + unit if unit else ''} ({better} is better)"
 
 
 def clip(values):
-    """Where an axis ends, so that one far-off bar does not flatten all the others."""
+    """The end of an axis, chosen so that one long bar does not flatten all others."""
     values = [value for value in values if value is not None]
     if not values:
         return 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Curves inside a run: the time of the n-th conversion, memory over time. A series whose name
-begins with a word for time is the x axis of those beside it. Rows that were sampled for the share of
-time in the allocator show that share: the sampler slows their curves down.
+starts with a word for time is the x axis of the others. Rows that were sampled for the share of time
+in the allocator show that share, because the sampler slows their curves down.
 """
 from lab.page import looks, show
 
@@ -25,7 +25,7 @@ def _axis(curves):
 
 
 def _scaled(kernel, name, top):
-    """(divisor, axis text): a name without a unit is in the kernel's."""
+    """(divisor, axis text): without a unit in the name, the kernel's unit."""
     text = show.words(name)
     if set(text.replace(",", " ").split()) & UNITS or not kernel.is_time:
         return 1, text

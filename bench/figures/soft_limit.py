@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of the article "Controlling memory consumption with Intel TBB scalable allocator":
-tests 1 to 3 with no limit and three limits, beside the figures that the article printed in 2014.
+tests 1 to 3 with no limit and three limits, next to the figures that the article printed in 2014.
 """
 from lab.page import looks, show
 
 from . import table
 
 KERNELS = ("soft1", "soft2", "soft3")
-LIMITED = ("corbel", "tbbmalloc")  # the contestants that know a soft limit
+LIMITED = ("corbel", "tbbmalloc")  # the contestants with a soft limit
 
 # Peak memory in MB and seconds of tests 1, 2 and 3, as printed.
 ARTICLE = (
@@ -80,5 +80,5 @@ def together(kernels, run):
 
 
 def draw(kernel, run):
-    # Most contestants have no limit: bars would be mostly empty.
+    # Most contestants do not support a limit, so bars would be mostly empty.
     return table.draw(kernel, run, with_bars=False)

@@ -44,7 +44,7 @@ def _panel(axes, kernel, case, allocator, counts, cores):
     bar = 0.84 / len(counts)
     everything = [each for identity in identities for count in counts
                   if (each := speedup(kernel, serial, kernel.cell(case, count, identity)))]
-    # Where tasks are nothing but overhead, the serial program is far out of the picture.
+    # When tasks are only overhead, the serial program is far outside the plot.
     low = max((each[2] for each in everything), default=1) < FAR_BELOW
     top = 0 if low else cores or 1
     top = max([top] + [each[2] for each in everything])

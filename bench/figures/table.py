@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table in the form of the soft-limit article's: contestants down, cases across, in each the
-peak memory and the elapsed time. Both stand above it as bars.
+peak memory and the elapsed time. Bars above the table show both.
 """
 from lab.page import looks, show
 from report import svg

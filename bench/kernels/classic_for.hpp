@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parallel loop on classic tbb::task, whose optimisations can be switched off. The 2007 article
 // ("The Foundations for Scalable Multi-Core Software in Intel Threading Building Blocks", Intel
-// Technology Journal 11/4, figures 7 to 9) measured such a modified parallel_for; its source was
-// not published, so this is a reconstruction from the text: the range is halved for as long as the
-// partition wants it, and every half is one task.
+// Technology Journal 11/4, figures 7 to 9) measured such a modified parallel_for. Its source was
+// not published; this is a reconstruction from the text. The range is halved while the partition
+// asks for it, and every half is one task.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -25,8 +25,8 @@ class SimplePartition {
   SimplePartition halved() { return {}; }
 };
 
-// In the manner of the article's auto_partitioner: a few parts for each thread, and a part that was
-// stolen, a sign that some thread has nothing to do, is cut into a few more.
+// Like the article's auto_partitioner: a few parts for each thread. A stolen part shows that a
+// thread is idle, so it is cut into a few more.
 class AutoPartition {
  public:
   explicit AutoPartition(unsigned threads) : parts_(kPartsEach * threads) {}
@@ -57,7 +57,7 @@ class AutoPartition {
 template <Tricks kTricks, typename Range, typename Body, typename Partition>
 class ClassicForTask : public tbb::task {
  public:
-  // The body is copied into each task, as in the library's own loop.
+  // Each task has a copy of the body, as in the library's own loop.
   ClassicForTask(const Range& range, const Body& body, const Partition& partition)
       : range_(range), body_(body), partition_(partition) {}
 
@@ -101,8 +101,8 @@ class ClassicForTask : public tbb::task {
   Partition partition_;
 };
 
-// Calls `body(part)` for parts of `range`: at most its grain size long with the simple partition.
-// `body` is a const-callable object.
+// Calls `body(part)` for parts of `range`; with the simple partition a part has at most the grain
+// size. `body` is a const-callable object.
 template <Tricks kTricks, typename Range, typename Body, typename Partition = SimplePartition>
 void classic_for(const Range& range, const Body& body, const Partition& partition = {}) {
   if (range.empty()) return;

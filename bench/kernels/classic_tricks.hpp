@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The four ways of the 2007 article to write the same recursion on classic tbb::task: plain (spawn
-// the children and wait), +C, +CB and +CBR. A program takes the way as a template parameter, so
-// that each is compiled as if the others did not exist.
+// the children and wait), +C, +CB and +CBR. The way is a template parameter, so that each is
+// compiled as if the others did not exist.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +20,7 @@ enum class Tricks {
 template <Tricks kTricks>
 using TricksConstant = std::integral_constant<Tricks, kTricks>;
 
-// Calls `call` with the TricksConstant that variant=`name` asks for.
+// Calls `call` with the TricksConstant for variant=`name`.
 template <typename Call>
 auto with_tricks(const std::string& name, Call&& call) {
   if (name == "C") return call(TricksConstant<Tricks::kContinuation>{});
@@ -30,7 +30,7 @@ auto with_tricks(const std::string& name, Call&& call) {
   return call(TricksConstant<Tricks::kPlain>{});
 }
 
-// For Kernel::variants of a kernel whose classic.cpp knows all four.
+// For Kernel::variants of a kernel whose classic.cpp has all four.
 inline std::vector<Variant> four_tricks() {
   return {{"classic", "plain"}, {"classic", "C"}, {"classic", "CB"}, {"classic", "CBR"}};
 }

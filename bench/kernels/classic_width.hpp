@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How wide a program of the classic API runs: exactly `threads` threads, the caller among them.
+// The width of a program of the classic API: exactly `threads` threads, including the caller.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -17,13 +17,13 @@ class ColdWidth {
  public:
   explicit ColdWidth(unsigned threads) : init_(static_cast<int>(threads)) {}
 
-  // Calls `work()` with that many threads at its disposal.
+  // Calls `work()` in the scope of that many threads.
   template <typename Work>
   auto run(const Work& work) {
     return work();
   }
 
-  // Calls `body(i)` for each i in [0, count), each as a task of its own.
+  // Calls `body(i)` for each i in [0, count), each as a separate task.
   template <typename Body>
   void each(std::size_t count, const Body& body) {
     tbb::parallel_for(
@@ -38,7 +38,7 @@ class ColdWidth {
   tbb::task_scheduler_init init_;
 };
 
-// For all but the kernels that measure the start itself.
+// For all kernels except those that measure the start itself.
 using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into how many parts halving cuts a loop, for schedulers that take a number of parts: the others
-// halve their ranges (tbb::blocked_range) until none is longer than the grain size, and all should
-// hand out as many parts.
+// The number of parts into which halving cuts a loop, for schedulers that expect a number of parts.
+// The others halve their ranges (tbb::blocked_range) until none is longer than the grain size, and
+// all should execute the same number of parts.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace bench {
 
-// An int, as OpenMP programs have it: libomp hands out a loop over 64-bit numbers under a lock.
+// An int, as in OpenMP programs: libomp hands out a loop over 64-bit numbers under a lock.
 inline int parts_by_halving(std::uint64_t count, std::uint64_t grain) {
   check(grain > 0, "grain= is at least 1");
   std::uint64_t parts = 1;
-  // The parts of one level differ by one at most: the last level may halve only the longer ones.
+  // The parts of one level differ by at most one: the last level may halve only the longer ones.
   while ((count + parts - 1) / parts > grain) {
     parts += count / parts == grain ? count % parts : parts;
   }
@@ -23,7 +23,7 @@ inline int parts_by_halving(std::uint64_t count, std::uint64_t grain) {
   return static_cast<int>(parts);
 }
 
-// Where part `part` of `parts` begins; the part after it begins at its end.
+// The start of part `part` of `parts`, which is the end of the previous part.
 inline std::uint64_t begin_of_part(std::uint64_t count, int part, int parts) {
   return count * static_cast<std::uint64_t>(part) / static_cast<std::uint64_t>(parts);
 }

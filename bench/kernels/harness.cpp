@@ -163,7 +163,7 @@ void pin(unsigned index, unsigned count) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(core, &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // a hint: no harm when refused
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // a hint, which may be refused
     return;
   }
 }

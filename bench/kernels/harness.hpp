@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel of the lab is made of: it describes itself, runs once, checks its own result
-// and says what it measured. bench/README.md shows how to add one.
+// The frame of every kernel of the lab. A kernel describes itself, runs once, checks its own result
+// and reports its figures. bench/README.md shows how to add one.
 //
 //   KERNEL --describe              its description, as JSON
-//   KERNEL [threads=N] [key=value] one run; one line of JSON on standard output, exit code 0 only
-//                                  when the kernel found its own result right
+//   KERNEL [threads=N] [key=value] one run; one line of JSON on standard output; exit code 0 only
+//                                  if the kernel's own check succeeds
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,13 @@ class Arguments {
   unsigned threads_ = 1;
 };
 
-// What one run found. `value` is the kernel's metric in its unit. `checksum` must not depend on the
-// contestant: the lab compares it between contestants.
+// The result of one run. `value` is the kernel's metric in its unit. `checksum` must not depend on
+// the contestant: the lab compares it between contestants.
 struct Result {
   double value = 0;
   double seconds = 0;  // of the timed part
   std::uint64_t checksum = 0;
-  std::map<std::string, double> extra;                // further figures, shown under the plot
+  std::map<std::string, double> extra;                // more figures, shown below the plot
   std::map<std::string, std::vector<double>> series;  // curves: time of the n-th conversion, ...
 };
 
@@ -47,7 +47,7 @@ struct Case {
   std::string label = {};   // short and unique in the kernel; empty when there is only one
   std::string quick = {};   // arguments, separated by spaces: tens of milliseconds a run
   std::string normal = {};  // about half a second a run
-  std::string full = {};    // the size of the founding documents where they give one
+  std::string full = {};    // the size in the founding documents if they state one
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: the kernel's
 };
 
@@ -58,18 +58,19 @@ struct Variant {
 };
 
 struct Kernel {
-  std::string name = {};   // as its folder
-  std::string title = {};  // for people
+  std::string name = {};   // the name of its folder
+  std::string title = {};  // for the reader
   std::string what = {};   // what it measures, in two sentences
   std::string group =
       {};  // "seed allocator", "seed scheduler", "modern allocator", "modern scheduler"
-  std::string figure = {};  // what it reproduces: "Figure 13", "the article's table"; or empty
+  std::string figure =
+      {};  // the figure that it reproduces: "Figure 13", "the article's table"; or empty
   std::string metric = "time";
   std::string unit = "s";  // "s", "ns", "us", "1/s", "MiB", "x"
   bool higher_is_better = false;
   std::string plot = "bars";  // "bars", "lines", "log lines", "difference", "table", "series", ...
-  // It watches memory for seconds, asleep: what others do does not disturb it, and one round has to
-  // do in a quick run.
+  // It sleeps and watches memory for seconds. Other processes do not disturb that, and a quick run
+  // has only one round of it.
   bool watches = false;
   std::vector<unsigned> threads = {1};
   std::vector<Case> cases = {};
@@ -79,40 +80,41 @@ struct Kernel {
   std::function<void(Arguments&, Result&)> run = {};
 };
 
-// Each kernel's source defines this one.
+// Defined by each kernel's source.
 extern const Kernel kernel;
 
-// Seconds on a clock that only goes forward.
+// Seconds on a monotonic clock.
 double now();
 
 // Ends the run with exit code 1 and `what` on standard error.
 [[noreturn, gnu::cold]] void wrong(const char* what);
 
-// Ends the run with exit code 77: there is no such row here, and `why` says so.
+// Ends the run with exit code 77: this machine cannot run the row, for the reason `why`.
 [[noreturn]] void leave_out(const char* why);
 
-// Goes wrong() unless `good`. Inline, because it is called in timed loops.
+// Calls wrong() unless `good`. Inline, because timed loops call it.
 inline void check(bool good, const char* what) {
   if (!good) [[unlikely]] {
     wrong(what);
   }
 }
 
-// Runs `body(i)` in `count` threads, begun together, and returns the seconds from that moment until
-// the last has ended. With no more threads than cores, thread i stays on the i-th usable core.
+// Runs `body(i)` in `count` threads that start together, and returns the seconds from that moment
+// until the last has ended. With no more threads than cores, thread i stays on the i-th usable
+// core.
 double in_threads(unsigned count, const std::function<void(unsigned)>& body);
 
-// Pins the calling thread to the i-th usable core; for threads made by hand.
+// Pins the calling thread to the i-th usable core; for threads that a kernel starts itself.
 void pin(unsigned index, unsigned count);
 unsigned usable_cores();
 
-// Tells the compiler that `pointer` and what it points to may be read and written here.
+// Tells the compiler that `pointer` and its target may be read and written here.
 inline void escape(void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
 // Reads one figure in KiB from /proc/self/status: "VmRSS", "VmHWM", "VmPeak".
 std::uint64_t status_kib(const char* name);
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, fast, the same everywhere.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, fast, the same on every platform.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -17,7 +17,7 @@ pub struct Arguments {
     pub threads: usize,
 }
 
-/// What one run found; the fields are those of `bench::Result`.
+/// The result of one run, with the fields of `bench::Result`.
 #[derive(Default)]
 pub struct Outcome {
     pub value: f64,
@@ -74,7 +74,7 @@ pub fn check(good: bool, what: &str) {
     }
 }
 
-/// The seconds that `work` takes, and what it returns.
+/// The seconds that `work` takes, and its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let begin = Instant::now();
     let result = work();
@@ -87,7 +87,7 @@ extern "C" {
     fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
 }
 
-/// Seconds on one of the system's clocks, of which std shows only differences.
+/// Seconds on one of the system's clocks; std only provides differences.
 pub fn clock(which: i32) -> f64 {
     let mut time = [0; 2];
     let failed = unsafe { clock_gettime(which, &mut time) } != 0;
@@ -113,7 +113,7 @@ pub fn status_kib(name: &str) -> u64 {
 /// Minor and major page faults of the whole process.
 fn faults() -> (u64, u64) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in parentheses, may hold spaces: count from behind it.
+    // The program name, in parentheses, may contain spaces: the fields are counted after it.
     let fields: Vec<&str> =
         stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
     let field = |i: usize| fields.get(i).and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -135,7 +135,7 @@ fn print(outcome: &Outcome) {
         minor,
         major
     );
-    // Names are plain words, and a list of numbers is written by {:?} as in JSON.
+    // Names are plain words, and {:?} writes a list of numbers as in JSON.
     let extra: Vec<String> = outcome.extra.iter().map(|(k, v)| format!("\"{k}\": {v:?}")).collect();
     let series: Vec<String> =
         outcome.series.iter().map(|(k, v)| format!("\"{k}\": {v:?}")).collect();
@@ -154,14 +154,14 @@ pub fn run(kernel: impl FnOnce(&mut Arguments, &mut Outcome)) {
     print(&outcome);
 }
 
-/// A pool of `threads` workers, of which the caller is one, as with the other schedulers: what it
-/// installs, it runs itself. Its threads may still be starting.
+/// A pool of `threads` workers. As with the other schedulers the caller is one of them: it runs itself
+/// what it installs. The threads may still be starting.
 pub fn cold_pool(threads: usize) -> rayon::ThreadPool {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
     builder.build().unwrap_or_else(|error| fail(1, &error.to_string()))
 }
 
-/// The same, after each of its threads has run once.
+/// A pool in which each thread has already run once.
 pub fn pool(threads: usize) -> rayon::ThreadPool {
     let pool = cold_pool(threads);
     let meeting = Meeting::new(threads, Duration::from_millis(50));
@@ -169,7 +169,7 @@ pub fn pool(threads: usize) -> rayon::ThreadPool {
     pool
 }
 
-/// Calls `body` `count` times, each time as a task of its own.
+/// Calls `body` `count` times, each time as a separate task.
 pub fn each(count: usize, body: impl Fn() + Sync) {
     (0..count).into_par_iter().with_max_len(1).for_each(|_| body());
 }
@@ -189,7 +189,7 @@ impl Meeting {
         Meeting { called: Instant::now(), patience, expected, come, complete_ns }
     }
 
-    /// Stays until the last has come, if that is within the patience; whether all came.
+    /// Waits until the last has arrived or the patience ends; returns whether all arrived.
     pub fn come(&self) -> bool {
         if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.expected {
             let time = self.called.elapsed().as_nanos() as u64;
@@ -208,7 +208,7 @@ impl Meeting {
         true
     }
 
-    /// Seconds from the call until all had come.
+    /// Seconds from the call until all had arrived.
     pub fn seconds(&self) -> f64 {
         self.complete_ns.load(Ordering::Acquire) as f64 * 1e-9
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels on load spikes share: a load of blocks that are made, a few of which survive,
-// and the resident set watched from then on.
+// Shared by the kernels on load spikes: a load of blocks, of which a few survive, and the resident
+// set from then on.
 //
-// Beside it stands what no allocator could have given back: the pages that the survivors, and the
-// lists of them, lie in, and the stacks of threads that wait. A tenth more, and 16 MiB for the
-// program itself and for what an allocator needs, is the bound that the curve is drawn with.
+// The curve is drawn with a bound. It starts from the memory that no allocator can give back: the
+// pages of the surviving blocks and of the lists of them, and the stacks of waiting threads. To
+// that it adds a tenth, and 16 MiB for the program itself and the allocator's own needs.
 #pragma once
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ struct Block {
 struct Part {
   std::vector<Block> survivors;
   std::uint64_t sum = 0;
-  std::size_t stack = 0;  // bytes resident, if it is a thread that waits
+  std::size_t stack = 0;  // resident bytes, if the thread waits
 };
 
 inline Block take(bench::Random& random) {
@@ -65,7 +65,7 @@ inline std::vector<Block> make(bench::Random& random, std::size_t bytes, Part& p
   return blocks;
 }
 
-// Frees all but a few; the list goes, too.
+// Frees all but a few, and the list.
 inline void survive(bench::Random& random, std::vector<Block> blocks, Part& part) {
   std::vector<Block> kept;
   for (const Block& block : blocks) {
@@ -78,7 +78,7 @@ inline void survive(bench::Random& random, std::vector<Block> blocks, Part& part
   part.survivors = std::move(kept);
 }
 
-// The pages that the survivors pin, and their lists.
+// The pages that the surviving blocks pin, and their lists.
 inline double pinned_mib(const std::vector<Part>& parts) {
   std::vector<std::uintptr_t> pages;
   const auto pin = [&](const void* address, std::size_t size) {
@@ -97,7 +97,7 @@ inline double pinned_mib(const std::vector<Part>& parts) {
   return static_cast<double>(end - pages.begin()) * kPage / (1 << 20);
 }
 
-// What of the stack of a thread is resident. Asking allocates: only when nobody watches any more.
+// The resident bytes of a thread's stack. The query allocates, so it must come after the watch.
 inline std::size_t stack_bytes(pthread_t thread) {
   pthread_attr_t attributes;
   void* stack = nullptr;
@@ -114,7 +114,7 @@ inline std::size_t stack_bytes(pthread_t thread) {
 
 inline double resident_mib() { return static_cast<double>(bench::status_kib("VmRSS")) / 1024; }
 
-// `now_and_then` is what the program goes on with while it waits for the next load.
+// `now_and_then` is the work of the program while it waits for the next load.
 template <typename NowAndThen>
 void watch(unsigned samples, bench::Result& result, NowAndThen now_and_then) {
   std::vector<double>& resident = result.series["rss_mib"];
@@ -138,7 +138,7 @@ inline void work_a_little(bench::Random& random) {
   for (const Block& block : few) give_back(block);
 }
 
-// The first sample at or after so many seconds; none if it was not watched for so long.
+// The first sample at or after `seconds`; none if the watch was shorter.
 inline double resident_after(double seconds, const bench::Result& result) {
   const std::vector<double>& at = result.series.at("seconds");
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -147,7 +147,7 @@ inline double resident_after(double seconds, const bench::Result& result) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// What the parts came to, and what is left of them.
+// The totals of the parts, and of the blocks that are left.
 inline void conclude(const std::vector<Part>& parts, bench::Result& result) {
   constexpr double kMiB = 1 << 20;
   result.value = result.series["rss_mib"].back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parallel call whose bodies wait for each other, so that each runs in a thread of its own: once
-// before anything is timed, or else the library might still be starting its threads by then.
+// A parallel call whose bodies wait for each other, so that each runs in a different thread. It is
+// made once before the timed part, so that the library has started all its threads by then.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 
 namespace bench {
 
-// Each body stays here until the last has come or `patience` seconds have gone since the call.
+// Each body waits here until the last has arrived or `patience` seconds have passed since the call.
 class Meeting {
  public:
   Meeting(unsigned expected, double patience)
       : expected_(expected), give_up_at_(now() + patience) {}
 
-  // Whether all came.
+  // Whether all arrived.
   bool come() {
     if (come_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected_) {
       complete_at_.store(now(), std::memory_order_release);
@@ -25,7 +25,7 @@ class Meeting {
     for (unsigned spins = 1; complete_at_.load(std::memory_order_acquire) == 0; ++spins) {
       if (spins % 1024 != 0) continue;
       if (now() > give_up_at_) return false;
-      // Threads that share a core must let each other run.
+      // Threads that share a core must yield to each other.
       std::this_thread::yield();
     }
     return true;
@@ -40,7 +40,8 @@ class Meeting {
   std::atomic<double> complete_at_{0};
 };
 
-// A width whose threads have all run once. A library that never gives so many is not waited for.
+// A width whose threads have all run once. It does not wait for threads that the library never
+// starts.
 template <typename ColdWidth>
 class WarmWidth : public ColdWidth {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How wide an OpenMP program runs: exactly `threads` threads, the caller among them. How its idle
-// threads wait is left to the runtime's default, as users have it.
+// The width of an OpenMP program: exactly `threads` threads, including the caller. Idle threads
+// wait as the runtime does by default, as for users.
 #pragma once
 
 #include <omp.h>
@@ -38,7 +38,7 @@ class ColdWidth {
   }
 };
 
-// For all but the kernels that measure the start itself.
+// For all kernels except those that measure the start itself.
 using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab's real programs have in common: the kernel protocol for a program.py, and measuring.
+"""What the lab's real programs share: the kernel protocol for a program.py, and measuring.
 
-A program.py beside this folder's kernels looks like this:
+A program.py in a folder of this one looks like this:
 
     import sys
     from pathlib import Path
@@ -15,8 +15,8 @@ A program.py beside this folder's kernels looks like this:
 
     runner.main(runner.describe(name="sqlite", title="…", what="…. ….", cases=[…]), run)
 
-Only what `measure` and `Server` start gets the contestant: LD_PRELOAD is BENCH_PRELOAD, and each
-BENCH_ENV_<NAME> becomes NAME. Helpers are started with `quiet_environment()`.
+Only `measure` and `Server` start a process with the contestant: LD_PRELOAD is BENCH_PRELOAD, and
+each BENCH_ENV_<NAME> becomes NAME. Start every other process with `quiet_environment()`.
 """
 import hashlib
 import json
@@ -31,22 +31,25 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from lab import engine  # noqa: E402
+
 NOT_INSTALLED = 77
 POLL_SECONDS = 0.02
 
 
 class Failure(Exception):
-    """The run went wrong or its result is not right; the text says how."""
+    """The run failed or its result is wrong; the text says how."""
 
 
 class NotInstalled(Exception):
-    """The row cannot be had on this machine; the text says what is missing."""
+    """This machine cannot run the row; the text says what is missing."""
 
 
 # --- the protocol ------------------------------------------------------------------------------
 
 class Arguments:
-    """name=value arguments; one that nobody asks for is an error, as in the C++ kernels."""
+    """name=value arguments. One that the program never reads is an error, as in the C++ kernels."""
 
     def __init__(self, words):
         self.values, self.asked = {}, {"threads"}
@@ -78,11 +81,11 @@ def describe(name, title, what, cases, *, metric="time", unit="s", higher_is_bet
 
 
 def main(descriptor, run):
-    """Answers --describe, or calls run(arguments, folder) once and prints what it returns."""
+    """Answers --describe, or calls run(arguments, folder) once and prints its result."""
     if sys.argv[1:] == ["--describe"]:
         print(json.dumps(descriptor, ensure_ascii=False))
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the measured program too
     name = descriptor["name"]
     arguments = Arguments(sys.argv[1:])
     try:
@@ -114,7 +117,7 @@ def check(good, what):
 
 
 def checksum(*outputs):
-    """Of what a program put out, bytes or text; in the form of the kernels' checksums."""
+    """The checksum of a program's output, bytes or text, in the form that the kernels use."""
     digest = hashlib.sha256()
     for output in outputs:
         digest.update(output.encode() if isinstance(output, str) else output)
@@ -122,7 +125,8 @@ def checksum(*outputs):
 
 
 def result(measured, value=None, text=None, extra=None, series=None):
-    """What a run prints. `value`: the seconds if not given; `text`: what is hashed, or its output."""
+    """The result that a run prints. `value` defaults to the seconds, `text`, which is hashed, to the
+    program's output."""
     return {"value": measured.seconds if value is None else value, "seconds": measured.seconds,
             "checksum": checksum(measured.output if text is None else text),
             "peak_rss_kib": measured.peak_rss_kib, "peak_vm_kib": measured.peak_vm_kib,
@@ -133,7 +137,7 @@ def result(measured, value=None, text=None, extra=None, series=None):
 # --- environments ------------------------------------------------------------------------------
 
 def quiet_environment(**more):
-    """For helpers: nothing of the contestant's."""
+    """For programs that are not measured: without the contestant."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("BENCH_") and name != "LD_PRELOAD"}
     return {**kept, **more}
@@ -165,7 +169,7 @@ class Measured:
 
 
 def status_kib(pid, name):
-    """A figure of /proc/PID/status, 0 when it cannot be had (any more)."""
+    """A figure of /proc/PID/status; 0 when it cannot be read, for example after the process ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as lines:
             for line in lines:
@@ -176,8 +180,8 @@ def status_kib(pid, name):
     return 0
 
 
-def _family(pid):
-    """The process and its descendants, as far as they still run."""
+def _descendants(pid):
+    """The descendants of a process that still run, children first."""
     found = [pid]
     for parent in found:
         try:
@@ -185,22 +189,21 @@ def _family(pid):
                 found += map(int, file.read().split())
         except (OSError, ValueError):
             pass
-    return found
+    return found[1:]
 
 
 class _Watch(threading.Thread):
-    """Polls VmPeak and VmHWM: they are gone with the process, and wait4 does not tell the first."""
+    """Polls VmPeak, which is lost when a process ends and which the engine does not report."""
 
-    def __init__(self, pid):
+    def __init__(self, engine_pid):
         super().__init__(daemon=True)
-        self.pid, self.vm, self.rss, self.over = pid, 0, 0, threading.Event()
+        self.pid, self.vm, self.over = engine_pid, 0, threading.Event()
         self.start()
 
     def run(self):
         while not self.over.is_set():
-            for pid in _family(self.pid):
+            for pid in _descendants(self.pid):
                 self.vm = max(self.vm, status_kib(pid, "VmPeak"))
-                self.rss = max(self.rss, status_kib(pid, "VmHWM"))
             self.over.wait(POLL_SECONDS)
 
     def end(self):
@@ -209,8 +212,8 @@ class _Watch(threading.Thread):
 
 
 class Server:
-    """A measured process that runs beside its clients. Its output goes into files: nobody has to
-    read it while the clock runs."""
+    """A measured process that runs beside its clients. Its output goes into files, so nothing has to
+    read it during the measurement."""
 
     def __init__(self, command, folder=None, env=None, stdin=None, cwd=None):
         self._own = None if folder else tempfile.TemporaryDirectory(prefix="bench-output-")
@@ -219,20 +222,20 @@ class Server:
         self.command, self.measured = command, Measured()
         with open(self._files[0], "wb") as out, open(self._files[1], "wb") as errors, \
                 open(stdin or os.devnull, "rb") as given:
-            # The kernel counts what this process has before exec as the child's, too.
-            self._floor = status_kib("self", "VmHWM")
-            self.begin = time.monotonic()
-            self.process = subprocess.Popen([str(word) for word in command], stdin=given,
-                                            stdout=out, stderr=errors, cwd=cwd,
-                                            env=contestant_environment(**(env or {})))
-        self.pid = self.process.pid
-        self._watch = _Watch(self.pid)
+            self._process = engine.Process(command, contestant_environment(**(env or {})),
+                                           stdin=given, stdout=out, stderr=errors, cwd=cwd)
+        self._watch = _Watch(self._process.engine_pid)
+
+    @property
+    def pid(self):
+        """The measured process, once it runs."""
+        return _descendants(self._process.engine_pid)[0]
 
     def wait_until(self, ready, seconds=20):
-        """Calls ready() until it is true; the server's end or too long a time is a failure."""
+        """Calls ready() until it is true. It is a failure when the server ends or takes too long."""
         deadline = time.monotonic() + seconds
         while not ready():
-            if self._exited() or time.monotonic() > deadline:
+            if not self._process.running() or time.monotonic() > deadline:
                 self.kill()
                 raise Failure(f"{self.command[0]} did not start: {self._last_error()}")
             time.sleep(0.01)
@@ -240,22 +243,17 @@ class Server:
     def wait(self, exit_codes=(0,)):
         """Waits for the end and fills in the figures; any other exit code is a failure."""
         if not self.measured.ended:
-            try:
-                self._reap()
-            except BaseException:
-                self.kill()
-                raise
-        code = self.process.returncode
-        if code not in exit_codes:
-            raise Failure(f"{self.command[0]} ended with {code}: {self._last_error()}")
+            self._finish()
+        if self.code not in exit_codes:
+            raise Failure(f"{self.command[0]} ended with {self.code}: {self._last_error()}")
         if b"cannot be preloaded" in self.measured.errors:
             raise Failure(self._last_error())
         return self.measured
 
     def kill(self):
         if not self.measured.ended:
-            os.kill(self.pid, signal.SIGKILL)  # Popen's kill() may reap, and lose the figures
-            self._reap()
+            self._process.stop()
+            self._finish()
 
     def __enter__(self):
         return self
@@ -265,19 +263,18 @@ class Server:
         if self._own:
             self._own.cleanup()
 
-    def _exited(self):
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-    def _reap(self):
-        _, status, used = os.wait4(self.pid, 0)
-        self.measured.seconds = time.monotonic() - self.begin
-        self.process.returncode = os.waitstatus_to_exitcode(status)
+    def _finish(self):
         self.measured.ended = True
-        self._watch.end()
+        try:
+            found = self._process.wait()
+        finally:
+            self._watch.end()
+        self.code = -found["signal"] or found["exit_code"]
+        self.measured.seconds = found["wall_seconds"]
         self.measured.peak_vm_kib = self._watch.vm
-        exact = used.ru_maxrss > self._floor + 64
-        self.measured.peak_rss_kib = used.ru_maxrss if exact else self._watch.rss
-        self.measured.minor_faults, self.measured.major_faults = used.ru_minflt, used.ru_majflt
+        self.measured.peak_rss_kib = found["peak_rss_bytes"] // 1024
+        self.measured.minor_faults = found["minor_faults"]
+        self.measured.major_faults = found["major_faults"]
         self.measured.output, self.measured.errors = (file.read_bytes() for file in self._files)
 
     def _last_error(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial program, which all speed-ups are relative to, needs a fraction of a millisecond for
-// work that makes a scheduler busy for a while: it is measured again and again for long enough.
+// The serial program is the base of all speed-ups. It needs only a fraction of a millisecond for
+// work that keeps a scheduler busy for a while, so its measurement is repeated for long enough.
 #pragma once
 
 #include "harness.hpp"

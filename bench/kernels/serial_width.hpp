@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The width of a serial program, so that kernels need not know who runs them: always one thread.
+// The width of a serial program, always one thread, so that all programs of a kernel share its
+// code.
 #pragma once
 
 #include <cstddef>

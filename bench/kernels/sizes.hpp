@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes as programs ask for them: many small, few large. What the kernels that need "mixed" sizes
-// draw from, so that the word means the same in all of them.
+// Sizes like those of real programs: many small, few large. All kernels with "mixed" sizes draw
+// from these, so that the word has one meaning.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ inline std::size_t skewed_size(Random& random) {
   return low + 1 + random.below(static_cast<std::uint32_t>(low));
 }
 
-// From `low` to about `high` bytes, each doubling as likely as the others.
+// From `low` to about `high` bytes, each doubling with the same probability.
 inline std::size_t doubling_size(Random& random, std::size_t low, std::size_t high) {
-  // Without a loop: some kernels draw while the clock runs.
+  // Without a loop, because some kernels draw in the timed part.
   const int doublings = std::bit_width(high / low) - 1;
   const std::size_t base = low << random.below(static_cast<std::uint32_t>(std::max(doublings, 1)));
   return base + random.below(static_cast<std::uint32_t>(base));

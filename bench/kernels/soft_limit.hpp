@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the three tests of the article on the soft heap limit share: how the limit is set, and where
+// Shared by the three tests of the article on the soft heap limit: how the limit is set, and where
 // a thread keeps its pointers.
 //
 // The article: "Controlling memory consumption with Intel Threading Building Blocks scalable
 // allocator" (Intel, 2014). Its program prints the elapsed time of a test that every thread runs at
-// once, and VmPeak; its table has no limit, then limits of 500, 400 and 300 MB, on machines that
-// run 4 and 8 threads.
+// once, and VmPeak. Its table has a column without a limit and limits of 500, 400 and 300 MB, on
+// machines that run 4 and 8 threads.
 //
-// A case states its limit for four threads. What is alive grows with the number of threads, so each
-// run sets a quarter of that limit for each of its threads: it binds equally in a row of one, two
-// or four. `--full --threads 4` has the article's sizes and its 500, 400 and 300 MB.
+// A case states its limit for four threads. Live memory grows with the number of threads, so each
+// run sets a quarter of that limit per thread: the limit is equally tight in a row of one, two or
+// four.
+// `--full --threads 4` has the article's sizes and its 500, 400 and 300 MB.
 //
 // The smaller scales keep the proportion of limit to live memory. Four threads of test 1 have up to
-// 4 x 1,000 x 100 KiB = 390 MiB alive, so the limits are 1.28, 1.02 and 0.77 times of that: one
-// that leaves some room for buffers, one that leaves next to none, and one that cannot be kept.
+// 4 x 1,000 x 100 KiB = 390 MiB alive. The limits are 1.28, 1.02 and 0.77 times that: the first
+// leaves some room for buffers, the second almost none, and the third cannot be kept.
 // With 1/n of the blocks, the limits are therefore 1/n of the article's. The other tests' live
 // memory is of the same order, and their limits follow the same rule.
 #pragma once
@@ -33,13 +34,13 @@ namespace soft_limit {
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
 
-// The allocators that have a limit to set.
+// The allocators with a soft limit.
 inline const std::vector<std::string> kHaveLimit = {"tbbmalloc", "corbel"};
 
 inline constexpr std::uint64_t kStatedFor = 4;  // threads
 
-// Sets the limit of the run, if there is one: `limit` is in MiB, for four threads. The function
-// comes with the contestant.
+// Sets the limit of the run, if there is one. `limit` is in MiB, for four threads. The contestant
+// provides the function.
 inline void set(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t stated = arguments.number("limit", 0);
   if (stated == 0) return;
@@ -60,8 +61,9 @@ inline bool apart(const void* a, const void* b, std::size_t size) {
   return (x < y ? y - x : x - y) >= size;
 }
 
-// The article's array of pointers is on the thread's stack, where a million of them would fill it.
-// Here it is mapped by hand, so that it is not in the allocator's heap and its limit either.
+// The article's array of pointers is on the thread's stack, which a million of them would fill.
+// Here it is mapped directly, so that it is not in the allocator's heap and does not count in its
+// limit.
 class Slots {
  public:
   explicit Slots(std::size_t count) : count_(count) {
@@ -86,9 +88,9 @@ class Slots {
   void*& operator[](std::size_t i) { return blocks_[i]; }
   std::size_t size() const { return count_; }
 
-  // Whether blocks of `size` bytes at the addresses last noted here were apart from each other. All
-  // were alive at once; for blocks which the article's test never writes to, so that they can hold
-  // no mark. Called when the clock has stopped.
+  // Whether the blocks of `size` bytes at the last recorded addresses, all alive at once, do not
+  // overlap. For blocks that the article's test never writes to, so that they cannot hold a mark.
+  // Must be called after the clock has stopped.
   bool were_apart(std::size_t size) {
     std::sort(begin(), end());
     for (std::size_t i = 1; i < count_; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How wide a oneTBB program runs: exactly `threads` threads, the caller among them, also when that
-// is more than there are cores.
+// The width of a oneTBB program: exactly `threads` threads, including the caller, even if there are
+// fewer cores.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -21,13 +21,13 @@ class ColdWidth {
       : limit_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {}
 
-  // Calls `work()` with that many threads at its disposal.
+  // Calls `work()` in the scope of that many threads.
   template <typename Work>
   auto run(const Work& work) {
     return arena_.execute(work);
   }
 
-  // Calls `body(i)` for each i in [0, count), each as a task of its own.
+  // Calls `body(i)` for each i in [0, count), each as a separate task.
   template <typename Body>
   void each(std::size_t count, const Body& body) {
     arena_.execute([&] {
@@ -45,7 +45,7 @@ class ColdWidth {
   tbb::task_arena arena_;
 };
 
-// For all but the kernels that measure the start itself.
+// For all kernels except those that measure the start itself.
 using Width = WarmWidth<ColdWidth>;
 
 }  // namespace bench

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the kernels, straight with the compilers, into build/bench/kernels/.
+"""Compiles the kernels by calling the compilers, into build/bench/kernels/.
 
-A program is compiled again only when something that goes into it has changed: the command, the
-compiler's version, the source, and every file of ours that it includes. What does not compile is
-left out with the compiler's first error; the others go on.
+A program is compiled again only when one of its inputs has changed: the command, the compiler's
+version, the source, or an included file of this project. A program that does not compile is left out
+with the compiler's first error; the others are built all the same.
 """
 import concurrent.futures
 import hashlib
@@ -23,11 +23,11 @@ COMMON = ["-std=c++20", "-g1", "-Wall", "-Wextra", "-pthread"]
 # An allocator kernel must call malloc where its source says so.
 ALLOCATOR_FLAGS = ["-O2", "-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-builtin-realloc",
                    "-fno-builtin-free"]
-# As cargo's release profile, so that a loop body is compiled alike for all schedulers. Aligned,
-# because a loop of two instructions takes twice as long where they happen to lie in two cache lines,
-# which says nothing of a scheduler.
+# The optimisation level of cargo's release profile, so that a loop body is compiled alike for all
+# schedulers. Aligned, because a loop of two instructions takes twice as long when it crosses a cache
+# line, which has nothing to do with the scheduler.
 SCHEDULER_FLAGS = ["-O3", "-falign-functions=64", "-falign-loops=32"]
-RUST_FLAGS = ["-Cdebuginfo=1", "-Ccodegen-units=1"]  # the rest is the recipe's
+RUST_FLAGS = ["-Cdebuginfo=1", "-Ccodegen-units=1"]  # the recipe adds the rest
 AT_ONCE = 2
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"|#\[path\s*=\s*"([^"]+)"\]'
                      rb'|include!\("([^"]+)"\)', re.M)
@@ -46,7 +46,7 @@ class Job:
     compiler: str
     flags: list = field(default_factory=list)
     libs: list = field(default_factory=list)
-    stamp: str = ""  # of the peer whose headers and libraries it is made with
+    stamp: str = ""  # of the peer whose headers and libraries it uses
 
     @property
     def is_rust(self):
@@ -67,12 +67,12 @@ def allocator_job(kernel, source, built=paths.BUILT):
 
 
 def scheduler_job(kernel, source, scheduler, built=paths.BUILT):
-    """For one of the programs of a scheduler kernel; serial is one of the schedulers."""
+    """One program of a scheduler kernel. The serial program counts as a scheduler."""
     output = built / "kernels" / kernel / f"{source.stem}-{scheduler.id}"
     if source.suffix == ".rs":
         return Job(kernel, source, output, scheduler.compiler, list(scheduler.flags),
                    list(scheduler.libs), scheduler.stamp)
-    # What a peer's own headers are warned of is not ours to mend.
+    # Warnings in a peer's own headers are not ours to fix.
     own = f"-I{paths.ROOT / 'include'}"
     flags = [flag if flag == own or not flag.startswith("-I") else f"-isystem{flag[2:]}"
              for flag in scheduler.flags]
@@ -81,8 +81,8 @@ def scheduler_job(kernel, source, scheduler, built=paths.BUILT):
 
 
 class Builder:
-    """Compiles jobs, two at a time. `report(text)` is told what is being compiled, `warn(text)`
-    what the compilers warn of."""
+    """Compiles jobs, two at a time. Calls `report(text)` for each compilation and `warn(text)` for
+    each that gives warnings."""
 
     def __init__(self, built=paths.BUILT, kernels=paths.KERNELS, report=None, warn=None):
         self.built, self.shared = Path(built), Path(kernels)
@@ -146,12 +146,12 @@ class Builder:
         self.report(f"compiling {name}")
         output.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
-        # In a folder of its own first: a program that is running now keeps its file, another lab
-        # may compile the same one, and rustc leaves more than one file beside its output.
+        # Compile into a separate folder, then rename. A running program keeps its file, another lab
+        # may compile the same program, and rustc writes more files next to its output.
         with tempfile.TemporaryDirectory(prefix=".draft-", dir=output.parent) as folder:
             draft = Path(folder) / output.name
             command[command.index("-o") + 1] = str(draft)
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = run_cached(command, folder)
             if done.returncode == 0:
                 draft.replace(output)
         log = output.with_name(output.name + ".log")
@@ -165,7 +165,7 @@ class Builder:
         return output
 
     def digest(self, command, sources, peer=""):
-        """Of all that the program is made of; `peer`: a stamp."""
+        """A digest of all inputs of the program; `peer` is a stamp."""
         parts = [command, self._version(command[0]), *filter(None, [peer])]
         digest = hashlib.sha256(json.dumps(parts).encode())
         for path in sorted(self._inputs(command, sources)):
@@ -181,8 +181,8 @@ class Builder:
             return self._versions[compiler]
 
     def _inputs(self, command, sources):
-        """The sources and what they include with quotes, and Corbel's own headers if they are
-        on the path."""
+        """The sources, the files that they include with quotes, and Corbel's own headers if they
+        are on the include path."""
         found, left = set(), [Path(source) for source in sources]
         while left:
             path = left.pop()
@@ -201,6 +201,31 @@ class Builder:
         if f"-I{own}" in command:
             found.update(path for path in own.rglob("*") if path.is_file())
         return found
+
+
+def run_cached(command, folder):
+    """Runs a compiler's command, through the compiler cache that ./dev has found, if any. The cache
+    stores object files alone: a program is then linked by a command of its own."""
+    launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split()
+    source = next((word for word in command if word.endswith(".cpp")), None)
+    if not launcher or not source:
+        return _run(command)
+    if "-c" in command:
+        return _run([*launcher, *command])
+    made = str(Path(folder) / "object.o")
+    compiling = [word for word in command
+                 if not re.match(r"-l|-Wl,|.*\.(?:o|a|so[.0-9]*)$", word)]
+    compiling[compiling.index("-o") + 1] = made
+    done = _run([*launcher, *compiling, "-c"])
+    if done.returncode == 0:
+        linked = _run([made if word == source else word for word in command])
+        linked.stderr = done.stderr + linked.stderr
+        return linked
+    return done
+
+
+def _run(command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def first_error(text, word="error:"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is to run: the kernels, and the rows that they make with the contestants.
+"""The kernels, and the rows that they form with the contestants.
 
-A row is one case of a kernel with one number of threads; all of its contestants do the same work
-and must come to the same checksum. The serial program of a scheduler kernel is run once for each
-case, in the row with the fewest threads.
+A row is one case of a kernel with one number of threads. All of its contestants do the same work and
+must compute the same checksum. The serial program of a scheduler kernel runs once for each case, in
+the row with the fewest threads.
 """
 import json
 import subprocess
@@ -18,14 +18,14 @@ GROUPS = ("seed allocator", "seed scheduler", "modern allocator", "program", "mo
 CONTROL = "control"
 CONTROL_KERNEL = "fast16"
 CONTROL_SCALE = "normal"
-CONTROL_REPEATS = 3  # runs in each round; the control has to tell smaller differences
+CONTROL_REPEATS = 3  # runs in each round: the control must find smaller differences
 SERIAL = "serial"
 APIS = {"tbb": "tbb.cpp", "classic": "classic.cpp", "openmp": "openmp.cpp", "rayon": "rayon.rs"}
 
 
 @dataclass
 class Contestant:
-    """One side of a row: what is run, and under which names it is recorded."""
+    """One side of a row: its command, and the names that it is recorded under."""
     id: str
     command: list
     preload: list = field(default_factory=list)
@@ -34,7 +34,7 @@ class Contestant:
     variant: str = None
     allocator: str = None
     program: bool = False
-    files: list = field(default_factory=list)  # what else it is made of
+    files: list = field(default_factory=list)  # further files that it consists of
 
     def environment(self):
         return measure.environment(self.preload, self.env, self.program)
@@ -48,12 +48,12 @@ class Row:
     threads: int
     contestants: list = field(default_factory=list)
     repeats: int = 1
-    watches: bool = False  # memory, for seconds: see the kernels' harness.hpp
-    most_rounds: int = None
+    watches: bool = False  # memory, for seconds; see the kernels' harness.hpp
+    max_rounds: int = None
     skipped: str = None
 
     def record(self):
-        """As run.json keeps it."""
+        """Its entry in run.json."""
         made = {"id": self.id, "kernel": self.kernel, "case": self.case, "threads": self.threads,
                 "contestants": [contestant.id for contestant in self.contestants]}
         return {**made, "skipped": self.skipped} if self.skipped else made
@@ -84,7 +84,7 @@ def discover(folder=paths.KERNELS):
 
 def compile_described(kernels, contestants, builder):
     """Builds the programs that describe the kernels: those of the allocator kernels, and the
-    serial ones. Returns lines about what does not compile."""
+    serial ones. Returns a line for each program that does not compile."""
     jobs = []
     serial = next((s for s in contestants.schedulers if s.api == SERIAL), None)
     for kernel in kernels:
@@ -117,8 +117,8 @@ def _compile(jobs, builder):
     for kernel, scheduler, job in jobs:
         result = results[job.name]
         if isinstance(result, build.Failure):
-            who = scheduler.title if scheduler else "all"
-            lines.append(f"{kernel.name} is left out for {who}: it does not compile: {result}")
+            title = scheduler.title if scheduler else "all"
+            lines.append(f"{kernel.name} is left out for {title}: it does not compile: {result}")
             continue
         if scheduler:
             kernel.schedulers.append((scheduler, result))
@@ -128,12 +128,12 @@ def _compile(jobs, builder):
 
 
 def describe(kernels):
-    """Asks each kernel for its description; returns (those who gave one, lines about the others),
+    """Asks each kernel for its description; returns (the kernels that gave one, lines about the others),
     in the order of the chapters."""
     good, lines = [], []
     for kernel in kernels:
         if kernel.program is None:
-            continue  # said already: it does not compile
+            continue  # reported already: it does not compile
         command = [sys.executable, "-B"] if kernel.kind == "program" else []
         try:
             done = subprocess.run([*command, str(kernel.program), "--describe"], timeout=60,
@@ -167,7 +167,7 @@ def _chapter(group):
 
 def rows(kernels, contestants, scale, threads=None, only=None):
     """All rows whose name matches `only` (a compiled expression), and the control's. `threads`
-    replaces the numbers of the kernels that are run with several."""
+    replaces the numbers of threads of the kernels that have several."""
     found = []
     for kernel in kernels:
         for case, row in _rows_of(kernel, threads):
@@ -212,12 +212,12 @@ def _contestants(kernel, case, threads, scale, contestants):
 
 
 def files_of(peer):
-    """What a run of an allocator or a scheduler depends on beside what it preloads."""
+    """The files, other than the preloaded ones, that a run of an allocator or scheduler needs."""
     return list(getattr(peer, "files", ()))
 
 
 def _parts(kernel):
-    """A real program is measured by scripts, and on inputs, that others use, too."""
+    """The shared scripts and inputs of the real programs."""
     if kernel.kind != "program":
         return []
     return [*kernel.folder.glob("*.*"), paths.KERNELS / "program_runner.py",
@@ -264,8 +264,8 @@ def _serial_once(found):
 
 
 def control(kernels, contestants):
-    """The control experiment's row: Corbel, a copy of it, and one that was slowed down. Always of
-    the same size: it is there to find a difference of a few per cent, in a quick run, too."""
+    """The control experiment's row: Corbel, a copy of it, and a slowed one. Its size is always the
+    same, because it must find a difference of a few per cent in a quick run too."""
     kernel = next((k for k in kernels if k.name == CONTROL_KERNEL), None)
     corbel = contestants.allocators.get("corbel")
     if kernel is None or corbel is None or len(contestants.controls) < 2:

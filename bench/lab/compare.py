@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs beside each other: what changed beyond the spread, in time and in memory."""
+"""Compares two runs: the changes beyond the spread, in time and in memory."""
 import argparse
 import html
 import sys
@@ -43,7 +43,7 @@ class Change:
 
 
 def changes(old, new):
-    """All pairs of a row and a contestant that either run has; Corbel's first in each row."""
+    """The changes of all pairs of a row and a contestant that either run has."""
     found = []
     pairs = {}
     for run in (old, new):
@@ -63,7 +63,7 @@ def changes(old, new):
 
 
 def same_work(old, new, row):
-    """Whether a row, if both runs have it, is of one size in both."""
+    """Whether a row has the same size in both runs, or is in one only."""
     sizes = [(run.meta["scale"], run.meta["kernels"][row["kernel"]]["cases"])
              for run in (old, new) if row["kernel"] in run.meta["kernels"]]
     return len(sizes) < 2 or sizes[0] == sizes[1]
@@ -75,9 +75,9 @@ def _one(old, new, row, contestant, metric, kernel):
     unit = kernel["unit"] if metric == "value" else "KiB"
     medians = [statistics.median(values) if values else None for values in (before, after)]
     if before and after:
-        least = max(results.RESOLUTION.get(metric, 0.0),
+        resolution = max(results.RESOLUTION.get(metric, 0.0),
                     drift(old, new, row, contestant, metric) * medians[0])
-        one = statistics.compare(before, after, least)
+        one = statistics.compare(before, after, resolution)
         higher = metric == "value" and kernel["higher_is_better"]
         good = {"lower": not higher, "higher": higher}.get(one.verdict)
         return Change(row, contestant, metric, unit, *medians, one.ratio, one.verdict, good, higher)
@@ -90,8 +90,8 @@ def _one(old, new, row, contestant, metric, kernel):
 
 
 def drift(old, new, row, contestant, metric):
-    """By what share the other contestants of a row changed that are the same in both runs. Two runs
-    lie hours apart, so a change must be larger than what the machine alone did meanwhile."""
+    """The share by which the unchanged other contestants of a row changed between the runs. Two
+    runs are hours apart, so a change must exceed the drift of the machine."""
     shares = []
     for name in old.meta["contestants"]:
         facts = [run.meta["contestants"].get(name, {}).get("version") for run in (old, new)]
@@ -102,7 +102,7 @@ def drift(old, new, row, contestant, metric):
 
 
 def differences(old, new):
-    """Lines about what makes the two runs less comparable."""
+    """Lines about differences that make the two runs less comparable."""
     lines = []
     if old.meta["scale"] != new.meta["scale"]:
         lines.append(f"The sizes differ: {old.meta['scale']} against {new.meta['scale']}. "
@@ -161,12 +161,12 @@ def show(shown, count):
 
 
 def summary(found):
-    """One line for each contestant and metric of which there is enough to say."""
+    """One line for each contestant and metric that changed."""
     lines = []
     for metric, title in METRICS:
         for name in dict.fromkeys(change.contestant for change in found):
             of = [c for c in found if c.contestant == name and c.metric == metric and c.ratio]
-            # Where more is better the ratio is turned, so that below 1 is better everywhere.
+            # A ratio of a metric where more is better is inverted, so that below 1 is always better.
             mean = statistics.geometric_mean([1 / c.ratio if c.higher else c.ratio for c in of])
             if mean and any(c.changed for c in of):
                 lines.append(f"{name}, {title}: {mean:.3f}× over {len(of)} rows, better in "
@@ -201,11 +201,11 @@ td,th{{padding:.25rem .75rem;text-align:left;border-bottom:1px solid var(--line)
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="./dev bench compare", description="What differs between "
-                                     "two runs beyond the spread.")
+    parser = argparse.ArgumentParser(prog="./dev bench compare", description="The differences "
+                                     "between two runs beyond the spread.")
     parser.add_argument("old", metavar="A", help="the folder of the old run")
     parser.add_argument("new", metavar="B", help="the folder of the new run")
-    parser.add_argument("--all", action="store_true", help="what did not change, too")
+    parser.add_argument("--all", action="store_true", help="also show what did not change")
     parser.add_argument("--html", metavar="FILE", help="write a page as well")
     wanted = parser.parse_args(arguments)
     try:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who runs: the chosen peers, prepared, as allocators and schedulers."""
+"""The contestants: the chosen peers, prepared, as allocators and schedulers."""
 from dataclasses import dataclass, field
 
 from lab import peers
 
-ALWAYS = ("corbel", "serial")  # whatever is chosen: what is compared, and what a speed-up is of
+ALWAYS = ("corbel", "serial")  # always there: Corbel itself, and the base of a speed-up
 
 
 @dataclass
 class Contestants:
     allocators: dict = field(default_factory=dict)  # id: lab.peers.Allocator
     schedulers: list = field(default_factory=list)  # lab.peers.Scheduler
-    controls: dict = field(default_factory=dict)  # as allocators
-    facts: dict = field(default_factory=dict)  # id: what run.json says of it
-    order: list = field(default_factory=list)  # ids as they are shown
+    controls: dict = field(default_factory=dict)  # like allocators
+    facts: dict = field(default_factory=dict)  # id: its entry in run.json
+    order: list = field(default_factory=list)  # ids in the order of the tables
 
     def add(self, prepared):
         kind = "control" if prepared.control else (
@@ -33,7 +33,7 @@ class Contestants:
 
 
 def names_for(chosen, recipes):
-    """The recipes to prepare: all of them, or those named and what is always there."""
+    """The recipes to prepare: all of them, or the chosen ones and those that always run."""
     controls = [name for name, recipe in recipes.items() if getattr(recipe, "CONTROL", False)]
     if chosen is None:
         chosen = [name for name in recipes if name not in controls]
@@ -42,7 +42,7 @@ def names_for(chosen, recipes):
 
 
 def prepare(chosen, report=None):
-    """(Contestants, lines about those who are left out)"""
+    """(Contestants, lines about the peers that are left out)"""
     recipes = peers.load()
     found, lines = Contestants(), []
     for name, prepared in peers.prepare(names_for(chosen, recipes), report).items():
@@ -54,7 +54,7 @@ def prepare(chosen, report=None):
             found.add(prepared)
             if prepared.note:
                 lines.append(f"{prepared.title}: {prepared.note}")
-    # Controls that are named run everywhere, too.
+    # A control that the user names runs in every row.
     for name in chosen or ():
         if name in found.controls:
             found.allocators[name] = found.controls[name]

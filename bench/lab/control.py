@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control experiment: whether this run can tell what is equal from what is not."""
+"""The control experiment: whether this run can tell equal contestants from different ones."""
 from lab.catalogue import CONTROL
 
 SAME, SLOWER = "corbel-copy", "corbel-slowed"
 
 
 def judge(run):
-    """(trusted, lines): True, False, or None when there was nothing to judge by."""
+    """(trusted, lines). `trusted` is True, False, or None when the control has no result."""
     row = next((row for row in run.meta["rows"] if row["kernel"] == CONTROL), None)
     if row is None:
         return None, ["Control: left out, its contestants are not there. Nothing checks this run."]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev bench from the options to the page: prepare, plan, run, show."""
+"""./dev bench, from the options to the page: prepare, plan, run, show."""
 import datetime
 import hashlib
 import os
@@ -8,21 +8,21 @@ import signal
 import sys
 from pathlib import Path
 
-from lab import (build, catalogue, contestants as people, control, machine, measure, options, paths,
+from lab import (build, catalogue, contestants, control, machine, measure, options, paths,
                  peers, results, schedule, session, summary)
 from lab.progress import progress
 
-QUIET_SECONDS = float(os.environ.get("CORBEL_BENCH_QUIET_SECONDS", 5))  # the tests do not wait
+QUIET_SECONDS = float(os.environ.get("CORBEL_BENCH_QUIET_SECONDS", 5))  # the tests set 0
 OK, FAILED, WRONG_USE, UNTRUSTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Refused(Exception):
-    """The run cannot begin; the text says why and what to do."""
+    """The run cannot start; the text says why and what to do."""
 
 
 def run(arguments):
     parser, wanted = options.parse(arguments)
-    # The end of a service or of a build is as good a reason to stop as Ctrl-C.
+    # SIGTERM (a service, a build) and SIGHUP stop a run as Ctrl-C does.
     for reason in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(reason, _end)
     try:
@@ -35,7 +35,7 @@ def run(arguments):
             return _list(rows)
         folder = old.folder if old else _new_folder(wanted.output)
         return _measure(folder, meta, rows)
-    except (Refused, results.Broken) as problem:
+    except (Refused, results.Broken, peers.Unavailable) as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return WRONG_USE
 
@@ -45,7 +45,7 @@ def _end(*_):
 
 
 def _known_peers():
-    return [name for name in peers.load() if name not in people.ALWAYS]
+    return [name for name in peers.load() if name not in contestants.ALWAYS]
 
 
 def _old_run(name):
@@ -60,7 +60,7 @@ def _old_run(name):
 
 
 def _plan_options(recorded):
-    """The options of the run that goes on."""
+    """The options of the run to resume."""
     _, made = options.parse([])
     for name, value in recorded.items():
         setattr(made, name, Path(value) if name == "kernels" and value else value)
@@ -68,28 +68,28 @@ def _plan_options(recorded):
 
 
 def _prepare(plan, old, bar):
-    """(what run.json says, rows)"""
+    """(the content of run.json, rows)"""
     notes = []
 
     def note(line):
         notes.append(line)
         bar.say(line)
 
-    everybody, lines = people.prepare(plan.peers, lambda name, what: bar.preparing(
+    prepared, lines = contestants.prepare(plan.peers, lambda name, what: bar.preparing(
         f"{name}: {what}"))
     for line in lines:
         note(line)
-    if "corbel" not in everybody.allocators:
+    if "corbel" not in prepared.allocators:
         raise Refused(f"without Corbel there is nothing to compare: "
-                      f"{everybody.facts['corbel']['skipped']}")
+                      f"{prepared.facts['corbel']['skipped']}")
     folder = plan.kernels or paths.KERNELS
     builder = build.Builder(kernels=folder, report=bar.preparing, warn=note)
     kernels = catalogue.discover(folder)
-    found, rows = _rows(kernels, everybody, builder, plan, note)
+    found, rows = _rows(kernels, prepared, builder, plan, note)
     if not rows or all(row.kernel == catalogue.CONTROL for row in rows):
         raise Refused(f"no row's name matches '{plan.only}' (./dev bench --list shows the names)"
                       if plan.only else f"there are no kernels in {folder}")
-    meta = _meta(plan, found, everybody, rows, notes)
+    meta = _meta(plan, found, prepared, rows, notes)
     if old:
         _same_plan(old, meta)
         meta = {**old.meta, "finished": None}
@@ -99,21 +99,21 @@ def _prepare(plan, old, bar):
     return meta, rows
 
 
-def _rows(kernels, everybody, builder, plan, note):
-    for line in catalogue.compile_described(kernels, everybody, builder):
+def _rows(kernels, prepared, builder, plan, note):
+    for line in catalogue.compile_described(kernels, prepared, builder):
         note(line)
     kernels, lines = catalogue.describe(kernels)
     for line in lines:
         note(line)
     only = re.compile(plan.only) if plan.only else None
     chosen = catalogue.matching(kernels, plan.threads, only)
-    for line in catalogue.compile_schedulers(chosen, everybody, builder):
+    for line in catalogue.compile_schedulers(chosen, prepared, builder):
         note(line)
-    found = catalogue.rows(kernels, everybody, plan.scale, plan.threads, only)
+    found = catalogue.rows(kernels, prepared, plan.scale, plan.threads, only)
     return kernels, schedule.spare(found, plan.scale, plan.rounds)
 
 
-def _meta(plan, kernels, everybody, rows, notes):
+def _meta(plan, kernels, prepared, rows, notes):
     used = {row.kernel for row in rows}
     described = {k.name: k.descriptor for k in kernels if k.name in used}
     if catalogue.CONTROL in used:
@@ -125,13 +125,13 @@ def _meta(plan, kernels, everybody, rows, notes):
                         "threads": plan.threads, "rounds": plan.rounds, "seed": plan.seed,
                         "kernels": str(plan.kernels.resolve()) if plan.kernels else None},
             "commit": machine.commit(), "machine": machine.facts(), "notes": notes,
-            "contestants": _facts(everybody, rows), "kernels": described,
+            "contestants": _facts(prepared, rows), "kernels": described,
             "digests": _digests(rows), "rows": [row.record() for row in rows]}
 
 
-def _facts(everybody, rows):
-    """Of all who run, under the names that they have in the rows, and of all who are left out."""
-    facts = dict(everybody.facts)
+def _facts(prepared, rows):
+    """The facts of all contestants, under their names in the rows, and of all that are left out."""
+    facts = dict(prepared.facts)
     for row in rows:
         for one in row.contestants:
             if one.id in facts:
@@ -147,14 +147,14 @@ def _facts(everybody, rows):
 
 
 def _digests(rows):
-    """Of every program and library that runs, so that a run never goes on with another one."""
+    """Digests of every program and library that runs. A run must not be resumed with others."""
     return _digests_of({str(path) for row in rows for one in row.contestants
                         for path in [*one.files, *one.preload, *one.command[:3]]
                         if str(path).startswith("/")})
 
 
 def _digests_of(files):
-    """By paths below the project's folder where they are: a run's folder may go elsewhere."""
+    """Digests by path, relative to the project's folder where possible: the folder may move."""
     return {_below_root(path): hashlib.sha256((paths.ROOT / path).read_bytes()).hexdigest()[:16]
             for path in sorted(files) if (paths.ROOT / path).is_file()}
 
@@ -174,18 +174,18 @@ def _same_plan(old, meta):
     fresh = [{k: v for k, v in row.items() if k != "skipped"} for row in meta["rows"]]
     before = [{k: v for k, v in row.items() if k != "skipped"} for row in old.meta["rows"]]
     if changed := _changed(old.meta["digests"], meta["digests"]):
-        raise Refused(f"{paths.shown(old.folder)} cannot go on: changed since: "
-                      f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; begin a new run")
+        raise Refused(f"{paths.shown(old.folder)} cannot be resumed: changed since: "
+                      f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; start a new run")
     if fresh != before or meta["machine"]["processor"] != old.meta["machine"]["processor"]:
-        raise Refused(f"{paths.shown(old.folder)} cannot go on: its rows, or the machine, are no "
-                      "longer the same; begin a new run")
+        raise Refused(f"{paths.shown(old.folder)} cannot be resumed: its rows or the machine "
+                      "have changed; start a new run")
 
 
 def _new_folder(output):
     if output is None:
         output = paths.BUILT / datetime.datetime.now().strftime("%Y-%m-%d-%H%M%S")
     if (output / results.PLAN).exists():
-        raise Refused(f"{output} holds a run already: --resume {output} goes on with it")
+        raise Refused(f"{output} already holds a run: --resume {output} continues it")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -224,25 +224,25 @@ def _measure(folder, meta, rows):
             spoilt = str(change)
             meta["notes"].append(f"This run is mixed: {spoilt}.")
             results.save_plan(folder, meta)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not tear the page
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave half a page
     code = finish(folder)
     if spoilt:
-        print(f"bench: stopped, because something {spoilt}; begin a new run", file=sys.stderr)
+        print(f"bench: stopped, because files {spoilt}; start a new run", file=sys.stderr)
         return UNTRUSTED
     if interrupted:
-        print(f"Stopped. Go on with: ./dev bench --resume {paths.shown(folder)}")
+        print(f"Stopped. Continue with: ./dev bench --resume {paths.shown(folder)}")
         return INTERRUPTED
     return code
 
 
 def _read_files(files):
-    """So that the first run of a program is not the one that waits for the disk."""
+    """Reads all files once, so that the first run of a program does not wait for the disk."""
     for path in files:
         (paths.ROOT / path).read_bytes()
 
 
 def finish(folder):
-    """Shows what a folder holds and writes its table and its page; returns the exit code."""
+    """Shows the results in a folder and writes its table and its page; returns the exit code."""
     run = results.load(folder)
     results.write_table(run)
     print()
@@ -259,17 +259,17 @@ def finish(folder):
         print(f"FAILED  {row}  {contestant}: {why}")
     page = write_page(folder)
     print(f"\nResults: {paths.shown(folder)}" + (f"\nThe page: {paths.shown(page)}" if page else ""))
-    if any(summary.has_ours(who) for _, who, _ in failures):
+    if any(summary.has_ours(contestant) for _, contestant, _ in failures):
         return FAILED
     return UNTRUSTED if trusted is False else OK
 
 
 def write_page(folder):
-    """Its path, or None: results without a page are still results."""
+    """The path of the page; None if it cannot be drawn, which does not invalidate the results."""
     try:
         from lab import page
         page.write(Path(folder))
         return Path(folder) / "index.html"
-    except Exception as error:  # whatever it is, the measurements must not be lost
+    except Exception as error:  # no error may lose the measurements
         print(f"bench: no page: {type(error).__name__}: {error}", file=sys.stderr)
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages from registries through their ordinary clients, each checked against bench/peers.lock.
+"""Gets packages with the registries' own clients and checks each against bench/peers.lock.
 
-The lock is a sorted list with one entry a package: registry, package, version, and for what is
-downloaded the SHA-256 of the file. It is the one place with versions.
+The lock is a sorted list with one entry per package: registry, package, version, and the SHA-256 of
+the file if it is downloaded. It is the only place that names versions.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ WHEEL_TAGS = [f"manylinux_2_{minor}" for minor in (39, 38, 35, 34, 31, 28, 27, 2
 MACHINES = ["x86_64", "aarch64"]
 QUIET = {"CARGO_NET_RETRY": "1", "CARGO_TERM_COLOR": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
-# What a user's shell may have set for other builds, and what would change ours. CC and CXX stay.
+# Variables that a user's shell may set for other builds and that would change ours. CC and CXX stay.
 FOREIGN = re.compile(
     r"(C|CXX|CPP|LD|F|FC|AS|AR|OBJC|EXTRA_\w*)FLAGS|LIBS|CPATH|C(PLUS)?_INCLUDE_PATH|LIBRARY_PATH|"
     r"LD_PRELOAD|LD_RUN_PATH|CONFIG_SITE|(GNU)?MAKEFLAGS|MFLAGS|MAKELEVEL|MAKEFILES|DESTDIR|"
@@ -36,7 +36,7 @@ LOCK = paths.BENCH / "peers.lock"
 
 
 class Unavailable(Exception):
-    """A peer that cannot be had on this machine; the text is one line for the user."""
+    """This machine cannot provide a peer; the text is one line for the user."""
 
 
 def read_lock():
@@ -44,7 +44,7 @@ def read_lock():
 
 
 def entry(lock, registry, package, series=None):
-    """The entry of a package; of one series of its versions where the recipe names one."""
+    """The entry of a package, or of one series of its versions."""
     for one in lock:
         if (one["registry"], one["package"], one.get("series")) == (registry, package, series):
             return one
@@ -52,7 +52,7 @@ def entry(lock, registry, package, series=None):
 
 
 def tool(name, hint=None):
-    """The full path of a program, or Unavailable with how to get it."""
+    """The full path of a program; Unavailable, with a hint how to install it."""
     path = shutil.which(name)
     if not path:
         raise Unavailable(f"there is no {name} here" + (f" ({hint})" if hint else ""))
@@ -60,7 +60,7 @@ def tool(name, hint=None):
 
 
 def cc():
-    """The C compiler that everything is compiled with; ./dev may have chosen one."""
+    """The C compiler for everything; ./dev may have chosen one."""
     return tool(os.environ.get("CC") or "cc", "apt-get install g++")
 
 
@@ -76,13 +76,13 @@ def tool_version(name):
 
 
 def own_environment(more=None, environ=os.environ):
-    """Ours without what others' builds are told by it."""
+    """The environment without the variables that configure other builds."""
     kept = {name: value for name, value in environ.items() if not FOREIGN.fullmatch(name)}
     return {**kept, **(more or {})}
 
 
 def cargo_hint():
-    """Debian 12 has cargo twice, and the plain one is too old for today's crates."""
+    """Debian 12 has two versions of cargo; the default one is too old for today's crates."""
     try:
         system = pathlib.Path("/etc/os-release").read_text()
     except OSError:
@@ -92,7 +92,7 @@ def cargo_hint():
 
 
 def run(command, what, log, cwd, env=None):
-    """Runs a command, its output appended to the log; returns its standard output."""
+    """Runs a command, appends its output to the log, and returns its standard output."""
     pathlib.Path(cwd).mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL,
@@ -107,9 +107,25 @@ def run(command, what, log, cwd, env=None):
     return done.stdout
 
 
+def compiled(name, inputs, command, what, built=paths.BUILT, suffix=""):
+    """The path of a small program or library of the lab, compiled unless it is there already. The
+    name holds a digest of the inputs. `command(output)` is the compiler's command."""
+    folder = pathlib.Path(built) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()[:16]
+    made = folder / f"{name}-{digest}{suffix}"
+    if made.is_file():
+        return made
+    # Another lab may compile the same one at the same time.
+    draft = folder / f".{made.name}.{os.getpid()}"
+    run(command(draft), what, folder / "log", folder)
+    draft.replace(made)
+    return made
+
+
 def crate(package, lock, folder, log):
-    """The unpacked sources of a crate, below folder. Cargo checks the archive against the registry
-    and we check what it took against the lock."""
+    """The unpacked sources of a crate, below folder. Cargo checks the archive against the registry;
+    vendor() checks it against the lock."""
     locked = entry(lock, "crates", package)
     vendored = vendor([locked], pathlib.Path(folder) / "crates", log)
     sources = folder / package
@@ -119,9 +135,9 @@ def crate(package, lock, folder, log):
 
 
 def vendor(entries, folder, log):
-    """Downloads crates, and what cargo wants with them, into folder/vendor."""
+    """Downloads crates and their dependencies into folder/vendor."""
     cargo = tool("cargo", cargo_hint())
-    # What follows a plus sign is a remark, which cargo does not compare.
+    # The part after a plus sign is a remark, which cargo does not compare.
     project(folder, {one["package"]: "=" + one["version"].partition("+")[0] for one in entries})
     run([cargo, "vendor", "--quiet", "vendor"], "downloading " + entries[0]["package"], log,
         folder, QUIET)
@@ -133,7 +149,7 @@ def vendor(entries, folder, log):
 
 
 def project(folder, dependencies):
-    """An empty Rust project, which is how one asks cargo for a crate."""
+    """An empty Rust project with the given dependencies, as cargo needs one to download them."""
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "lib.rs").touch()
     lines = [f'{name} = "{version}"' for name, version in dependencies.items()]
@@ -167,8 +183,9 @@ def pip_download():
 
 
 def debian(package, lock, folder, log):
-    """(root, version) of a Debian package: / where it is installed as the lock has it, else
-    unpacked below folder. A system that has only another version gives that one."""
+    """(root, version) of a Debian package. The root is / if the locked version is installed;
+    otherwise the package is unpacked below folder. A system that only has another version
+    provides that one."""
     locked = entry(lock, "debian", package)
     have = installed(package)
     if have == locked["version"]:
@@ -200,7 +217,7 @@ def installed(package):
 
 
 def unlike_lock(package, version, lock):
-    """"" or what is to be said of a Debian package that is not the locked one."""
+    """A remark on a Debian package whose version is not the locked one, or ""."""
     locked = entry(lock, "debian", package)["version"]
     return "" if version == locked else f"{package} is {version}; bench/peers.lock has {locked}"
 
@@ -230,7 +247,7 @@ def refresh(recipes, report):
 
 
 def _newest_crates(source, folder, log):
-    """The crate and, where the recipe compiles Rust, all it depends on."""
+    """The crate and, for recipes that compile Rust, its dependencies."""
     place = pathlib.Path(tempfile.mkdtemp(dir=folder))
     project(place, {source["package"]: source.get("series", "*")})
     run([tool("cargo"), "generate-lockfile", "--quiet"], f"resolving {source['package']}", log,
@@ -267,7 +284,7 @@ def _newest_wheels(source, folder, log):
 
 
 def _newest_debian(source, folder, log):
-    """What the distribution here has; elsewhere the entry stays as it is."""
+    """The version of this distribution; on other systems the entry stays as it is."""
     try:
         text = run(["apt-cache", "show", "--no-all-versions", source["package"]],
                    source["package"], log, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts about the machine that stand beside every figure."""
+"""The facts about the machine that every result states."""
 import os
 import platform
 import re
@@ -60,7 +60,7 @@ def c_library():
 
 
 def programs():
-    """The versions of the real programs, as their packages say."""
+    """The package versions of the real programs."""
     found = (first_line(["dpkg-query", "-W", "-f", "${Package} ${Version}", name])
              for name in REAL_PROGRAMS)
     return ", ".join(filter(None, found))
@@ -76,7 +76,7 @@ def first_line(command):
 
 
 def commit():
-    """The commit that is measured, with "+" when files were changed since."""
+    """The measured commit, with "+" when files have changed since."""
     found = first_line(["git", "rev-parse", "--short=12", "HEAD"])
     changed = found and first_line(["git", "status", "--porcelain", "--untracked-files=no"])
     return found + ("+" if changed else "")

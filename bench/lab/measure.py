@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of one kernel: a fresh process in a fixed environment, and what else the machine did
-meanwhile.
+"""One run of one kernel: a fresh process in a fixed environment.
 
-The figures of the run itself come from the kernel. From outside come the elapsed time, the CPU time
-of the process and its children (wait4), and the CPU time that everybody else used while it ran: all
-busy jiffies of /proc/stat without the run's own, and what the host took away (steal). The address
-space stays randomised: a layout that happens to suit one contestant must not stay for all rounds.
+The kernel itself reports the figures of its run. The engine (engine.py) adds the elapsed time, the
+CPU time of the process and its children, the CPU time that other processes used meanwhile, and what
+the hypervisor took away (steal). The address space stays randomised: a layout that happens to suit
+one contestant must not stay for all rounds.
 """
 import datetime
 import json
@@ -13,13 +12,12 @@ import os
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
-from lab import share
+from lab import engine, share
 from lab.fetch import Unavailable
 
-KEPT = ("PATH", "HOME")  # all that a run inherits; no MALLOC_*, no LD_*, no OMP_*
+KEPT = ("PATH", "HOME")  # the only inherited variables; no MALLOC_*, no LD_*, no OMP_*
 DISTURBED_SECONDS = 0.030
 DISTURBED_SHARE = 0.03
 QUIET_SHARE = 0.05
@@ -37,8 +35,8 @@ def usable_cores():
 
 
 def environment(preload=(), more=None, program=False):
-    """What a run sees. A program.py gets the contestant's part as BENCH_*: it is for the program
-    that it measures, not for itself."""
+    """The environment of a run. A program.py gets the contestant's part as BENCH_*: that part is for
+    the program that it measures."""
     made = {name: os.environ[name] for name in KEPT if name in os.environ}
     made["LC_ALL"] = "C"
     libraries = ":".join(map(str, preload))
@@ -49,48 +47,26 @@ def environment(preload=(), more=None, program=False):
     return made
 
 
-def machine_times(path="/proc/stat"):
-    """(busy, steal) seconds, since the machine started, of the processors that this process may
-    use; None where there is no such file."""
-    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-    busy = stolen = 0
-    try:
-        with open(path, encoding="ascii") as file:
-            for name, *fields in (line.split() for line in file if line.startswith("cpu")):
-                if name in mine:
-                    user, nice, system, _, _, irq, softirq, steal = \
-                        ([int(field) for field in fields] + [0] * 8)[:8]
-                    busy += user + nice + system + irq + softirq
-                    stolen += steal
-    except (OSError, ValueError):
-        return None
-    tick = os.sysconf("SC_CLK_TCK")
-    return busy / tick, stolen / tick
-
-
 def is_disturbed(others_seconds, wall_seconds, cores):
-    """Whether others used more of the machine than a run can bear: 30 ms, or 3 % of it."""
+    """Whether other processes used too much of the machine during a run: 30 ms, or 3 %."""
     return others_seconds > max(DISTURBED_SECONDS, DISTURBED_SHARE * wall_seconds * cores)
 
 
-def wait_until_quiet(seconds, sample=0.25, times=machine_times):
-    """Waits until the others use less than 5 % of the machine; returns whether they do."""
+def wait_until_quiet(seconds, sample=0.25):
+    """Waits until other processes use less than 5 % of the machine; returns whether they do."""
     deadline = time.monotonic() + seconds
     while True:
-        before, begin = times(), time.monotonic()
-        if before is None:
-            return True
-        time.sleep(sample)
-        used = sum(times()) - sum(before)
-        if used <= QUIET_SHARE * (time.monotonic() - begin) * usable_cores() + 0.011:
+        idle = engine.run(["sleep", str(sample)], environment())
+        used = idle["other_cpu_seconds"] + idle["steal_seconds"]
+        if used <= QUIET_SHARE * idle["wall_seconds"] * usable_cores() + 0.011:
             return True
         if time.monotonic() >= deadline:
             return False
 
 
 def run(command, env, timeout, cwd=None):
-    """Runs once; returns the part of a result line that one run can tell. `failed` is None or says
-    why the run does not count; NotInstalled is raised for a program that is not here."""
+    """Runs once and returns the run's part of a result line. `failed` is None or the reason why the
+    run does not count. NotInstalled means that the kernel's program is missing."""
     if share.WORD not in command:
         return _run(command, env, timeout, cwd)
     program = any(str(word).endswith("program.py") for word in command)
@@ -105,7 +81,7 @@ def run(command, env, timeout, cwd=None):
 
 def _run(command, env, timeout, cwd):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        found = _process([str(word) for word in command], env, timeout, cwd, output, errors)
+        found = _process(command, env, timeout, cwd, output, errors)
         code, late = found.pop("code"), found.pop("late")
         texts = []
         for file in (output, errors):
@@ -121,54 +97,15 @@ def _run(command, env, timeout, cwd):
 
 
 def _process(command, env, timeout, cwd, output, errors):
-    late = threading.Event()
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-    before, begin = machine_times(), time.monotonic()
-    process = subprocess.Popen(command, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output,
-                               stderr=errors, start_new_session=True)
-
-    def too_late():
-        late.set()
-        _end(process.pid)
-
-    timer = threading.Timer(timeout, too_late)
-    timer.daemon = True
-    timer.start()
-    try:
-        _, status, used = os.wait4(process.pid, 0)
-    except BaseException:
-        _end(process.pid)
-        process.wait()
-        raise
-    finally:
-        timer.cancel()
-    wall = time.monotonic() - begin
-    after = machine_times()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    cpu = used.ru_utime + used.ru_stime
-    others = max(0.0, after[0] - before[0] - cpu) if before and after else 0.0
-    steal = after[1] - before[1] if before and after else 0.0
+    found = engine.run(command, env, timeout=timeout, cwd=cwd, stdin=subprocess.DEVNULL,
+                       stdout=output, stderr=errors)
+    cpu, wall = found["user_seconds"] + found["system_seconds"], found["wall_seconds"]
+    others, steal = found["other_cpu_seconds"], found["steal_seconds"]
     return {"started": started, "wall_seconds": round(wall, 6), "cpu_seconds": round(cpu, 6),
-            "others_cpu_seconds": round(others, 3), "steal_seconds": round(steal, 3),
+            "others_cpu_seconds": others, "steal_seconds": steal,
             "disturbed": is_disturbed(others + steal, wall, usable_cores()),
-            "code": process.returncode, "late": late.is_set()}
-
-
-def _end(pid):
-    """A program.py is asked first, so that it can end what it started."""
-    for how, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 0)):
-        try:
-            os.killpg(pid, how)
-        except ProcessLookupError:
-            return
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline:
-            try:
-                if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                    break
-            except ChildProcessError:
-                return
-            time.sleep(0.02)
+            "code": -found["signal"] or found["exit_code"], "late": found["timed_out"]}
 
 
 def _judge(code, late, timeout, output, errors):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of ./dev bench. A mistake names what is allowed and ends with exit code 2."""
+"""The options of ./dev bench. A wrong one ends with exit code 2 and names the allowed values."""
 import argparse
 import difflib
 import re
@@ -11,9 +11,9 @@ COMMANDS = ("compare", "page", "peers", "lock")
 def parser():
     made = argparse.ArgumentParser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures Corbel beside its peers, row by row, and writes a page.",
+        description="Measures Corbel and its peers, row by row, and writes a page.",
         epilog="also:\n"
-               "  ./dev bench compare A B [--all] [--html FILE]   what differs between two runs\n"
+               "  ./dev bench compare A B [--all] [--html FILE]   the differences between two runs\n"
                "  ./dev bench page DIR                            draw a run's page again\n"
                "  ./dev bench peers [NAMES]                       fetch and build the peers only\n"
                "  ./dev bench lock                                pin the newest peers")
@@ -25,19 +25,19 @@ def parser():
     made.add_argument("--only", metavar="REGEX", type=expression,
                       help="only rows whose name matches (./dev bench --list shows the names)")
     made.add_argument("--peers", metavar="LIST", type=words,
-                      help="only these contestants beside Corbel, comma-separated")
+                      help="only Corbel and these contestants, comma-separated")
     made.add_argument("--threads", metavar="LIST", type=counts,
-                      help="numbers of threads for the rows that are run with several: 1,2,4")
+                      help="thread counts for the rows that have several: 1,2,4")
     made.add_argument("--rounds", metavar="N", type=whole(1, 1000),
                       help="runs of each contestant in each row (quick: 3, otherwise 5)")
     made.add_argument("--seed", metavar="N", type=whole(0, 2**63), default=1,
-                      help="of the order of the runs (1)")
+                      help="seed of the order of the runs (1)")
     made.add_argument("--resume", metavar="DIR", nargs="?", const="", default=None,
-                      help="go on with a run that was stopped: DIR, or the latest")
-    made.add_argument("--list", action="store_true", help="show the rows and measure nothing")
+                      help="continue a stopped run: DIR, or the latest")
+    made.add_argument("--list", action="store_true", help="list the rows without measuring")
     made.add_argument("--output", metavar="DIR", type=Path,
-                      help="where the results go (build/bench/<date-time>)")
-    # For the tests and for kernels that are not ours.
+                      help="the folder of the results (build/bench/<date-time>)")
+    # For the tests and for kernels from elsewhere.
     made.add_argument("--kernels", metavar="DIR", type=Path, help=argparse.SUPPRESS)
     made.set_defaults(scale="normal")
     return made
@@ -47,7 +47,7 @@ def expression(text):
     try:
         re.compile(text)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression: {error}") from None
     return text
 
 
@@ -82,7 +82,7 @@ def whole(low, high):
 
 
 def check_peers(made, chosen, known):
-    """Ends with what is allowed when a name is unknown."""
+    """Exits with the list of known names when a name is unknown."""
     for name in chosen or ():
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -98,5 +98,5 @@ def parse(arguments):
         given = [name for name in ("only", "peers", "threads", "rounds", "output", "kernels")
                  if getattr(found, name) is not None]
         if given or found.scale != "normal" or found.seed != 1 or found.list:
-            made.error("--resume goes on with the same plan: it takes no other option")
+            made.error("--resume continues the same plan: it takes no other option")
     return made, found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the lab finds and leaves things."""
+"""The folders of the lab."""
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parents[1]
@@ -10,7 +10,7 @@ BUILT = ROOT / "build" / "bench"  # kernels, peers, and one folder for each run
 
 
 def shown(path):
-    """A path as people like to read it: below the current folder without what leads there."""
+    """A path for the user: relative to the current folder if it is below it."""
     path = Path(path).resolve()
     try:
         return str(path.relative_to(Path.cwd()))

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peers: the allocators and schedulers that Corbel is compared with.
 
-A peer is one recipe, bench/peers/<name>.py, that says where its package comes from and how it
-becomes something to run on. This module loads the recipes, builds what is not built yet into
-build/bench/peers/<name>/ and checks that it works. Whatever goes wrong, the peer is left out with
-one line that says why: a lab without a peer is still a lab.
+A peer is one recipe, bench/peers/<name>.py. It names the source of its package and builds it. This
+module loads the recipes, builds missing peers into build/bench/peers/<name>/ and checks that they
+work. A peer that fails is left out with one line that says why; the lab works without it.
 
     load()                  -> {name: recipe}
-    prepare(names, report)  -> {name: Prepared or Unavailable}; report(name, "what is being done")
+    prepare(names, report)  -> {name: Prepared or Unavailable}; report(name, "current step")
     refresh(report)         rewrites bench/peers.lock with the newest versions (./dev bench lock)
 """
 
@@ -32,14 +31,14 @@ RECIPES = BENCH / "peers"
 BUILT = LAB_BUILT / "peers"
 CORBEL = ROOT / "build" / "release" / "lib"
 CONTROLS = RECIPES / "controls"
-WHOSE = BENCH / "lab" / "whose.c"
+PROBE = BENCH / "lab" / "probe.c"
 
 
 @dataclasses.dataclass
 class Allocator:
-    """What makes a program run on an allocator; `preload` in the order of LD_PRELOAD. `files` are
-    all that a run of it loads: when one changes, it is not the same contestant any more. A recipe
-    names those that lie outside its folder; the others are found."""
+    """How to run a program on an allocator. `preload` is in the order of LD_PRELOAD. `files` are all
+    files that a run loads: when one changes, it is another contestant. A recipe names those outside
+    its folder; the others are found."""
     preload: list = dataclasses.field(default_factory=list)
     env: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)
@@ -47,8 +46,8 @@ class Allocator:
 
 @dataclasses.dataclass
 class Scheduler:
-    """How a program for one API is compiled: compiler, flags, the source, libs. `files` as in
-    Allocator; `stamp` changes with the peer, whose headers and libraries keep their paths."""
+    """How to compile a program for one API: compiler, flags, the source, libs. `files` as in
+    Allocator. `stamp` changes with the peer, because its headers and libraries keep their paths."""
     id: str
     title: str
     api: str  # the name of the source file: serial, tbb, classic, openmp, rayon
@@ -62,8 +61,8 @@ class Scheduler:
 
 @dataclasses.dataclass
 class Prepared:
-    """A peer that is ready. `without` says why a kind it could have been is missing; `note` what
-    the user should know of it."""
+    """A peer that is ready. `without` says why one of its kinds is missing; `note` is a remark for
+    the user."""
     name: str
     title: str  # with the version
     version: str
@@ -77,7 +76,7 @@ class Prepared:
 
 
 class Context:
-    """What a recipe works with: its folder, its packages, and commands that are logged."""
+    """The services for a recipe: its folder, its packages, and logged commands."""
 
     def __init__(self, name, folder, report=None, lock=None):
         self.name = name
@@ -92,8 +91,8 @@ class Context:
         self.report(self.name, what)
 
     def run(self, command, what, cwd=None, env=None):
-        """Runs a command with its output in the log and returns its standard output; Unavailable
-        with what it was for when it fails."""
+        """Runs a command with its output in the log and returns its standard output; Unavailable,
+        which names `what`, when it fails."""
         return fetch.run(command, what, self.log, cwd or self.folder, env)
 
     def crate(self, package):
@@ -109,7 +108,7 @@ class Context:
         return fetch.debian(package, self.lock, self.folder, self.log)
 
     def copy_of_corbel(self):
-        """Corbel's libraries in the peer's own folder: a build during a run swaps nothing."""
+        """Copies Corbel's libraries to the peer's folder, so that a build cannot replace them."""
         for name in ("libcorbelmalloc_proxy.so.1", "libcorbelmalloc.so.1"):
             if not (self.corbel / name).is_file():
                 raise Unavailable("Corbel is not built")
@@ -137,7 +136,7 @@ def load():
 
 
 def prepare(names, report=None):
-    """Builds the named peers where needed. An unknown name is an Unavailable, too."""
+    """Builds the named peers that are not built. An unknown name gives an Unavailable."""
     recipes = load()
     found = {}
     for name in names:
@@ -162,7 +161,7 @@ def _prepare(recipe, report):
     BUILT.mkdir(parents=True, exist_ok=True)
     final = BUILT / recipe.NAME
     with open(BUILT / f"{recipe.NAME}.lock", "w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)  # two labs may prepare at once
+        fcntl.flock(guard, fcntl.LOCK_EX)  # another lab may prepare at the same time
         stamp = _stamp(recipe)
         context = Context(recipe.NAME, final, report)
         if _built_with(final) == stamp:
@@ -183,7 +182,7 @@ def _prepare(recipe, report):
 
 def _describe(recipe, context, stamp):
     version = recipe.version(context) if hasattr(recipe, "version") else _locked(recipe, context)
-    # The first source; or a later one, where the recipe fell back on it.
+    # The first source, or a later one if the recipe fell back to it.
     source = next((one for one in recipe.SOURCES
                    if "package" in one and (context.folder / one["package"]).is_dir()),
                   recipe.SOURCES[0])
@@ -218,8 +217,8 @@ def _describe(recipe, context, stamp):
 
 
 def _files(folder, given, more):
-    """Those given, more, and every library that lies beside one of them in the peer's folder: they
-    load one another by NEEDED or, as libtbb does, by name."""
+    """The given files, `more`, and every library next to one of them in the peer's folder: they load
+    one another by NEEDED or, like libtbb, by name."""
     found = [pathlib.Path(path) for path in (*given, *more) if not str(path).startswith("-")]
     home = pathlib.Path(folder).resolve()
     for path in list(found):
@@ -244,9 +243,9 @@ def _built_with(folder):
 
 
 def _stamp(recipe):
-    """Changes whenever what is built would: recipe, helpers, versions, compilers, Corbel itself."""
+    """A digest of all inputs of the build: recipe, helpers, versions, compilers, Corbel itself."""
     digest = hashlib.sha256(inspect.getsource(Context).encode())
-    for path in (recipe.__file__, WHOSE, *getattr(recipe, "INPUTS", [])):
+    for path in (recipe.__file__, PROBE, *getattr(recipe, "INPUTS", [])):
         digest.update(pathlib.Path(path).read_bytes())
     lock = fetch.read_lock()
     for source in recipe.SOURCES:
@@ -262,10 +261,10 @@ def _stamp(recipe):
 
 
 def _check_served(prepared, context):
-    """A preload that does not take is silent; so ask a program who serves its malloc."""
+    """A preload that does not work fails silently, so a program checks which library serves it."""
     context.say("checking that malloc is its own")
-    probe = context.folder / "whose"
-    context.run([fetch.cc(), "-O1", "-o", str(probe), str(WHOSE), "-ldl"],
+    probe = context.folder / "probe"
+    context.run([fetch.cc(), "-O1", "-o", str(probe), str(PROBE), "-ldl"],
                 "compiling the check")
     env = {**os.environ, **prepared.allocator.env,
            "LD_PRELOAD": ":".join(map(str, prepared.allocator.preload))}

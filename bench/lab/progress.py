@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is shown while the lab works: a bar with the time left on a terminal, lines elsewhere.
+"""Progress: a bar with the time left on a terminal, lines elsewhere.
 
-The bar is drawn between runs only. A thread that draws it would use the processor meanwhile, and
-the lab would find its own run disturbed.
+The bar is drawn only between runs. A thread that draws it would use the processor and disturb the
+run.
 """
 import sys
 import time
@@ -74,12 +74,12 @@ class Lines:
             self.say(f"{share * 100:3.0f} %  {done}/{total}  {text}  {span(left)} left")
 
     def say(self, text):
-        self.file.write(text + "\n")  # in one piece: two compilers may report at once
+        self.file.write(text + "\n")  # one write: two compilers may report at the same time
         self.file.flush()
 
 
 class Silent(Lines):
-    """For tests: remembers what was said."""
+    """For tests: keeps the lines."""
 
     def __init__(self):
         super().__init__()

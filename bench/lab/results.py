@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a run on disk, and reading them again.
+"""Writes the results of a run to disk and reads them.
 
 A folder holds run.json (the plan, the machine, the contestants), results.jsonl (a line for each
-single run, written at once) and results.csv (a line for each row and contestant). A run that was
-killed leaves a last line that may be torn; it is dropped. So is nothing else: a run that failed
-stays, with the reason, and so does one that was disturbed and repeated, as not kept.
+single run, written immediately) and results.csv (a line for each row and contestant). A lab that was
+killed may leave an incomplete last line, which is dropped. Nothing else is dropped: a failed run stays
+with the reason, and a disturbed run that was repeated stays as not kept.
 """
 import csv
 import json
@@ -24,13 +24,13 @@ METRICS = ("value", "seconds", "peak_rss_kib", "peak_vm_kib", "minor_faults", "m
 REFERENCES = ("glibc", "serial", "serial@glibc")
 # The work of an allocator kernel may depend on the number of threads; a scheduler's never does.
 SAME_ON_ALL_THREADS = ("serial", "serial@glibc")
-# What pages of files and of the loader add to memory by chance.
+# What pages of files and of the loader add to the figures by chance.
 RESOLUTION = {"peak_rss_kib": 128.0, "peak_vm_kib": 4.0, "minor_faults": 32.0,
               "major_faults": 32.0}
 
 
 class Broken(Exception):
-    """A folder that holds no run; the text says why."""
+    """A folder does not hold a run; the text says why."""
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Run:
         self.reindex()
 
     def reindex(self):
-        """After `runs` was changed from outside."""
-        self._pairs, self._wrong = {}, {}  # _wrong: of the rows that were judged since they grew
+        """Must be called after a change of `runs` from outside."""
+        self._pairs, self._wrong = {}, {}  # _wrong: rows judged since their last run
         self._rows = {row["id"]: row for row in self.meta["rows"]}
         self._names = {row["id"]: row["contestants"] for row in self.meta["rows"]}
         for run in self.runs:
@@ -53,13 +53,13 @@ class Run:
     def add(self, run):
         self.runs.append(run)
         self._pairs.setdefault((run["row"], run["contestant"]), []).append(run)
-        # A serial program's result counts in the other rows of its kernel, too.
+        # A serial program's result also counts in the other rows of its kernel.
         for row in self.meta["rows"]:
             if row.get("kernel") == run.get("kernel"):
                 self._wrong.pop(row["id"], None)
 
     def of(self, row, contestant):
-        """All runs of a contestant in a row, disturbed and failed ones too."""
+        """All runs of a contestant in a row, including disturbed and failed ones."""
         return self._pairs.get((row, contestant), [])
 
     def kept(self, row, contestant, metric="value"):
@@ -71,21 +71,22 @@ class Run:
         return statistics.median(values) if values else None
 
     def compare(self, row, base, other, metric="value"):
-        """`other` against `base` in a row, by statistics.compare(); in a row with enough others,
-        what each round did to these is taken out first. None when either has no value."""
+        """`other` against `base` in a row, by statistics.compare(). In a row with enough other
+        contestants, the effect of each round on them is removed first. None when either has no
+        value."""
         sides = [self._by_round(row, contestant, metric) for contestant in (base, other)]
-        least = RESOLUTION.get(metric, 0.0)
-        found = statistics.compare(*(list(side.values()) for side in sides), least)
+        resolution = RESOLUTION.get(metric, 0.0)
+        found = statistics.compare(*(list(side.values()) for side in sides), resolution)
         others = [values for name in self._names.get(row, ()) if name not in (base, other)
                   and (values := self._by_round(row, name, metric))]
-        if found is None or metric in RESOLUTION or len(others) < statistics.FEWEST_OF_ROW:
+        if found is None or metric in RESOLUTION or len(others) < statistics.MIN_OF_ROW:
             return found
         if min(min(values.values()) for values in [*sides, *others]) <= 0:
             return found
         factors = round_factors(others)
         usual = statistics.median([statistics.spread(freed) / statistics.median(freed)
                                    for freed in (_freed(values, factors) for values in others)])
-        found.verdict = statistics.verdict(*(_freed(side, factors) for side in sides), least, usual)
+        found.verdict = statistics.verdict(*(_freed(side, factors) for side in sides), resolution, usual)
         if {"lower": found.ratio > 1, "higher": found.ratio < 1}.get(found.verdict):
             found.verdict = "same"
         return found
@@ -108,12 +109,12 @@ class Run:
         return self._wrong[row].get(contestant)
 
     def _judge(self, row):
-        """{contestant: what is wrong} for all whose result is not that of the others."""
+        """{contestant: what is wrong} for all results that differ from the others."""
         return judge_checksums({c: self.of(row["id"], c) for c in row["contestants"]},
                                self._reference_elsewhere(row))
 
     def _reference_elsewhere(self, row):
-        """What the reference found where it ran on another number of threads, or without a limit:
+        """(reference, checksum) from a row with another number of threads or without a limit, because
         serial programs run once for a case."""
         work = row.get("kernel"), row.get("case")
         for reference in SAME_ON_ALL_THREADS:
@@ -131,7 +132,7 @@ class Run:
                 if self.failure(row["id"], contestant)]
 
     def disturbed(self, row=None, contestant=None):
-        """How many of the runs that count were disturbed."""
+        """The number of kept runs that were disturbed."""
         runs = self.of(row, contestant) if row else self.runs
         return sum(bool(run["kept"] and run["disturbed"]) for run in runs)
 
@@ -141,14 +142,14 @@ class Run:
 
 
 def round_factors(others):
-    """{round: how much slower than usual it was}, from contestants' values by round."""
+    """{round: its slowdown against the median}, from contestants' values by round."""
     shares = {}
     for values in others:
         middle = statistics.median(list(values.values()))
         for number, value in values.items():
             shares.setdefault(number, []).append(value / middle)
     return {number: statistics.median(values) for number, values in shares.items()
-            if len(values) >= statistics.FEWEST_OF_ROW}
+            if len(values) >= statistics.MIN_OF_ROW}
 
 
 def _freed(values, factors):
@@ -156,34 +157,34 @@ def _freed(values, factors):
 
 
 def judge_checksums(runs_of, elsewhere=None):
-    """{contestant: what is wrong} of one row, from {contestant: its runs}. What is right is what
-    glibc, or the serial program, found every time, or what it found `elsewhere` (its name, the
-    checksum); without them, what most contestants found; and nobody when they are evenly split."""
+    """{contestant: what is wrong} of one row, from {contestant: its runs}. The right checksum is the
+    one that glibc, or the serial program, found in every run, or found `elsewhere` (its name, the
+    checksum). Without these the majority decides. Without a majority all are wrong."""
     sums = {c: [run["checksum"] for run in runs if not run.get("failed")]
             for c, runs in runs_of.items()}
     sums = {c: values for c, values in sums.items() if values}
     if not sums:
         return {}
-    right, whose = None, "most others'"
+    right, owner = None, "most others'"
     for reference in REFERENCES:
         if len(set(sums.get(reference, ()))) == 1:
-            right, whose = sums[reference][0], f"{reference}'s"
+            right, owner = sums[reference][0], f"{reference}'s"
             break
     else:
         votes = Counter(value for values in sums.values() for value in set(values)).most_common(2)
         if elsewhere:
-            whose, right = f"{elsewhere[0]}'s", elsewhere[1]
+            owner, right = f"{elsewhere[0]}'s", elsewhere[1]
         elif len(votes) < 2 or votes[0][1] > votes[1][1]:
             right = votes[0][0]
         else:
             return dict.fromkeys(sums, "the contestants' checksums differ, and no side has the "
                                  "majority")
-    return {c: f"wrong result: its checksum is {bad[0]}, {whose} is {right}"
+    return {c: f"wrong result: its checksum is {bad[0]}, {owner} is {right}"
             for c, values in sums.items() if (bad := [v for v in values if v != right])}
 
 
 def save_plan(folder, meta):
-    """In one step: a reader sees the old file or the new one."""
+    """Writes run.json atomically: a reader sees the old file or the new one."""
     draft = folder / f".{PLAN}"
     draft.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
     draft.replace(folder / PLAN)
@@ -196,14 +197,14 @@ def load(folder):
     try:
         meta = json.loads((folder / PLAN).read_text())
     except ValueError as error:
-        raise Broken(f"{folder / PLAN} is not right: {error}") from None
+        raise Broken(f"{folder / PLAN} is not valid: {error}") from None
     if meta.get("format") != FORMAT:
         raise Broken(f"{folder / PLAN} has format {meta.get('format')}, this lab reads {FORMAT}")
     return Run(folder, meta, _read_runs(folder / RUNS)[0])
 
 
 def _read_runs(path):
-    """(the runs, the length of the file up to the last whole line)"""
+    """(the runs, the length of the file up to the last complete line)"""
     runs, good = [], 0
     data = path.read_bytes() if path.exists() else b""
     while (end := data.find(b"\n", good)) >= 0:
@@ -211,14 +212,14 @@ def _read_runs(path):
             runs.append(json.loads(data[good:end]))
         except ValueError:
             if data.find(b"\n", end + 1) >= 0:
-                raise Broken(f"{path}: line {len(runs) + 1} is not right") from None
+                raise Broken(f"{path}: line {len(runs) + 1} is not valid") from None
             break
         good = end + 1
     return runs, good
 
 
 class Journal:
-    """Writes results.jsonl. Opening it cuts off a torn last line."""
+    """Writes results.jsonl. Opening it removes an incomplete last line."""
 
     def __init__(self, folder):
         path = Path(folder) / RUNS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries a plan out: every step once, its result on disk at once, so that a run can be ended at any
-moment and go on later."""
+"""Executes a plan. Each step runs once and its result is written immediately, so that a run can be
+stopped at any moment and resumed later."""
 import datetime
 import fcntl
 import os
@@ -12,32 +12,32 @@ from lab import measure, results, schedule, statistics
 from lab.progress import span
 
 TIMEOUTS = {"quick": 60.0, "normal": 120.0, "full": 900.0}
-GUESSES = {"quick": 0.1, "normal": 0.7, "full": 3.0}  # seconds of a run, until one was measured
+GUESSES = {"quick": 0.1, "normal": 0.7, "full": 3.0}  # seconds of a run, until one is measured
 GUESSES_OF_WATCHING = {"quick": 1.7, "normal": 7.0, "full": 7.0}
 ATTEMPTS = 3
-# What repeating disturbed runs may cost: on a machine that is never quiet it would triple the time.
+# The limit on repeating disturbed runs. On a machine that is never quiet it would triple the time.
 REPEAT_SECONDS = 20.0
 REPEAT_SHARE = 0.25
-# The longest wait for a quiet machine before a repetition.
+# The maximal wait for a quiet machine before a repetition.
 QUIET_SECONDS = min(1.0, float(os.environ.get("CORBEL_BENCH_QUIET_SECONDS", 1)))
 
 
 class InUse(Exception):
-    """Another lab is measuring into the folder."""
+    """Another lab writes to the folder."""
 
 
 class Changed(Exception):
-    """A program or library is no longer the one that the run began with."""
+    """A program or library has changed since the run started."""
 
 
 def hold(folder):
-    """Takes the folder for this process, until the result is closed."""
+    """Locks the folder for this process until the returned descriptor is closed."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(held)
-        raise InUse(f"{folder} is being measured by another lab") from None
+        raise InUse(f"{folder} is in use by another lab") from None
     return held
 
 
@@ -54,8 +54,8 @@ def now():
 
 
 class Estimate:
-    """How long the steps that are left will take: what the same pair took, else the same row, the
-    same kernel, or a guess from the scale."""
+    """The expected time of a step: that of the same pair, else of the same row or kernel, else a guess
+    for the scale."""
 
     def __init__(self, scale):
         self.scale = scale
@@ -81,7 +81,7 @@ class Session:
                  wait_until_quiet=measure.wait_until_quiet, changed=lambda: []):
         self.folder, self.meta, self.rows, self.progress = Path(folder), meta, rows, progress
         self.run_once, self.wait_until_quiet = run_once, wait_until_quiet
-        self.changed = changed  # names of what is no longer as it was planned
+        self.changed = changed  # the names of files that have changed since the plan was made
         scale = meta["scale"]
         self.timeout, self.estimate = TIMEOUTS[scale], Estimate(scale)
         self.scratch = self.folder / "scratch"
@@ -89,7 +89,7 @@ class Session:
         self.order = 0
 
     def run(self):
-        """Raises KeyboardInterrupt when it is ended early; what was measured is on disk then."""
+        """Raises KeyboardInterrupt when it is stopped; the results so far are on disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         held = hold(self.folder)
         try:
@@ -134,30 +134,30 @@ class Session:
         self._check_unchanged()
 
     def _check_unchanged(self):
-        """Results of two versions of one program must not stand side by side as one."""
+        """Results of two versions of a program must not be mixed."""
         if names := self.changed():
             raise Changed(f"changed while it was measured: {', '.join(names[:5])}")
 
     def _needless(self, step):
         if step.row.skipped or self.found.failure(step.row.id, step.contestant.id):
             return True
-        # From the rounds before this one, so that all contestants of a row stop at the same.
+        # Only earlier rounds count, so that all contestants of a row stop after the same round.
         seconds = [run["wall_seconds"] for c in step.row.contestants
                    for run in self.found.of(step.row.id, c.id)
                    if run["kept"] and run["round"] < step.round]
         return schedule.is_enough(step, statistics.median(seconds) if seconds else None)
 
     def _show(self, step, done, total, left):
-        """The time left counts seconds, not steps: rows differ a thousandfold."""
+        """Estimates the time left in seconds and not in steps: rows differ by a factor of a thousand."""
         ahead = sum(self.estimate.of(each) for each in left if not each.row.skipped)
-        behind = sum(run["wall_seconds"] for run in self.found.runs)
-        share = behind / (behind + ahead) if ahead else 1.0
+        past = sum(run["wall_seconds"] for run in self.found.runs)
+        share = past / (past + ahead) if ahead else 1.0
         factor = self.spent / self.measured if self.measured > 1 else 1.05
         self.progress.update(f"{step.row.id}  {step.contestant.id}", done, total, share,
                              ahead * max(1.0, factor))
 
     def _take(self, step):
-        """One step: a run, and up to two more when it was disturbed."""
+        """One step: a run, and up to two repetitions when it was disturbed."""
         begin = time.monotonic()
         attempts = []
         try:
@@ -180,7 +180,7 @@ class Session:
         self._tell(step, best)
 
     def _record(self, attempts):
-        """Also when the step is ended in a repetition: what was measured is not lost."""
+        """Records the attempts, also when the step is stopped during a repetition."""
         if attempts:
             min(attempts, key=_disturbance)["kept"] = True
             self.journal.write(attempts)
@@ -212,7 +212,7 @@ class Session:
         self.progress.say(f"{row.id} is left out: {why}")
 
     def _tell(self, step, run):
-        """Failures are shown when they happen, and so is a result unlike the others'."""
+        """Reports a failure, or a result that differs from the others, as soon as it happens."""
         row, contestant = step.row.id, step.contestant.id
         if why := self.found.failure(row, contestant):
             self.progress.say(f"FAILED  {row}  {contestant}: {why}")
@@ -221,13 +221,13 @@ class Session:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def seconds_of(self, rows):
-        """The first estimate, for those who wait."""
+        """The first estimate, as text."""
         steps = schedule.steps(rows, self.meta["rounds"], self.meta["seed"])
         return span(sum(self.estimate.of(step) for step in steps))
 
 
 def _disturbance(run):
-    """The least disturbed attempt counts; one that failed counts before all others."""
+    """The order of attempts: a failed one first, then by disturbance. The first one is kept."""
     if run["failed"]:
         return -1.0
     if not run["disturbed"]:

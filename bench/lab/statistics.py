@@ -1,40 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a few noisy runs allow to be said.
+"""The statistics of a few noisy runs.
 
-The figure of a contestant is the median of its runs: one disturbed run is then one odd value and
-not a shift of everything. Whether two contestants differ is judged as `corbel compare` does it, by
-the distance of the medians against both spreads together, widened for few runs. Only the spread is
-another: with three to seven runs a side the median absolute deviation is too often close to nought
-by chance, so here it is the range, without the highest of every five runs. Noise of a machine only
-ever adds time, so the highest are the ones to distrust.
+The figure of a contestant is the median of its runs: a disturbed run is then one outlier and does not
+shift the result. Like `corbel compare`, the lab calls two contestants different when the distance of
+their medians exceeds the sum of both spreads, widened for few runs. The spread is another one. With
+three to seven runs a side the median absolute deviation is too often close to zero by chance, so the
+lab uses the range without the highest of every five runs. A machine's noise only ever adds time, so
+the highest runs are the least reliable.
 
-compare() calls a difference when the medians lie further apart than 4.5 / n times both ranges
-together (1.4 / sqrt(n) from 11 runs on: a median gets no closer faster than that), and by at
-least 1 % (2 % below five runs). Two copies of one contestant are then told
-apart in less than 1 of 100 cases with three to nine runs a side, whether the noise is normal,
-exponential, or mostly small with a heavy right tail; test/bench simulates it. What no rule can
-see with three runs is a contestant that falls into one of two modes by chance for each process.
+compare() reports a difference when the distance of the medians exceeds the sum of both ranges times
+4.5 / n (1.4 / sqrt(n) from 11 runs on, because a median does not converge faster), and 1 % (2 % below
+five runs). It then distinguishes two copies of one contestant in less than 1 of 100 cases with three
+to nine runs a side, whether the noise is normal, exponential, or mostly small with a heavy right tail;
+test/bench simulates it. With three runs no rule detects a contestant whose processes fall into one of
+two modes by chance.
 
-From five runs on, the ranks may say it as well: where next to all runs of one lie above next to all
-of the other (Mann and Whitney's exact test, 0.8 %), the ranges do not matter.
+From five runs on, the ranks alone can show a difference: when nearly all runs of one contestant are
+above nearly all of the other (Mann and Whitney's exact test, 0.8 %), the ranges do not matter.
 
-In a row of many contestants more is known: what a round did to all of them (the contestants of a
-row run one after another, so a slow minute falls on all), and how far the runs of one contestant
-usually lie apart. Then verdict() is given values freed from their rounds, and that usual range; a
-range smaller than it is taken to be small by chance and raised half the way, and 4 / n does.
+A row of many contestants provides more information. Its contestants run one after another, so a slow
+minute affects all of them, and the effect of a round can be removed. The usual range of a contestant
+is known as well. verdict() then gets the corrected values and the usual range. It assumes that a
+smaller range is small by chance and raises it half way to the usual one; 4 / n is then enough.
 """
 import functools
 import math
 from dataclasses import dataclass
+from statistics import median
 
-FEWEST = 3
+MIN_RUNS = 3
 WIDENING = 4.5
 WIDENING_OF_ROW = 4.0
 WIDENING_OF_MANY = 1.4
-RANK_LEVEL = 0.008  # what five runs that all lie apart from five others reach
-FEWEST_OF_ROW = 3  # contestants other than the two that are compared
-SMALLEST_SHARE = 0.01
-SMALLEST_SHARE_OF_FEW = 0.02
+RANK_LEVEL = 0.008  # five runs that are all above five others reach it
+MIN_OF_ROW = 3  # contestants in addition to the two that are compared
+MIN_SHARE = 0.01
+MIN_SHARE_OF_FEW = 0.02
 CONFIDENCE = 0.95
 
 
@@ -55,14 +56,6 @@ class Comparison:
     verdict: str  # "lower", "higher": other against base; "same"; "few" below three runs a side
 
 
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def mad(values):
     middle = median(values)
     return median([abs(value - middle) for value in values])
@@ -75,8 +68,8 @@ def spread(values):
 
 
 def median_weights(count):
-    """How likely each of `count` sorted values is to be the median of a bootstrap sample, exactly:
-    the sample's median is above the k-th value when at most half of its draws are among the first
+    """The exact probability of each of `count` sorted values to be the median of a bootstrap sample.
+    The sample's median is above the k-th value when at most half of its draws are among the first
     k. An even sample is one draw smaller, so that its median is one of the values."""
     draws = count if count % 2 else count - 1
     half = draws // 2
@@ -115,8 +108,8 @@ def summary(values):
     return Summary(len(values), middle, min(low, middle), max(high, middle), mad(values))
 
 
-def compare(base, other, least=0.0):
-    """`other` against `base`; `least` is a difference too small to count in the values' own unit.
+def compare(base, other, resolution=0.0):
+    """`other` against `base`. A difference up to `resolution`, in the values' own unit, does not count.
     None when either has no value."""
     if not base or not other:
         return None
@@ -129,23 +122,23 @@ def compare(base, other, least=0.0):
         low, high = min(low, ratio), max(high, ratio)
     else:
         low = high = ratio
-    return Comparison(ratio, low, high, verdict(base, other, least))
+    return Comparison(ratio, low, high, verdict(base, other, resolution))
 
 
-def verdict(base, other, least=0.0, usual=None):
+def verdict(base, other, resolution=0.0, usual=None):
     """`usual`: the range of a contestant's values in this row as a share of their median."""
     runs = min(len(base), len(other))
-    if runs < FEWEST:
+    if runs < MIN_RUNS:
         return "few"
     below, above = median(base), median(other)
-    share = SMALLEST_SHARE if runs >= 5 else SMALLEST_SHARE_OF_FEW
+    share = MIN_SHARE if runs >= 5 else MIN_SHARE_OF_FEW
     ranges, widening = [spread(base), spread(other)], WIDENING
     if usual is not None:
         ranges = [max(own, (own + usual * middle) / 2)
                   for own, middle in zip(ranges, (below, above))]
         widening = WIDENING_OF_ROW
     noise = max(widening / runs, WIDENING_OF_MANY / math.sqrt(runs)) * sum(ranges)
-    if abs(above - below) <= max(share * max(abs(below), abs(above)), least):
+    if abs(above - below) <= max(share * max(abs(below), abs(above)), resolution):
         return "same"
     if abs(above - below) <= noise and by_chance(base, other) > RANK_LEVEL:
         return "same"
@@ -153,8 +146,8 @@ def verdict(base, other, least=0.0, usual=None):
 
 
 def by_chance(base, other):
-    """How likely the ranks of two samples of one distribution, whichever it is, lie at least as far
-    apart as these: the two-sided test of Mann and Whitney (1947), exactly, ties as halves."""
+    """The probability that the ranks of two samples of the same distribution are at least this far
+    apart: the exact two-sided test of Mann and Whitney (1947), with ties as halves."""
     m, n = len(base), len(other)
     won = sum((a > b) + (a == b) / 2 for a in base for b in other)
     ways = _rank_ways(m, n)
@@ -164,8 +157,8 @@ def by_chance(base, other):
 
 @functools.lru_cache
 def _rank_ways(m, n):
-    """How many orders of m and n values have 0, 1, ... m * n pairs in which the first is larger:
-    the coefficients of the Gaussian binomial (m + n over m)."""
+    """The numbers of orders of m and n values with 0, 1, ... m * n pairs in which the first is
+    larger: the coefficients of the Gaussian binomial (m + n over m)."""
     ways = [1] + [0] * (m * n)
     for i in range(1, m + 1):
         for k in range(m * n, n + i - 1, -1):
@@ -176,6 +169,6 @@ def _rank_ways(m, n):
 
 
 def geometric_mean(values):
-    """None without a value; values at or below nought have none either and are left out."""
+    """None without a value. Ignores values that are not positive, which have no logarithm."""
     logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
     return math.exp(sum(logs) / len(logs)) if logs else None

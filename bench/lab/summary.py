@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run on the terminal: Corbel against the best peer, group by group."""
+"""The summary on the terminal: Corbel against the best peer, group by group."""
 import sys
 
 from lab import statistics
@@ -23,7 +23,7 @@ def is_ours(contestant):
 
 
 def has_ours(contestant):
-    """Whether anything of Corbel is in it."""
+    """Whether the contestant contains any part of Corbel."""
     return is_ours(contestant) or "@" + OURS in contestant or contestant.startswith(OURS + "-")
 
 
@@ -48,7 +48,7 @@ def against_best(run, row, metric="value"):
     ours = best(run, row, filter(is_ours, row["contestants"]), metric)
     peers = [c for c in row["contestants"] if is_peer(run, c)]
     peer = best(run, row, peers, metric)
-    # The only one of many peers that can run a row, with a heap limit say, is not the best of any.
+    # A peer that is the only one to support a row (a heap limit, for example) is not the best.
     alone = len(peers) == 1 < max(sum(is_peer(run, c) for c in other["contestants"])
                                   for other in run.meta["rows"])
     if ours is None or peer is None or alone:

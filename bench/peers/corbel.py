@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Corbel itself, as the release build made it: a copy, as that of the control corbel-copy."""
+"""Corbel from the release build: a copy, like that of the control corbel-copy."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control: the same bits as Corbel in another folder. The lab must find the two equal."""
+"""A control: a byte-identical copy of Corbel. The lab must find the two equal."""
 
 from lab.peers import Allocator
 

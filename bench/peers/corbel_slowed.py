@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control: Corbel behind controls/slowed.cpp, which makes a pair of malloc and free 15 to 20 %
-slower. The lab must find the difference."""
+"""A control: Corbel with controls/slowed.cpp preloaded before it, which makes a pair of malloc and
+free 15 to 20 % slower. The lab must find the difference."""
 
 from lab import fetch
 from lab.peers import BENCH, CONTROLS, Allocator
@@ -14,7 +14,7 @@ REMEDY = "./dev build release"
 INPUTS = [CONTROLS / "slowed.cpp", BENCH / "lab" / "share" / "family.hpp"]
 FLAGS = ["-x", "c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
          "-fno-exceptions", "-fno-builtin"]
-ROUNDS = 2  # of multiplications; the detour itself is a good half of the difference
+ROUNDS = 2  # of multiplications; the forwarding itself is a good half of the difference
 
 
 def build(context):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C library's own malloc: no preload at all."""
+"""The C library's own malloc: no preload."""
 
 import os
 import re

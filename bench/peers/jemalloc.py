@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """jemalloc (jemalloc/jemalloc on GitHub), from the sources inside a crate, in its default
-configuration. The crate carries the finished configure script beside the sources."""
+configuration. The crate carries the finished configure script with the sources."""
 
 import shutil
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenMP of GCC, as the machine has it."""
+"""The OpenMP of GCC, as installed."""
 
 from lab import fetch
 from lab.peers import Scheduler, Unavailable

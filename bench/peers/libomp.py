@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenMP of LLVM, with the compiler it belongs to; both from the distribution."""
+"""The OpenMP of LLVM, with its compiler; both from the distribution."""
 
 import pathlib
 
@@ -28,7 +28,7 @@ def version(context):
 
 
 def note(context):
-    """Clang must be installed to work, so it is the distribution's, whatever the lock says."""
+    """Clang must be installed to work, so it is the distribution's version and not the lock's."""
     return "; ".join(filter(None, (
         fetch.unlike_lock(source["package"], fetch.installed(source["package"]), context.lock)
         for source in SOURCES)))

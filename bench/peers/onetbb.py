@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler of oneTBB (uxlfoundation/oneTBB on GitHub), as its makers ship it."""
+"""The scheduler of oneTBB (uxlfoundation/oneTBB on GitHub), as released."""
 
 from lab import fetch
 from lab.peers import Scheduler

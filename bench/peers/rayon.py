@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rayon (rayon-rs/rayon on GitHub): the crate and all it depends on, compiled for release."""
+"""rayon (rayon-rs/rayon on GitHub): the crate and its dependencies, compiled for release."""
 
 from lab import fetch
 from lab.peers import Scheduler

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """snmalloc (microsoft/snmalloc on GitHub), from the sources inside a crate, with its own
-CMake files: the target for preloading, without the checks that are for hardened builds."""
+CMake files: the target for preloading, without the checks of hardened builds."""
 
 from lab import fetch
 from lab.peers import Allocator

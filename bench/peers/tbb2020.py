@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classic TBB 2020, the last with tbb::task and task_scheduler_init. PyPI has its library up to
-2020.3 and its headers up to 2020.0; the library still serves what the headers ask for."""
+2020.3 and its headers up to 2020.0; the library provides all that the headers need."""
 
 from lab import fetch
 from lab.peers import Scheduler

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalable allocator of oneTBB (uxlfoundation/oneTBB on GitHub), as its makers ship it."""
+"""The scalable allocator of oneTBB (uxlfoundation/oneTBB on GitHub), as released."""
 
 from lab.peers import Allocator
 
@@ -15,6 +15,6 @@ def build(context):
 
 def allocator(context):
     libraries = context.folder / "tbb" / "lib"
-    # The proxy opens the allocator by name; already loaded, it is found wherever it lies.
+    # The proxy opens the allocator by name, which works in any folder if it is loaded already.
     return Allocator([str(libraries / "libtbbmalloc_proxy.so.2"),
                       str(libraries / "libtbbmalloc.so.2")])

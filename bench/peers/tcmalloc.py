@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tcmalloc of gperftools (gperftools/gperftools on GitHub), as the distribution ships
-it. Installed or not: the package is unpacked where it is missing."""
+it. If the package is not installed, it is only unpacked."""
 
 import shutil
 

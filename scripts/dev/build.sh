@@ -6,6 +6,7 @@
 build_preset() {
   local preset=$1
   shift
-  step "configure $preset" cmake --preset "$preset" || return 1
+  step "configure $preset" cmake --preset "$preset" \
+    "-DCORBEL_FULL_TESTS=${FULL_TESTS:-OFF}" "-DCORBEL_TESTS_SINGLY=${TESTS_SINGLY:-OFF}" || return 1
   step "build $preset" cmake --build --preset "$preset" -j "$JOBS" "$@" || return 1
 }

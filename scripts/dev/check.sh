@@ -48,7 +48,8 @@ build_with_clang() {
   # is run; without precompiled headers each source must include what it uses.
   cmake --preset release -B build/release-clang -DCMAKE_C_COMPILER="${compiler/clang++/clang}" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCORBEL_BUILD_SCHEDULER_TESTS=OFF \
-    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DCORBEL_PROGRAM_OPTIONS=-O0;-g0" &&
+    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DCORBEL_PROGRAM_OPTIONS=-O0;-g0" \
+    -DCORBEL_TEST_OPTIONS= &&
     cmake --build build/release-clang -j "$JOBS"
 }
 
@@ -74,6 +75,12 @@ command_check() {
   one "gcc: configure" cmake --preset release
   one "gcc: build without warnings" cmake --build --preset release -j "$JOBS"
   one "libraries depend on libc alone" python3 scripts/check_needed.py build/release/lib
+  if check=$(python3 scripts/check_abi.py --can-run); then
+    one "check_abi finds what it should" python3 scripts/check_abi.py --self-test
+    one "exported interface" python3 scripts/check_abi.py build/release/lib
+  else
+    left_out+=("$check")
+  fi
   if tool=$(find_clang clang++); then
     one "$tool: build without warnings" build_with_clang "$tool"
     one "$tool: libraries depend on libc alone" \

@@ -13,13 +13,14 @@ packages_of() {
   case $1 in
     build)
       printf '%s\n' g++ binutils ninja-build libgtest-dev pkg-config python3 libcli11-dev \
-        libfmt-dev nlohmann-json3-dev git
+        libfmt-dev nlohmann-json3-dev git ccache
       case $(distribution) in
         ubuntu-22.04) printf '%s\n' g++-12 python3-venv ;; # its gcc is 11, its cmake 3.22
         *) echo cmake ;;
       esac
       ;;
     check)
+      echo abigail-tools
       case $(distribution) in
         ubuntu-22.04) ;; # has no clang as new as 16; clang-format comes from PyPI
         *) printf '%s\n' clang-19 clang-format-19 ;;
@@ -92,12 +93,31 @@ may_become_root() {
     { command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; }
 }
 
+# Packages that save time and no more: ./dev goes on without them.
+OPTIONAL=(ccache)
+
+is_optional() { [[ " ${OPTIONAL[*]} " == *" $1 "* ]]; }
+
 # need GROUP...: installs what is missing, and ends ./dev when that cannot be done.
 need() {
-  local group missing=()
+  local group name missing=() optional=()
   for group in "$@"; do
-    mapfile -t -O "${#missing[@]}" missing < <(missing_of $(packages_of "$group"))
+    for name in $(missing_of $(packages_of "$group")); do
+      if is_optional "$name"; then
+        optional+=("$name")
+      else
+        missing+=("$name")
+      fi
+    done
   done
+  # Tried once in a checkout, and never worth a question for a password.
+  if [[ ${#optional[@]} -gt 0 && ! -e $LOGS/unavailable ]] && command -v apt-get >/dev/null &&
+    { [[ $(id -u) -eq 0 ]] || sudo -n true 2>/dev/null; }; then
+    if ! STEP_TAIL=3 step "install ${optional[*]}" apt_install apt "${optional[@]}"; then
+      say "  Continuing without ${optional[*]}."
+      : >"$LOGS/unavailable"
+    fi
+  fi
   if [[ ${#missing[@]} -gt 0 ]]; then
     command -v apt-get >/dev/null || fail "this is no Debian or Ubuntu; install by hand: ${missing[*]}"
     if [[ $(id -u) -ne 0 ]]; then
@@ -143,9 +163,23 @@ pip_tool() {
   fi
 }
 
+# Compiles through ccache where it is installed. CMake takes the launchers for build folders that it
+# configures for the first time; CCACHE_DISABLE=1 turns the cache off, as always.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-ccache}
+  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+  # A clone in another folder hits, too: paths below this one are hashed relative to the build
+  # folder, and the build folder itself is not.
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR-$ROOT} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
+  # What ccache asks for with precompiled headers.
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+}
+
 # Sets PATH, CC and CXX so that cmake >= 3.25 and gcc >= 12 are found, unless the caller chose.
 choose_tools() {
   local have major version
+  use_ccache
   [[ -d $VENV/bin && $PATH != "$VENV/bin:"* ]] && export PATH="$VENV/bin:$PATH"
   have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*//p')
   if [[ -z $have ]] || ! version_at_least "$have" 3.25; then

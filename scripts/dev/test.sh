@@ -8,36 +8,26 @@ TABLE=()
 BAD=()
 
 # Adds the results of one ctest run, from its JUnit file, to the sums.
-add_results() { # <stage> <file> <seconds>
-  local stage=$1 file=$2 seconds=$3 passed=0 failed=1 skipped=0
-  if [[ -s $file ]]; then
-    read -r passed failed skipped < <(python3 - "$file" <<'END'
-import sys
-import xml.etree.ElementTree as tree
-count = {"run": 0, "fail": 0, "notrun": 0, "disabled": 0}
-for case in tree.parse(sys.argv[1]).getroot().iter("testcase"):
-    status = case.get("status")
-    skipped = case.find("skipped")
-    # A test whose program is missing is "notrun" too, and that is no skip.
-    if status == "notrun" and (
-            skipped is None or "SKIP" not in skipped.get("message", "").upper()):
-        status = "fail"
-    count[status] = count.get(status, 0) + 1
-print(count["run"], count["fail"], count["notrun"] + count["disabled"])
-END
-    )
+add_results() { # <stage> <file> <preset> <build seconds> <test seconds>
+  local stage=$1 file=$2 passed=0 failed=1 skipped=0 results
+  if [[ -s $file ]] && results=$(python3 "$ROOT/scripts/dev/results.py" "$file" \
+    "$ROOT/build/$3/reports" "$LOGS/test_$stage.log"); then
+    read -r passed failed skipped <<<"$results"
+    tail -n +2 <<<"$results"
     if [[ $((passed + failed + skipped)) -eq 0 ]]; then
       failed=1 # a stage that ran no test at all
     fi
   fi
   PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
-  TABLE+=("$(printf '%-28s %7d %7d %8d %8d s' "$stage" "$passed" "$failed" "$skipped" "$seconds")")
+  row "$stage" "$passed" "$failed" "$skipped" "$4" "$5"
 }
 
-stage_failed() {
+row() { TABLE+=("$(printf '%-20s %7s %7s %8s %8s %8s' "$@")"); }
+
+stage_failed() { # <stage> <build seconds>
   FAILED=$((FAILED + 1))
-  BAD+=("$1")
-  TABLE+=("$(printf '%-28s %7d %7d %8d %8s' "$1" 0 1 0 '-')")
+  BAD+=("$1 (build)")
+  row "$1 (build)" 0 1 0 "$2" -
 }
 
 # Where the kernel places memory at addresses more random than the thread sanitizer of gcc can bear.
@@ -52,22 +42,23 @@ without_randomness() {
 # run_stage NAME PRESET [ctest arguments]: builds the preset, or of it what TARGETS names, and runs
 # its tests.
 run_stage() {
-  local name=$1 preset=$2 begin results log code=0
+  local name=$1 preset=$2 begin=$SECONDS built results log code=0
   shift 2
   heading "$name"
   # shellcheck disable=SC2086
   build_preset "$preset" ${TARGETS:+--target $TARGETS} || {
-    stage_failed "$name (build)"
+    stage_failed "$name" $((SECONDS - begin))
     return
   }
-  begin=$SECONDS
+  built=$((SECONDS - begin)) begin=$SECONDS
   mkdir -p "$LOGS"
   results="$LOGS/$name.xml" log="$LOGS/test_$name.log"
-  rm -f "$results"
-  local run=(ctest --preset "$preset" -j "$JOBS" --output-junit "$results" "$@")
+  rm -rf "$results" "build/$preset/reports"
+  local run=(ctest --preset "$preset" -j "$JOBS" --output-junit "$results"
+    --test-output-size-passed 100000 --test-output-size-failed 1000000 "$@")
   [[ $preset == tsan ]] && run=(without_randomness "${run[@]}")
   "${run[@]}" </dev/null 2>&1 | tee "$log" | show_tests || code=$?
-  add_results "$name" "$results" $((SECONDS - begin))
+  add_results "$name" "$results" "$preset" "$built" $((SECONDS - begin))
   if [[ $code -ne 0 ]]; then
     [[ -s $results ]] || tail -n 30 "$log"
     BAD+=("$name: build/logs/test_$name.log")
@@ -119,6 +110,8 @@ command_test() {
     if [[ $only == aarch64 ]]; then
       need aarch64
     fi
+    # Only single tests have names to select.
+    [[ ${#select[@]} -gt 0 ]] && TESTS_SINGLY=ON
     run_stage "$only" "$only" "${select[@]}"
   elif [[ $mode == quick ]]; then
     run_stage release release -LE 'programs|packaging'
@@ -126,22 +119,23 @@ command_test() {
     want programs
     want aarch64
     if [[ $mode == full ]]; then
-      export CORBEL_STRESS_SECONDS=60
+      export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1
+      FULL_TESTS=ON
     fi
-    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-5} run_stage release release
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-1} run_stage release release
     # With the internal checks, what the sanitizers' builds cannot run: they have these checks too.
     TARGETS='tests_life tests_misuse tests_proxy' run_stage dev dev -L 'misuse|proxy|life'
-    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-6} run_stage asan-ubsan asan-ubsan
-    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-6} run_stage tsan tsan
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-2} run_stage asan-ubsan asan-ubsan
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-2} run_stage tsan tsan
     if [[ -z $(missing_of $(packages_of aarch64)) ]]; then
       run_stage aarch64 aarch64
     else
-      TABLE+=("aarch64                      left out: no cross compiler or qemu-user here")
+      TABLE+=("aarch64              left out: no cross compiler or qemu-user here")
       SKIPPED=$((SKIPPED + 1))
     fi
   fi
   heading "Summary ($((SECONDS - begin)) s)"
-  printf '%-28s %7s %7s %8s %10s\n' stage passed failed skipped time
+  printf '%-20s %7s %7s %8s %8s %8s\n' stage passed failed skipped 'build s' 'test s'
   printf '%s\n' "${TABLE[@]}"
   for line in "${BAD[@]}"; do
     say "failed: $line"

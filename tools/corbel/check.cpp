@@ -68,7 +68,7 @@ void print_symbols(const CheckReport& report, bool verbose) {
     const std::string name = std::filesystem::path(symbol.provider).filename().string();
     fmt::print("  {:<{}}  {:>7}  {}\n", symbol.name, width,
                callers.empty() ? "-" : std::to_string(callers.size()),
-               symbol.provider.empty() ? paint("nobody defines it", Colour::kDim)
+               symbol.provider.empty() ? paint("not defined", Colour::kDim)
                : symbol.corbel         ? paint(name, Colour::kGood)
                : symbol.essential      ? paint(symbol.provider, Colour::kBad)
                                        : paint(name, Colour::kWarn));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `corbel check`: whether the replacement is active in a program, symbol by symbol, and why not.
+// `corbel check`: reports, symbol by symbol, whether Corbel is active in a program, and if not,
+// why.
 #pragma once
 
 #include <memory>
@@ -16,14 +17,14 @@ namespace corbel::cli {
 
 // One object in the order in which the loader searches for symbols.
 struct LoadedObject {
-  std::string path;                 // as the loader names it; the program itself has its own path
-  std::string real_path;            // where this process can open it
-  std::uint64_t low = 0, high = 0;  // addresses it occupies; running processes only
+  std::string path;                 // the name that the loader uses; for the program, its path
+  std::string real_path;            // a path that this process can open
+  std::uint64_t low = 0, high = 0;  // its address range; running processes only
   bool corbel = false;
   DynamicImage image;
 };
 
-// References to one symbol from the objects of a program, by where they lead.
+// The references to one symbol in a program, by the object that they resolve to.
 struct Binding {
   std::string from;
   std::string to;
@@ -31,8 +32,8 @@ struct Binding {
 
 struct SymbolReport {
   std::string symbol;    // as linked
-  std::string name;      // for people
-  std::string provider;  // object that defines it first; empty when nobody does
+  std::string name;      // readable
+  std::string provider;  // first object that defines it; empty when none does
   bool essential = false;
   bool corbel = false;  // the provider is Corbel
   std::vector<Binding> bindings;
@@ -40,15 +41,15 @@ struct SymbolReport {
 
 struct CheckReport {
   std::string target;  // what was examined
-  std::string how;     // how it starts, or which process
+  std::string how;     // how the command starts, or the process
   std::string mode;    // "run", "as-is" or "pid"
   bool active = false;
   std::vector<Obstacle> reasons;  // why it is not active
   std::vector<std::string> notes;
   std::vector<std::string> objects;
   std::vector<SymbolReport> symbols;
-  std::vector<Setting> settings;  // what the allocator goes by, where it is active
-  std::string error;              // the question itself failed
+  std::vector<Setting> settings;  // settings of the allocator, when it is active
+  std::string error;              // why the check itself failed
   int error_code = 0;
 };
 
@@ -61,22 +62,22 @@ struct CheckOptions {
 };
 
 // Fills `symbols`, `active` and `reasons` of `report` from the objects, in search order.
-// Bindings already in `report.symbols` are kept and judged too.
+// Keeps the bindings already in `report.symbols` and judges them too.
 void judge(const std::vector<LoadedObject>& objects, CheckReport& report);
 
-// An empty report with every replaceable symbol in it.
+// A report that lists every replaceable symbol and nothing else.
 CheckReport new_report();
 
-// Whether an object that provides malloc is Corbel: its name says so, or its content does.
+// Whether an object that provides malloc is Corbel, by its name or its content.
 bool object_is_corbel(const LoadedObject& object);
 
 CheckReport check_command(const std::vector<std::string>& command, bool as_is);
 CheckReport check_process(int pid);
 
-// A variable that a running process was started with.
+// An environment variable that a running process was started with.
 std::optional<std::string> process_variable(int pid, std::string_view name);
 
-// The command itself; returns the exit code.
+// Runs the sub-command; returns the exit code.
 int check(const CheckOptions& options);
 
 }  // namespace corbel::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a command without running it: the system's loader is asked to load it with the
-// replacement, to resolve every symbol, to say where each one leads, and to stop before the first
-// instruction of the program (LD_TRACE_LOADED_OBJECTS, as ldd does).
+// Checks a command without running it. Like ldd, it sets LD_TRACE_LOADED_OBJECTS: the system's
+// loader loads the command with the replacement, resolves every symbol, reports each binding, and
+// stops before the first instruction of the program.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct LoaderSays {
-  std::vector<std::string> objects;  // paths in search order, the program itself not included
+  std::vector<std::string> objects;  // paths in search order, without the program itself
   std::vector<std::string> missing;
   std::vector<std::string> complaints;
   std::map<std::string, std::vector<Binding>> bindings;
@@ -229,7 +229,7 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
     return report;
   }
   for (const Obstacle& obstacle : program.obstacles) {
-    // A linked library needs no preload, so only what stops the loader itself matters.
+    // A linked library needs no preload, so only the obstacles for the loader itself matter.
     if (linked && obstacle.id != "loader" && obstacle.id != "architecture") continue;
     report.reasons.push_back(obstacle);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a running process: the loader's own list of objects is read out of its memory, and the
-// slots through which each object calls malloc and its family show where the calls really lead.
+// Checks a running process. It reads the loader's list of objects from the memory of the process.
+// The slots through which each object calls malloc and related functions show where the calls
+// really lead.
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -93,8 +94,8 @@ std::vector<RawObject> read_link_map(const Memory& memory,
   return list;
 }
 
-// The path under which this process can open a file that the other one has mapped: through its
-// root, so that containers work.
+// A path under which this process can open a file that the other process has mapped. It goes
+// through the root of that process, so that it works for containers.
 std::string reachable(int pid, const std::string& path) {
   const std::string through = fmt::format("/proc/{}/root{}", pid, path);
   return access(through.c_str(), R_OK) == 0 ? through : path;
@@ -121,7 +122,7 @@ void read_slots(const std::vector<LoadedObject>& objects, const std::vector<Rang
       const auto owner = by_mapping.find(mapped_path(*target));
       if (owner == by_mapping.end()) return;
       if (owner->second == &object) {
-        // A slot that was never called through still leads back into its own object.
+        // A slot that has not been called yet still points into its own object.
         const auto own = object.image.find(name);
         if (!own || own->value != *target) return;
       }
@@ -130,7 +131,7 @@ void read_slots(const std::vector<LoadedObject>& objects, const std::vector<Rang
   }
 }
 
-// Why Corbel is not in a process, from what the process was started with.
+// Why a process does not have Corbel, by the environment it was started with.
 void explain_absence(int pid, const std::map<std::uint64_t, std::uint64_t>& auxv,
                      const std::string& preload, CheckReport& report) {
   bool asked = false;
@@ -181,7 +182,7 @@ CheckReport check_process(int pid) {
   if (length < 0) {
     return fail(
         errno == EACCES || errno == EPERM
-            ? fmt::format("process {} belongs to somebody else; no right to look into it", pid)
+            ? fmt::format("process {} belongs to another user; no right to look into it", pid)
             : fmt::format("process {} has no program (a kernel thread, or it has ended)", pid));
   }
   const std::string executable(name, static_cast<std::size_t>(length));

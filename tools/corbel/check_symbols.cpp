@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The symbols a malloc replacement takes over, and the judgement whether it has got them.
+// The symbols that a malloc replacement takes over, and the decision whether it has them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct Known {
   bool essential;
 };
 
-// Essential: the functions that hand out and take back blocks. If one of those came from another
-// allocator than the others, blocks would end in the wrong heap.
+// Essential: the functions that allocate and free blocks. If one of them came from another
+// allocator, blocks would be freed into the wrong heap.
 constexpr std::array kKnown = {
     Known{"malloc", "", true},
     Known{"free", "", true},
@@ -71,8 +71,8 @@ std::string base_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// A reference wants the version of glibc's definition. The loader takes an unversioned
-// definition or one of that very version, and passes over all others.
+// A reference names the version of glibc's definition. The loader binds it to an unversioned
+// definition or to one of exactly that version.
 bool version_matches(const std::string& version) {
   return version.empty() || version.rfind("GLIBC", 0) == 0 || version.rfind("CXXABI", 0) == 0;
 }
@@ -88,7 +88,7 @@ const LoadedObject* first_definition(const std::vector<LoadedObject>& objects,
   return nullptr;
 }
 
-// The reason that fits an object which provides malloc instead of Corbel.
+// The reason to report when `provider` provides malloc instead of Corbel.
 Obstacle explain_provider(const LoadedObject& provider, const std::vector<LoadedObject>& objects) {
   const std::string name = base_name(provider.path);
   const bool present = std::any_of(objects.begin(), objects.end(),
@@ -146,8 +146,8 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
     });
   };
 
-  // A program at a fixed address that takes the address of a function gives it one of its own: a
-  // stub, which everybody then calls, and which leads to the definition that the program found.
+  // A program at a fixed address that takes the address of a function defines a stub for it. All
+  // objects then call the stub, which leads to the definition that the program found.
   const auto leads_on = [&](const std::string& path, const std::string& symbol) {
     return path == objects.front().path && !objects.front().image.find(symbol);
   };
@@ -161,7 +161,7 @@ void judge(const std::vector<LoadedObject>& objects, CheckReport& report) {
     symbol.corbel = provider->corbel;
     if (symbol.corbel || !symbol.essential) continue;
     if (is_operator(symbol) && provider == &objects.front()) {
-      // A program may define operator new itself, over malloc; that is no other allocator.
+      // A program may define operator new on top of malloc. That is not another allocator.
       report.notes.push_back(fmt::format("the program defines {} itself", symbol.name));
       continue;
     }

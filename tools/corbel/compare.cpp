@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `corbel compare`: the rounds. In each round every side runs once, in an order drawn anew, so
-// that a slow drift of the machine falls on all sides alike.
+// `corbel compare`: the rounds. In each round every side runs once, in a new random order, so that
+// a slow drift of the machine affects all sides alike.
 #include "compare.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ class Capture {
     struct stat info{};
     return fstat(fd_, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
   }
-  // FNV-1a over the whole content: outputs are compared without keeping them all.
+  // FNV-1a of the whole content, so that outputs are compared without being kept.
   std::uint64_t digest() const {
     std::uint64_t hash = 14695981039346656037u;
     char buffer[65536];
@@ -83,7 +83,7 @@ std::vector<std::string> environment_with(const std::string& preload) {
   return list;
 }
 
-// The sides to run; an error line in `error` when they cannot be set up.
+// The sides to run. Sets `error` when they cannot be set up.
 std::vector<Side> make_sides(const CompareOptions& options, const std::string& library,
                              std::string& error) {
   const char* inherited = std::getenv(kPreloadVariable);
@@ -120,12 +120,16 @@ std::vector<Side> make_sides(const CompareOptions& options, const std::string& l
   return sides;
 }
 
+void add_once(std::vector<std::string>& lines, const std::string& line) {
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+}
+
 class Rounds {
  public:
   Rounds(const CompareOptions& options, std::string path, Comparison& comparison)
       : options_(options), path_(std::move(path)), comparison_(comparison) {}
 
-  // False when the command could not even be started.
+  // False when the command could not be started.
   bool go() {
     const std::size_t sides = comparison_.sides.size();
     const auto rounds = static_cast<std::size_t>(options_.runs + options_.warmup);
@@ -134,7 +138,7 @@ class Rounds {
     std::vector<std::size_t> order(sides);
     for (std::size_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < sides; ++i) order[i] = i;
-      // Drawn by hand: std::shuffle may draw differently in another standard library.
+      // Not std::shuffle: its result for a given seed depends on the standard library.
       for (std::size_t i = sides; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
       for (const std::size_t index : order) {
         const bool counts = round >= static_cast<std::size_t>(options_.warmup);
@@ -178,9 +182,9 @@ class Rounds {
       first_ = First{side.name, result.exit_code, digest, size};
       if (result.exit_code != 0) {
         const std::string said = errors_.last_line();
-        comparison_.warnings.push_back(fmt::format("the command ends with exit code {}{}",
-                                                   result.exit_code,
-                                                   said.empty() ? "" : fmt::format(" ({})", said)));
+        add_once(comparison_.warnings,
+                 fmt::format("the command ends with exit code {}{}", result.exit_code,
+                             said.empty() ? "" : fmt::format(" ({})", said)));
       }
       return;
     }
@@ -199,7 +203,7 @@ class Rounds {
   }
 
   void report(const std::string& key, const std::string& problem) {
-    if (reported_.insert(key).second) comparison_.problems.push_back(problem);
+    if (reported_.insert(key).second) add_once(comparison_.problems, problem);
   }
 
   struct First {
@@ -220,6 +224,12 @@ class Rounds {
 
 }  // namespace
 
+bool disturbed(const RunResult& run) {
+  // /proc/stat counts in ticks of 10 ms, so a few of them mean nothing.
+  const double taken = run.other_cpu + run.steal;
+  return taken > 0.03 && taken > 0.05 * run.wall;
+}
+
 int compare(const CompareOptions& options) {
   const LibrarySearch library = find_library();
   if (!library.error.empty()) {
@@ -234,6 +244,7 @@ int compare(const CompareOptions& options) {
   std::string problem = preload_path_problem(library.path);
   Comparison comparison;
   if (problem.empty()) comparison.sides = make_sides(options, library.path, problem);
+  if (problem.empty() && options.append) problem = read_comparison(options, comparison);
   if (!problem.empty()) {
     complain(problem);
     return kExitUsage;
@@ -243,18 +254,18 @@ int compare(const CompareOptions& options) {
       complain(fmt::format("{}: {} (--force compares all the same)", program.path, obstacle.text));
       return kExitCannotExecute;
     }
-    comparison.warnings.push_back(obstacle.text);
+    add_once(comparison.warnings, obstacle.text);
   }
   if (program.obstacles.empty()) {
-    // A comparison of the system's malloc with itself would be a lie, so look first.
+    // Without an active Corbel the comparison would be of the system's malloc with itself.
     const CheckReport report = check_command(options.command, false);
     if (report.error_code == 0 && !report.active && report.mode == "run") {
-      for (const Obstacle& reason : report.reasons) comparison.warnings.push_back(reason.text);
+      for (const Obstacle& reason : report.reasons) add_once(comparison.warnings, reason.text);
     }
     if (report.mode == "as-is" && report.how.find("linked") != std::string::npos) {
-      comparison.warnings.push_back(
-          "the program is linked with a replacement already, so no side runs on the system's "
-          "malloc");
+      add_once(comparison.warnings,
+               "the program is linked with a replacement already, so no side runs on the system's "
+               "malloc");
     }
   }
   const std::string& start = program.scripts.empty() ? program.path : program.scripts.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `corbel compare`: runs a command again and again, on the system's malloc and on Corbel in turn,
-// and says what differs.
+// `corbel compare`: runs a command repeatedly, in turn on the system's malloc and on Corbel, and
+// reports what differs.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ struct CompareOptions {
   int runs = 10;
   int warmup = 1;
   std::string json_file;
+  bool append = false;            // continue the comparison in `json_file`
   std::vector<std::string> with;  // "NAME=LIB.so"
   std::uint64_t seed = 1;
   bool show_output = false;
@@ -39,11 +40,18 @@ struct Comparison {
   std::vector<std::string> warnings;
 };
 
-// The command itself; returns the exit code.
+// Whether other processes, or the hypervisor, took enough processor time to matter.
+bool disturbed(const RunResult& run);
+
+// Runs the sub-command; returns the exit code.
 int compare(const CompareOptions& options);
 
 // The report, for people and for programs.
 void print_comparison(const CompareOptions& options, const Comparison& comparison);
 bool write_comparison(const CompareOptions& options, const Comparison& comparison);
+
+// Adds the runs that `options.json_file` holds to `comparison`, whose sides are set up; a file that
+// does not exist holds none. Returns an error line when the file holds another comparison.
+std::string read_comparison(const CompareOptions& options, Comparison& comparison);
 
 }  // namespace corbel::cli

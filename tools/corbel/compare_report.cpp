@@ -15,21 +15,23 @@
 namespace corbel::cli {
 namespace {
 
+constexpr char kFormat[] = "corbel-compare-1";
+
 struct Metric {
   const char* key;
   const char* name;
   double (*value)(const RunResult&);
   std::string (*show)(double);
-  double least = 0;     // differences up to here are no differences
-  bool detail = false;  // shown only where there is enough of it
+  double resolution = 0;  // a difference up to this says nothing
+  bool detail = false;    // shown only when the CPU time is long enough to split
 };
 
-// The kernel splits processor time into user and system by ticks of some milliseconds: below this
-// many seconds the split is chance.
-constexpr double kShortestSplit = 0.1;
+// The kernel splits CPU time into user and system by ticks of some milliseconds. Below this many
+// seconds the split is chance.
+constexpr double kMinSplit = 0.1;
 
-// A file of which more or fewer pages happen to lie in the page cache is mapped with more or fewer
-// of them: that much of the memory and that many faults come and go without any allocator.
+// A file is mapped with as many of its pages as the page cache happens to hold. Memory and faults
+// vary by about this much for that reason alone.
 constexpr double kRssResolution = 128 * 1024;
 constexpr double kFaultResolution = 16;
 
@@ -100,8 +102,8 @@ const char* verdict_word(Verdict verdict) {
   return "";
 }
 
-std::string show_ratio(const Summary& base, const Summary& side, double least) {
-  const Verdict verdict = compare_summaries(base, side, least);
+std::string show_ratio(const Summary& base, const Summary& side, double resolution) {
+  const Verdict verdict = compare_summaries(base, side, resolution);
   if (base.median <= 0) return paint(right("-", 7), Colour::kDim);
   const std::string ratio = right(fmt::format("{:.2f}×", side.median / base.median), 7);
   switch (verdict) {
@@ -120,7 +122,7 @@ std::string show_ratio(const Summary& base, const Summary& side, double least) {
 std::size_t disturbed_runs(const Comparison& comparison) {
   std::size_t count = 0;
   for (const Side& side : comparison.sides) {
-    for (const RunResult& run : side.results) count += run.disturbed ? 1u : 0u;
+    for (const RunResult& run : side.results) count += disturbed(run) ? 1u : 0u;
   }
   return count;
 }
@@ -138,8 +140,29 @@ nlohmann::json run_to_json(const Side& side, const RunResult& run, std::size_t s
           {"rss_floor_bytes", run.rss_floor},
           {"minor_faults", run.minor_faults},
           {"major_faults", run.major_faults},
-          {"other_cpu_seconds", run.other_cpu},
-          {"disturbed", run.disturbed}};
+          {"other_cpu_seconds", run.other_cpu + run.steal},
+          {"disturbed", disturbed(run)}};
+}
+
+RunResult run_from_json(const nlohmann::json& json) {
+  RunResult run;
+  run.started = true;
+  run.exit_code = json.at("exit_code");
+  run.wall = json.at("wall_seconds");
+  run.user = json.at("user_seconds");
+  run.system = json.at("system_seconds");
+  run.peak_rss = json.at("peak_rss_bytes");
+  run.peak_exact = json.at("peak_rss_exact");
+  run.rss_floor = json.at("rss_floor_bytes");
+  run.minor_faults = json.at("minor_faults");
+  run.major_faults = json.at("major_faults");
+  run.other_cpu = json.at("other_cpu_seconds");
+  return run;
+}
+
+// How many runs a side has.
+std::size_t runs_per_side(const Comparison& comparison) {
+  return comparison.sides.front().results.size();
 }
 
 }  // namespace
@@ -148,8 +171,8 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
   std::string command;
   for (const std::string& word : options.command) command += (command.empty() ? "" : " ") + word;
   fmt::print("{}\n{}\n\n", paint(command, Colour::kBold),
-             paint(fmt::format("{} runs a side, interleaved; median ± MAD; {}", options.runs,
-                               machine_line()),
+             paint(fmt::format("{} runs a side, interleaved; median ± MAD; {}",
+                               runs_per_side(comparison), machine_line()),
                    Colour::kDim));
   const Side& base = comparison.sides.front();
   std::string header = fmt::format("{:<13}{:>22}", "", base.name);
@@ -159,7 +182,7 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
   fmt::print("{}\n", paint(header, Colour::kBold));
   for (const Metric& metric : kMetrics) {
     const Summary first = summary_of(base, metric);
-    if (metric.detail && summary_of(base, kMetrics[1]).median < kShortestSplit) continue;
+    if (metric.detail && summary_of(base, kMetrics[1]).median < kMinSplit) continue;
     const auto cell = [&](const Summary& summary) {
       return right(fmt::format("{} ± {}", metric.show(summary.median), metric.show(summary.mad)),
                    22);
@@ -167,7 +190,7 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     std::string line = fmt::format("{:<13}{}", metric.name, cell(first));
     for (std::size_t i = 1; i < comparison.sides.size(); ++i) {
       const Summary other = summary_of(comparison.sides[i], metric);
-      std::string ratio = show_ratio(first, other, metric.least);
+      std::string ratio = show_ratio(first, other, metric.resolution);
       const std::size_t plain = 7 + 14;
       if (i + 1 < comparison.sides.size() && columns(ratio) < plain) {
         ratio += std::string(plain - columns(ratio), ' ');
@@ -195,10 +218,10 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
 
 bool write_comparison(const CompareOptions& options, const Comparison& comparison) {
   nlohmann::json json;
-  json["format"] = "corbel-compare-1";
+  json["format"] = kFormat;
   json["corbel_version"] = CORBEL_VERSION;
   json["command"] = options.command;
-  json["runs_per_side"] = options.runs;
+  json["runs_per_side"] = runs_per_side(comparison);
   json["warmup_rounds"] = options.warmup;
   json["seed"] = options.seed;
   json["machine"] = machine_facts();
@@ -226,7 +249,7 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
       if (&side != &base) {
         figures["ratio"] =
             first.median > 0 ? nlohmann::json(summary.median / first.median) : nlohmann::json();
-        figures["verdict"] = verdict_word(compare_summaries(first, summary, metric.least));
+        figures["verdict"] = verdict_word(compare_summaries(first, summary, metric.resolution));
       }
       entry["summary"][metric.key] = std::move(figures);
     }
@@ -245,6 +268,41 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
     return false;
   }
   return true;
+}
+
+std::string read_comparison(const CompareOptions& options, Comparison& comparison) {
+  std::ifstream file(options.json_file);
+  if (!file) return {};
+  const std::string other = fmt::format(
+      "{}: --append: not a comparison of this command on these "
+      "sides",
+      options.json_file);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(file);
+    if (json.at("format") != kFormat || json.at("command") != options.command ||
+        json.at("sides").size() != comparison.sides.size()) {
+      return other;
+    }
+    for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
+      const nlohmann::json& side = json.at("sides")[i];
+      if (side.at("name") != comparison.sides[i].name ||
+          side.at("library") != comparison.sides[i].library) {
+        return other;
+      }
+    }
+    for (const nlohmann::json& run : json.at("runs")) {
+      const auto side = std::find_if(comparison.sides.begin(), comparison.sides.end(),
+                                     [&](const Side& each) { return run.at("side") == each.name; });
+      if (side == comparison.sides.end()) return other;
+      side->results.push_back(run_from_json(run));
+      comparison.order.push_back(static_cast<std::size_t>(side - comparison.sides.begin()));
+    }
+    comparison.warnings = json.at("warnings").get<std::vector<std::string>>();
+    comparison.problems = json.at("problems").get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    return other;
+  }
+  return {};
 }
 
 }  // namespace corbel::cli

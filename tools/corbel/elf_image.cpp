@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ELF reader. Every offset comes from a file that may be damaged, so each one is checked by
-// the Memory it is read through, and every walk is bounded.
+// The ELF reader. The file may be damaged, so the Memory checks every offset that is read through
+// it, and every walk is bounded.
 #include "elf_image.hpp"
 
 #include <elf.h>
@@ -66,7 +66,7 @@ std::vector<Elf64_Phdr> program_headers(const FileBytes& file, const Elf64_Ehdr&
   return list;
 }
 
-// A file seen through its loadable segments, at bias 0.
+// A file, addressed through its loadable segments at bias 0.
 class FileMemory final : public Memory {
  public:
   explicit FileMemory(const std::string& path) : file_(path) {
@@ -148,7 +148,7 @@ std::optional<ElfFacts> read_elf_facts(const std::string& path) {
   ElfFacts facts;
   facts.bits = bytes[EI_CLASS] == ELFCLASS64 ? 64 : 32;
   facts.little_endian = bytes[EI_DATA] == ELFDATA2LSB;
-  // Type and machine lie at the same place in both classes, in the byte order of the file.
+  // Type and machine have the same offsets in both classes, and the byte order of the file.
   const auto half = [&](std::size_t at) {
     const auto a = static_cast<unsigned char>(bytes[at]);
     const auto b = static_cast<unsigned char>(bytes[at + 1]);
@@ -211,8 +211,8 @@ std::optional<DynamicImage> DynamicImage::from_memory(std::shared_ptr<const Memo
   return image;
 }
 
-// The loader of glibc rewrites the pointers of a writable dynamic section to absolute ones and
-// leaves those of a read-only one (the vdso's) alone; both forms meet here.
+// glibc's loader makes the pointers of a writable dynamic section absolute and leaves those of a
+// read-only one (the vdso's) relative. This accepts both forms.
 std::uint64_t DynamicImage::address(std::uint64_t pointer) const {
   if (in_file_ || pointer == 0) return pointer;
   return pointer < bias_ ? pointer + bias_ : pointer;

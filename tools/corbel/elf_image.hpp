@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small ELF reader: what a file is, and which symbols an object defines or calls, read either
-// from the file or from the memory of a running process. Only 64-bit little-endian objects are
-// read in depth; of all others the header alone is understood.
+// A small ELF reader: the type of a file, and the symbols that an object defines or calls, from the
+// file or from the memory of a running process. It reads only the header of objects that are not
+// 64-bit little-endian.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class Memory {
   std::string string_at(std::uint64_t address) const;
 };
 
-// The memory of a running process. Reading needs the right to trace it.
+// The memory of a running process. Reading it requires the right to trace the process.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(int pid) : pid_(pid) {}
@@ -42,7 +42,7 @@ class ProcessMemory final : public Memory {
   int pid_;
 };
 
-// What the header and the program headers of a file say.
+// Facts from the header and the program headers of a file.
 struct ElfFacts {
   int bits = 64;
   bool little_endian = true;
@@ -52,10 +52,10 @@ struct ElfFacts {
   std::string interpreter;  // PT_INTERP; empty in a static program
 };
 
-// The facts about `path`; nullopt when it is no ELF file or cannot be read.
+// The facts about `path`; nullopt when it is not an ELF file or cannot be read.
 std::optional<ElfFacts> read_elf_facts(const std::string& path);
 
-// A readable name of an ELF machine number, as "x86-64".
+// A readable name of an ELF machine number, for example "x86-64".
 std::string machine_name(std::uint16_t machine, int bits);
 
 // A symbol that an object defines and exports.
@@ -76,8 +76,8 @@ class DynamicImage {
   const std::vector<std::string>& needed() const { return needed_; }
   // The exported definition of `name`, if there is one.
   std::optional<ExportedSymbol> find(std::string_view name) const;
-  // Calls `visit(name, address)` for every slot through which this object calls a function or
-  // takes its address by name. The loader writes the target into the slot.
+  // Calls `visit(name, address)` for every slot through which this object calls a function by name
+  // or takes its address. The loader stores the target in the slot.
   void for_each_slot(
       const std::function<void(const std::string& name, std::uint64_t slot)>& visit) const;
 
@@ -99,8 +99,8 @@ class DynamicImage {
   std::uint64_t plt_relocations_ = 0, plt_size_ = 0, relocations_ = 0, relocations_size_ = 0;
 };
 
-// Whether the file has a definition of `name` in its full symbol table that is not exported:
-// calls inside the file go there and no other object can take them over.
+// Whether the full symbol table of the file defines `name` without exporting it. Calls inside the
+// file then go to that definition, and no other object can take them over.
 bool has_private_definition(const std::string& path, std::string_view name);
 
 // Whether the bytes of `text` occur anywhere in the file.

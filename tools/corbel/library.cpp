@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the replacement library, and putting it into LD_PRELOAD.
+// Finds the replacement library and puts it into LD_PRELOAD.
 #include "library.hpp"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ std::string absolute_path(const fs::path& path) {
   return error ? path.string() : result.string();
 }
 
-// Asks the system's loader in a child, so that the library never becomes part of this process.
+// Asks the system's loader in a child process, so that this process never loads the library.
 std::string ask_the_loader() {
   int ends[2];
   if (pipe(ends) != 0) return {};
@@ -123,15 +123,15 @@ std::string preload_path_problem(const std::string& path) {
 }
 
 bool file_is_corbel(const std::string& path) {
-  // The anchor of the replacement, and a text of the statically linked allocator, which stays
-  // when the symbols are stripped.
+  // The anchor symbol of the replacement, and a text of the statically linked allocator that
+  // stripping keeps.
   return file_contains(path, "corbel_malloc_proxy") || file_contains(path, "corbel: live ");
 }
 
 bool is_corbel_library(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.rfind("libcorbelmalloc", 0) == 0) return true;
-  // Intel's library has the same name as the drop-in one; only the content tells them apart.
+  // Intel's library has the same name as the drop-in one; only the content differs.
   return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_is_corbel(path);
 }
 

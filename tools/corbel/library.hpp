@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the replacement library, and putting it into LD_PRELOAD.
+// Finds the replacement library and puts it into LD_PRELOAD.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct LibrarySearch {
   std::string error;  // why not, in one line
 };
 
-// Where the replacement library is: CORBEL_LIBRARY, else beside this program (../lib), else
-// wherever the system's loader finds it.
+// Finds the replacement library: CORBEL_LIBRARY, else ../lib relative to this program, else where
+// the system's loader finds it.
 LibrarySearch find_library();
 
-// The entries of an LD_PRELOAD value: the loader takes both spaces and colons as separators.
+// The entries of an LD_PRELOAD value. The loader accepts both spaces and colons as separators.
 std::vector<std::string> preload_entries(std::string_view value);
 
-// `library` in front of `value`; an entry equal to `library` further back is dropped.
+// `value` with `library` as its first entry and no second entry equal to it.
 std::string prepend_preload(std::string_view library, std::string_view value);
 
 // `value` without the entries that name one of Corbel's replacement libraries.

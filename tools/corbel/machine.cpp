@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine that a measurement is worth nothing without.
+// The facts about the machine that every measurement must state.
 #include "machine.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 namespace corbel::cli {
 namespace {
 
-// The value behind `key` in a file of "key : value" lines.
+// The value of `key` in a file of "key : value" lines.
 std::string value_in(const char* path, std::string_view key, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

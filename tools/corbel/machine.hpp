@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine that a measurement is worth nothing without.
+// The facts about the machine that every measurement must state.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@ namespace corbel::cli {
 // Processor, cores, memory, kernel, C library, distribution, huge page setting, load.
 nlohmann::json machine_facts();
 
-// The same in one line.
+// The same facts in one line.
 std::string machine_line();
 
 }  // namespace corbel::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corbel command: its options, and nothing else.
+// The corbel command: parses the options and calls the sub-command.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ constexpr char kMainFooter[] =
     "  CORBEL_LIBRARY    path of libcorbelmalloc_proxy.so.1, instead of looking for it\n"
     "  NO_COLOR          no colours\n"
     "\n"
-    "'corbel COMMAND --help' tells the rest.";
+    "See 'corbel COMMAND --help' for the options of a command.";
 
 constexpr char kRunFooter[] =
     "Everything after -- is the command. It replaces the corbel process, so its exit code,\n"
@@ -50,15 +50,15 @@ constexpr char kRunFooter[] =
     "  corbel run --huge-pages always -- ./simulation";
 
 constexpr char kCompareFooter[] =
-    "Each round runs every side once, in an order drawn anew (the same for the same --seed).\n"
+    "Each round runs every side once, in a random order that --seed determines.\n"
     "\n"
-    "What is printed: the median of all runs ± the median absolute deviation (MAD), and the\n"
-    "ratio to the system's malloc. A difference is declared only when the medians lie further\n"
-    "apart than both spreads together (1.48 MAD each, more when there are few runs).\n"
+    "The table shows the median of all runs ± the median absolute deviation (MAD), and the\n"
+    "ratio to the system's malloc. It reports a difference only when the medians are further\n"
+    "apart than the sum of both spreads (1.48 MAD each, more when there are few runs).\n"
     "Peak memory is the largest resident set that any single process of the command reached\n"
     "(VmHWM), not the sum of several. CPU time and faults are the sums over the command and the\n"
-    "children it waited for. A run during which other processes used the processor is marked\n"
-    "disturbed; it stays in the medians.\n"
+    "children it waited for. A run is marked disturbed when other processes used the processor\n"
+    "meanwhile; it still counts.\n"
     "\n"
     "Exit code: 0 when all runs agree; 1 when exit codes (or, with --check-output, outputs)\n"
     "differ; 127, 126 and 125 as for run; 2 for wrong options.\n"
@@ -69,20 +69,20 @@ constexpr char kCompareFooter[] =
     "  corbel compare --with jemalloc=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -- ./app";
 
 constexpr char kCheckFooter[] =
-    "A command is not run: the system's loader loads it with the replacement, resolves every\n"
-    "symbol and stops before its first instruction. Where LD_PRELOAD names Corbel already, or the\n"
-    "program is linked with it, the command is checked as it is; else as corbel run starts it.\n"
-    "A running process (--pid) is looked into from outside; it goes on undisturbed.\n"
+    "The command does not run: the system's loader loads it with the replacement, resolves every\n"
+    "symbol and stops before the first instruction. If LD_PRELOAD names Corbel already, or the\n"
+    "program is linked with it, the command is checked as it is; otherwise as corbel run starts "
+    "it.\n"
+    "A running process (--pid) is inspected from outside and is not disturbed.\n"
     "\n"
-    "Exit code: 0 active, 1 not active (the reason is printed), 2 the question cannot be "
-    "answered.\n"
+    "Exit code: 0 active, 1 not active (the reason is printed), 2 cannot tell.\n"
     "\n"
     "Examples:\n"
     "  corbel check -- ./app\n"
     "  corbel check --verbose --pid $(pidof redis-server)\n"
     "  corbel check --json -- ./app | jq .reasons";
 
-// Wider columns than CLI11's own, and its words in plain English.
+// Wider columns and plainer words than CLI11's own formatter.
 class Formatter : public CLI::Formatter {
  public:
   Formatter() {
@@ -102,7 +102,7 @@ class Formatter : public CLI::Formatter {
   }
   std::string make_option_name(const CLI::Option* option, bool) const override {
     std::string name = option->get_name(false, true);
-    name = name.substr(0, name.find('{'));  // what the bare flag stands for
+    name = name.substr(0, name.find('{'));  // without the default of a bare flag
     if (const std::size_t comma = name.find(','); comma != std::string::npos) {
       name.insert(comma + 1, " ");
     } else {
@@ -112,7 +112,7 @@ class Formatter : public CLI::Formatter {
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return {};
-    // A flag's value is joined to it: --stats[=json].
+    // A flag and its value form one word: --stats[=json].
     const std::string type = option->get_type_name();
     return (type.rfind("[=", 0) == 0 ? "" : " ") + type;
   }
@@ -124,7 +124,7 @@ class Formatter : public CLI::Formatter {
   }
 };
 
-// A check without a name, which CLI11 would print beside every option.
+// A validator without a name: CLI11 would print the name after every option.
 CLI::Validator at_least(long least) {
   return CLI::Validator(
       [least](std::string& text) {
@@ -210,12 +210,12 @@ int main_of(int count, char** values) {
       });
   run_app
       ->add_option("--heap-limit", run_options.heap_limit,
-                   "Above it memory is given back at once (CORBEL_HEAP_LIMIT)")
+                   "Soft limit: give memory back above it (CORBEL_HEAP_LIMIT)")
       ->type_name("SIZE")
       ->check(memory_amount());
   run_app
       ->add_option("--hard-limit", run_options.hard_limit,
-                   "Above it requests fail (CORBEL_HEAP_HARD_LIMIT)")
+                   "Hard limit: requests fail above it (CORBEL_HEAP_HARD_LIMIT)")
       ->type_name("SIZE")
       ->check(memory_amount());
   run_app
@@ -223,7 +223,7 @@ int main_of(int count, char** values) {
                    "Which memory may have huge pages (CORBEL_HUGE_PAGES)")
       ->type_name("never|auto|always")
       ->transform([](const std::string& value) -> std::string {
-        // What it was when there was no third way.
+        // The older values, from before "auto" existed.
         return value == "on" ? "always" : value == "off" ? "never" : value;
       })
       ->check(CLI::Validator(
@@ -233,9 +233,9 @@ int main_of(int count, char** values) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
-  run_app->add_flag("-v,--verbose", run_options.verbose, "Say what is done before it is done");
+  run_app->add_flag("-v,--verbose", run_options.verbose, "Print each step before it is taken");
   run_app->add_flag("--force", run_options.force,
-                    "Start programs too in which the replacement cannot work");
+                    "Start the program even if the replacement cannot work in it");
   run_app->footer(kRunFooter);
 
   CompareOptions compare_options;
@@ -244,16 +244,18 @@ int main_of(int count, char** values) {
   compare_app->add_option("-n,--runs", compare_options.runs, "Measured runs a side (10)")
       ->type_name("N")
       ->check(at_least(1));
-  compare_app->add_option("--warmup", compare_options.warmup, "Rounds before, not counted (1)")
+  compare_app->add_option("--warmup", compare_options.warmup, "Warm-up rounds, not counted (1)")
       ->type_name("N")
       ->check(at_least(0));
   compare_app
       ->add_option("--json", compare_options.json_file,
                    "Write every run and the summary to FILE ('-': standard output)")
       ->type_name("FILE");
+  compare_app->add_flag("--append", compare_options.append,
+                        "Keep the runs that the --json FILE holds; add to them");
   compare_app
       ->add_option("--with", compare_options.with,
-                   "One more side with another library preloaded; may be repeated")
+                   "One more side, with another library preloaded; may be repeated")
       ->type_name("NAME=LIB.so")
       ->type_size(1)
       ->expected(1)
@@ -268,24 +270,24 @@ int main_of(int count, char** values) {
   compare_app->add_option("--seed", compare_options.seed, "Seed of the order in each round (1)")
       ->type_name("N");
   compare_app->add_flag("--show-output", compare_options.show_output,
-                        "Let the command's output through instead of dropping it");
+                        "Show the output of the command instead of dropping it");
   compare_app
       ->add_flag("--check-output", compare_options.check_output,
                  "Check that the standard output of all runs is the same")
       ->excludes("--show-output");
   compare_app->add_flag("-q,--quiet", compare_options.quiet, "No progress");
   compare_app->add_flag("--force", compare_options.force,
-                        "Compare even where the replacement cannot work");
+                        "Compare even if the replacement cannot work");
   compare_app->footer(kCompareFooter);
 
   CheckOptions check_options;
   CLI::App* check_app =
-      app.add_subcommand("check", "Say whether Corbel is active, and if not, why");
+      app.add_subcommand("check", "Report whether Corbel is active, and if not, why");
   check_app->add_option("--pid", check_options.pid, "Look into a running process")
       ->type_name("PID")
       ->check(at_least(1));
   check_app->add_flag("--as-is", check_options.as_is,
-                      "Check the command as it starts here, adding nothing");
+                      "Check the command as it starts without corbel run");
   check_app->add_flag("--json", check_options.json, "Print JSON");
   check_app->add_flag("-v,--verbose", check_options.verbose,
                       "List every caller and every loaded object");
@@ -307,7 +309,7 @@ int main_of(int count, char** values) {
     return {};
   };
   try {
-    // CLI11 takes the words from the back.
+    // CLI11 expects the words in reverse order.
     app.parse(std::vector<std::string>(arguments.own.rbegin(), arguments.own.rend()));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", styled(app.help()));
@@ -322,18 +324,22 @@ int main_of(int count, char** values) {
 
   const CLI::App* chosen = app.get_subcommands().front();
   const std::vector<std::string> command = whole_command(chosen, arguments);
-  // What looks like an option and stands before any command is a mistyped one.
+  // A word before the command that looks like an option is a mistyped option.
   if (!chosen->remaining().empty() && chosen->remaining().front().rfind('-', 0) == 0) {
     return usage_error("unknown option: " + chosen->remaining().front(), chosen->get_name());
   }
   const bool by_pid = chosen == check_app && check_options.pid != 0;
   if (by_pid && (!command.empty() || check_options.as_is)) {
-    return usage_error("--pid stands alone: give a process or a command", "check");
+    return usage_error("--pid excludes a command and --as-is", "check");
   }
   if (command.empty() && !by_pid) {
     return usage_error(chosen == check_app ? "nothing to check: give '-- CMD' or '--pid PID'"
                                            : "no command given after '--'",
                        chosen->get_name());
+  }
+  if (compare_options.append &&
+      (compare_options.json_file.empty() || compare_options.json_file == "-")) {
+    return usage_error("--append needs --json FILE", "compare");
   }
   run_options.command = compare_options.command = check_options.command = command;
   if (chosen == run_app) return run(run_options);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a command once and measuring it.
+// Runs a command once and measures it. The one engine that measures processes: `corbel compare`
+// links it, and bench/lab/engine.cpp is the program that the bench lab starts for every run. It
+// depends on nothing but the system, so that the lab can compile it with one call of the compiler.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +14,30 @@ struct RunRequest {
   std::vector<std::string> command;
   std::string path;                      // the file to execute
   std::vector<std::string> environment;  // "NAME=value"
-  int output = -1;                       // file for stdout; -1 lets it pass through
-  int errors = -1;                       // file for stderr; -1 lets it pass through
+  int output = -1;                       // file for stdout; -1: inherited
+  int errors = -1;                       // file for stderr; -1: inherited
+  // Start the command in a session of its own, kill it when this process dies, and on SIGTERM,
+  // SIGINT or SIGHUP to this process end the command's process group: SIGTERM first, SIGKILL after
+  // two seconds.
+  bool supervised = false;
+  double timeout = 0;  // seconds until a supervised command is ended that way; 0: none
 };
 
 struct RunResult {
   bool started = false;
   std::string error;
   int exit_code = 0;            // 128 + signal when a signal ended it
+  int signal = 0;               // the signal that ended it, or 0
+  bool timed_out = false;       // the timeout ended it
   double wall = 0;              // seconds, from exec to the end
   double user = 0, system = 0;  // seconds, the command and the children it waited for
   std::uint64_t peak_rss = 0;   // bytes, of the largest process among them
-  bool peak_exact = false;      // it is VmHWM, read as the command ended, and not ru_maxrss
-  std::uint64_t rss_floor =
-      0;  // bytes that this program had itself at exec: no ru_maxrss is below it
+  bool peak_exact = false;      // `peak_rss` is VmHWM, read at exit; otherwise it is ru_maxrss
+  std::uint64_t rss_floor = 0;  // bytes resident at exec; ru_maxrss is never below it
   std::uint64_t minor_faults = 0, major_faults = 0;
-  double other_cpu = 0;    // seconds of processor time that other processes took meanwhile
-  bool disturbed = false;  // and that was enough to matter
+  double other_cpu =
+      0;             // seconds that other processes ran meanwhile on the processors allowed here
+  double steal = 0;  // seconds that the hypervisor took from these processors
   double cpu() const { return user + system; }
 };
 

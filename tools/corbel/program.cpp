@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command really executes, and what keeps a preloaded library from working in it.
+// The file that a command really executes, and the obstacles for a preloaded library in it.
 #include "program.hpp"
 
 #include <fmt/core.h>
@@ -27,7 +27,7 @@ struct Found {
   int code = 0;
 };
 
-// As execvp: a name with a slash is a path, any other is searched in PATH.
+// Like execvp: a name with a slash is a path, any other is searched in PATH.
 Found look_up(const std::string& command) {
   const auto runnable = [](const std::string& path) {
     struct stat info{};
@@ -80,8 +80,8 @@ std::string interpreter_of(const std::string& script) {
   return program;
 }
 
-// A program that gains rights by being executed starts in the loader's secure mode, which
-// ignores LD_PRELOAD. One that gains none (its owner is who we are) does not.
+// A program that gains rights by exec starts in the loader's secure mode, which ignores LD_PRELOAD.
+// A setuid program that belongs to the calling user gains none.
 std::optional<Obstacle> gains_rights(const std::string& path) {
   struct stat info{};
   struct statvfs system{};
@@ -164,7 +164,7 @@ Program examine_program(const std::string& command, const std::string& library) 
     }
     program.scripts.push_back(found.path);
     const std::string next = interpreter_of(found.path);
-    // A file that is neither ELF nor "#!" is handed to the shell, as execvp does.
+    // The shell runs a file that is neither ELF nor starts with "#!", as with execvp.
     name = next.empty() ? "/bin/sh" : next;
   }
   program.error = fmt::format("{}: too many scripts that interpret each other", command);

@@ -11,15 +11,15 @@ namespace corbel::cli {
 
 class Progress {
  public:
-  // `total` steps; nothing at all is written when `quiet`. Writes to stderr.
+  // For `total` steps. Writes to stderr, or nothing when `quiet`.
   Progress(std::size_t total, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows that step `label` is running now.
+  // Step `label` starts.
   void start(const std::string& label);
-  // One step is done; it took `seconds`.
+  // One step has ended; it took `seconds`.
   void done(double seconds);
 
  private:

@@ -21,7 +21,7 @@ int execute(const std::vector<std::string>& command, const std::string& path) {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
-  // execvp and not execve: it hands a script without a "#!" line to the shell.
+  // Unlike execve, execvp runs a script without a "#!" line with the shell.
   execvp(path.c_str(), arguments.data());
   const int error = errno;
   complain(fmt::format("cannot execute {}: {}", path, std::strerror(error)));

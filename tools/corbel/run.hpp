@@ -9,7 +9,7 @@ namespace corbel::cli {
 
 struct RunOptions {
   std::vector<std::string> command;
-  // Empty: as the environment says.
+  // An empty text leaves the variable of the environment as it is.
   std::string heap_limit;
   std::string hard_limit;
   std::string huge_pages;  // never, auto or always
@@ -18,11 +18,11 @@ struct RunOptions {
   bool force = false;
 };
 
-// Replaces this process by the command, so exit code, signals, standard input and the terminal
-// are the command's own. Returns only on failure, with the exit code.
+// Replaces this process with the command, so the exit code, signals, standard input and the
+// terminal are the command's own. Returns only on failure, with the exit code.
 int run(const RunOptions& options);
 
-// Replaces this process by `command` without any other change; returns the exit code on failure.
+// Replaces this process with `command`, without other changes. Returns the exit code on failure.
 int execute(const std::vector<std::string>& command, const std::string& path);
 
 }  // namespace corbel::cli

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <memory>
 
-#include "alloc/limit_amount.hpp"
+#include "alloc/policy/limit_amount.hpp"
 #include "base/memory_amount.hpp"
 #include "os/linux/container.hpp"
 
@@ -31,7 +31,7 @@ Setting amount(std::string id, std::string name, std::optional<std::uint64_t> by
           std::move(source)};
 }
 
-// The word in a variable that knows these, else the default.
+// The setting of a variable that is never, auto or always.
 Setting choice(std::string id, std::string name, const std::string& variable,
                const Variables& variables, std::vector<std::string>& notes) {
   const auto text = variables(variable);
@@ -46,7 +46,7 @@ Setting choice(std::string id, std::string name, const std::string& variable,
 Setting huge_pages(const Variables& variables, std::vector<std::string>& notes) {
   Setting setting = choice("huge_pages", "huge pages", kHugePagesVariable, variables, notes);
   if (setting.source != "default") return setting;
-  // The older name stands behind.
+  // The older name applies only when the newer one is not set.
   const char* const older = "TBB_MALLOC_USE_HUGE_PAGES";
   const auto text = variables(older);
   if (text == "0" || text == "1") {
@@ -97,7 +97,7 @@ std::vector<Setting> read_settings(const std::string& process, const std::string
                                    const Variables& variables, std::vector<std::string>& notes) {
   const auto reader = std::make_unique<os::ContainerReader>(process.c_str(), root.c_str());
   const os::MemoryGrant grant = reader->read();
-  // The paths as the process sees them.
+  // The paths in the view of the process.
   const auto seen = [&](const char* file) {
     const std::string path = file;
     return path.rfind(root, 0) == 0 ? path.substr(root.size()) : path;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocator goes by in a process: limits, container, huge pages, helper thread, each with
-// where it comes from. Read with the library's own parsers, from outside of the process; what the
-// program sets by a call cannot be seen.
+// The settings of the allocator in a process, each with its source: limits, container, huge pages,
+// helper thread. They are read from outside the process with the library's own parsers; a setting
+// that the program makes by a call is not visible.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ inline constexpr char kHugePagesVariable[] = "CORBEL_HUGE_PAGES";
 inline constexpr char kHelperThreadVariable[] = "CORBEL_HELPER_THREAD";
 
 struct Setting {
-  std::string id;                      // one word for programs
-  std::string name;                    // for people
+  std::string id;                      // one word for scripts
+  std::string name;                    // for the user
   std::string value;                   // "350.0 MiB", "none", "auto", ...
-  std::optional<std::uint64_t> bytes;  // where it is an amount
+  std::optional<std::uint64_t> bytes;  // when it is an amount
   std::string source;                  // a variable, a file, or "default"
 };
 
-// Returns the value of a variable of the process, nothing if it is not set.
+// Returns the value of an environment variable of the process, or nullopt.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-// `process` is its folder below /proc, `root` what stands before the paths that it sees. Values
-// that the allocator will ignore are named in `notes`.
+// `process` is its folder below /proc, `root` the prefix of the paths that it sees. `notes` gets a
+// line for each value that the allocator will ignore.
 std::vector<Setting> read_settings(const std::string& process, const std::string& root,
                                    const Variables& variables, std::vector<std::string>& notes);
 
-// Why `text` is no amount of memory; empty when it is one.
+// Why `text` is not an amount of memory; empty when it is one.
 std::string memory_amount_problem(const std::string& text);
 
 }  // namespace corbel::cli

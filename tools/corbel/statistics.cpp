@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures that `corbel compare` draws from repeated runs. Medians, because a disturbed run is
-// then one odd value and not a shift of everything.
+// The statistics of `corbel compare`. It uses medians: a disturbed run is then one outlier and does
+// not shift the result.
 #include "statistics.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace corbel::cli {
 namespace {
 
 constexpr double kDeviationsPerMad = 1.4826;
-constexpr double kSmallestDifference = 0.005;
-constexpr double kSmallSample = 20;
+constexpr double kMinDifference = 0.005;
+constexpr double kSmallSampleFactor = 20;
 
 double median_of(std::vector<double>& values) {
   if (values.empty()) return 0;
@@ -34,16 +34,17 @@ Summary summarise(std::vector<double> values) {
   return summary;
 }
 
-Verdict compare_summaries(const Summary& base, const Summary& side, double least) {
+Verdict compare_summaries(const Summary& base, const Summary& side, double resolution) {
   if (base.count < 3 || side.count < 3) return Verdict::kTooFewRuns;
   const double difference = side.median - base.median;
-  // Drawn from the same normal distribution twice, three to five runs a side are told apart in
-  // 2 to 5 of 100 cases with this factor, seven or more in 1; without it in 10 to 27, and 4.
+  // Two samples of the same normal distribution count as different in 2 to 5 of 100 cases with
+  // three to five runs a side, and in 1 with seven or more. Without this factor it would be 10 to
+  // 27, and 4.
   const auto runs = static_cast<double>(std::min(base.count, side.count));
-  const double widening = 1 + kSmallSample / (runs * runs);
+  const double widening = 1 + kSmallSampleFactor / (runs * runs);
   const double spread = widening * kDeviationsPerMad * (base.mad + side.mad);
-  const double share = kSmallestDifference * std::max(base.median, side.median);
-  if (std::fabs(difference) <= std::max({spread, share, least})) return Verdict::kSame;
+  const double share = kMinDifference * std::max(base.median, side.median);
+  if (std::fabs(difference) <= std::max({spread, share, resolution})) return Verdict::kSame;
   return difference < 0 ? Verdict::kLower : Verdict::kHigher;
 }
 

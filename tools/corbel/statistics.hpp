@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures that `corbel compare` draws from repeated runs.
+// The statistics of `corbel compare`.
 #pragma once
 
 #include <string>
@@ -19,10 +19,14 @@ Summary summarise(std::vector<double> values);
 
 enum class Verdict { kLower, kHigher, kSame, kTooFewRuns };
 
-// Whether `side` differs from `base`. A difference counts when the medians lie further apart than
-// both spreads together (1.4826 MAD each, the standard deviation of a normal distribution; times
-// 1 + 20/n² for n runs, because few runs lie close together by chance), than half a per cent, and
-// than `least`, the resolution of what is measured. Below three runs a side nothing is said.
-Verdict compare_summaries(const Summary& base, const Summary& side, double least = 0);
+// Whether `side` differs from `base`. A difference counts when the distance of the medians exceeds
+// all of these:
+// - the sum of both spreads: 1.4826 MAD each, the standard deviation of a normal distribution,
+// times
+//   1 + 20/n² for n runs, because few runs lie close together by chance;
+// - half a per cent;
+// - `resolution`, that of the measurement.
+// With fewer than three runs a side there is no verdict.
+Verdict compare_summaries(const Summary& base, const Summary& side, double resolution = 0);
 
 }  // namespace corbel::cli

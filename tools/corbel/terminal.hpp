@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes to the terminal: colour only where it is wanted, one form of error line everywhere.
+// Terminal output: colour only where it is wanted, and one form of error line.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ enum class Colour { kGood, kBad, kDim, kBold, kWarn };
 bool wants_colour(int fd);
 // `text` in `colour` if `fd` shows colour, else `text`.
 std::string paint(std::string_view text, Colour colour, int fd = 1);
-// Columns of the terminal at `fd`, 80 when it is none.
+// Columns of the terminal at `fd`; 80 when it is not a terminal.
 int terminal_width(int fd);
 // Prints "corbel: <text>" to stderr.
 void complain(std::string_view text);
 
-// Exit codes of this program itself. `run` gives the command's own.
+// Exit codes of this program. `run` passes on the command's own.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitNo = 1;
 inline constexpr int kExitUsage = 2;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demo's own program: a converter of CAD models (bench/kernels/conversion/converter.hpp), which
-// it shares with the lab.
+// The demo's own program: a converter of CAD models. The lab uses the same converter
+// (bench/kernels/conversion/converter.hpp).
 //
 //   corbel-demo-conversion [--conversions N] [--threads N] [--entities N] [--times FILE]
 //
-// Prints a digest of what it wrote: it does not depend on the allocator or the number of threads.
+// Prints a digest of its output, which depends neither on the allocator nor on the number of
+// threads.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

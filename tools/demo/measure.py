@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the workloads with `corbel compare`, one interleaved round at a time."""
+"""Measures the workloads with `corbel compare`, one interleaved round at a time. The command adds
+each round to a file and judges all of them; this module only reads the file."""
 import json
-import statistics
 import subprocess
 
 METRICS = (("wall_seconds", "time"), ("cpu_seconds", "CPU"), ("peak_rss_bytes", "peak memory"))
-# As `corbel compare` judges: medians further apart than both spreads together (wider for few
-# runs), half a per cent, and what pages of files add to memory by chance.
-DEVIATIONS_PER_MAD = 1.4826
-SMALL_SAMPLE = 20
-SMALLEST_SHARE = 0.005
-RESOLUTION = {"peak_rss_bytes": 128 * 1024}
 
 
 class Failure(Exception):
@@ -18,82 +12,83 @@ class Failure(Exception):
 
 
 class Measured:
-    """One workload and all of its runs so far."""
+    """One workload and the comparison of all its runs so far, as `corbel compare --json` wrote it."""
 
-    def __init__(self, workload):
-        self.workload = workload
-        self.runs = {"system": [], "corbel": []}
-        self.problems = []
-        self.warnings = []
-        self.machine = {}
+    def __init__(self, workload, file):
+        self.workload, self.file = workload, file
+        self.comparison = {}
 
-    def round_seconds(self):
-        """How long one round of both sides takes, from the runs so far."""
-        return sum(statistics.median(run["wall_seconds"] for run in side)
-                   for side in self.runs.values() if side)
+    @property
+    def problems(self):
+        return self.comparison["problems"]
+
+    @property
+    def warnings(self):
+        return self.comparison["warnings"]
+
+    @property
+    def machine(self):
+        return self.comparison["machine"]
 
     def values(self, side, metric):
-        return [run[metric] for run in self.runs[side]]
+        return [run[metric] for run in self.comparison["runs"] if run["side"] == side]
+
+    def summary(self, side, metric):
+        return next(each["summary"][metric] for each in self.comparison["sides"]
+                    if each["name"] == side)
 
     def median(self, side, metric):
-        return statistics.median(self.values(side, metric))
+        return self.summary(side, metric)["median"]
 
     def mad(self, side, metric):
-        middle = self.median(side, metric)
-        return statistics.median(abs(value - middle) for value in self.values(side, metric))
+        return self.summary(side, metric)["mad"]
 
     def ratio(self, metric):
-        base = self.median("system", metric)
-        return self.median("corbel", metric) / base if base else None
+        return self.summary("corbel", metric)["ratio"]
 
     def verdict(self, metric):
-        """"lower", "higher", "same", or "few" below three runs a side."""
-        runs = min(len(side) for side in self.runs.values())
-        if runs < 3:
-            return "few"
-        base, other = self.median("system", metric), self.median("corbel", metric)
-        spread = (1 + SMALL_SAMPLE / runs**2) * DEVIATIONS_PER_MAD * (
-            self.mad("system", metric) + self.mad("corbel", metric))
-        least = max(spread, SMALLEST_SHARE * max(base, other), RESOLUTION.get(metric, 0))
-        if abs(other - base) <= least:
-            return "same"
-        return "lower" if other < base else "higher"
+        """"lower", "higher", "same", or "too few runs"."""
+        return self.summary("corbel", metric)["verdict"]
+
+    def runs(self):
+        return len(self.comparison["runs"])
 
     def disturbed(self):
-        return sum(run["disturbed"] for side in self.runs.values() for run in side)
+        return self.comparison["disturbed_runs"]
 
 
 def one_round(corbel, measured, seed, keep=True):
-    """Runs a workload once on each side, in an order that `seed` draws; returns the seconds."""
+    """Runs a workload once on each side, in an order that `seed` determines; returns the seconds."""
     command = [str(corbel), "compare", "-n", "1", "--warmup", "0", "--seed", str(seed), "-q",
-               "--json", "-"]
+               "--json", str(measured.file)]
+    if keep:
+        command.append("--append")
     if measured.workload.checks_output:
         command.append("--check-output")
+    measured.file.parent.mkdir(parents=True, exist_ok=True)
+    before = measured.runs() if keep and measured.comparison else 0
     done = subprocess.run(command + ["--"] + measured.workload.command, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, check=False)
     try:
-        result = json.loads(done.stdout)
-    except ValueError:
+        found = json.loads(measured.file.read_text())
+    except (OSError, ValueError):
+        found = {"runs": []}
+    runs = found["runs"][before:]
+    if not runs:
         lines = done.stderr.strip().splitlines()
         raise Failure(lines[-1] if lines else f"exit code {done.returncode}") from None
-    exits = {run["side"]: run["exit_code"] for run in result["runs"]}
+    exits = {run["side"]: run["exit_code"] for run in runs}
     if exits["system"] != 0:
         raise Failure(f"it fails on the system's malloc, too (exit code {exits['system']})")
-    for problem in result["problems"]:
-        if problem not in measured.problems:
-            measured.problems.append(problem)
-    for warning in result["warnings"]:
-        if warning not in measured.warnings:
-            measured.warnings.append(warning)
-    measured.machine = result["machine"]
     if keep:
-        for run in result["runs"]:
-            measured.runs[run["side"]].append(run)
-    return sum(run["wall_seconds"] for run in result["runs"])
+        measured.comparison = found
+    else:
+        measured.file.unlink()
+    return sum(run["wall_seconds"] for run in runs)
 
 
 def conversion_times(corbel, build, folder, conversions):
-    """The seconds of each conversion of a long run, by side; empty when it cannot be had."""
+    """The seconds of each conversion of a long run, by side; empty when a run fails."""
     program = build / "bin" / "corbel-demo-conversion"
     times = {}
     for side, start in (("system", []), ("corbel", [str(corbel), "run", "--"])):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo's result as one self-contained HTML page, light and dark, for wide and narrow screens.
 
-The plots come from matplotlib as SVG inside the page. Their colours are placeholders that the page
-replaces by its own, so that a plot follows the reader's light or dark setting.
+The plots are SVG from matplotlib. Their colours are placeholders that the page replaces with its own,
+so that a plot follows the reader's light or dark setting.
 """
 import html
 import sys
@@ -94,7 +94,7 @@ def _table(all_measured):
 
 
 def _facts(machine, all_measured, rounds):
-    total = sum(len(side) for m in all_measured for side in m.runs.values())
+    total = sum(m.runs() for m in all_measured)
     disturbed = sum(m.disturbed() for m in all_measured)
     facts = {
         "processor": f"{machine['processor']}, {machine['usable_cores']} of {machine['cores']} "
@@ -112,7 +112,7 @@ def _facts(machine, all_measured, rounds):
 
 
 def write(path, all_measured, times, rounds, sentences, skipped, corbel):
-    """Writes the page; returns False when it had to do without plots."""
+    """Writes the page; returns whether it has plots."""
     parts = ["<h1>Corbel and the system's malloc</h1>",
              "<p>The same programs, unchanged, on both; every ratio is Corbel divided by the "
              "system's malloc, so below 1 is better.</p>", "<ul>"]
@@ -123,11 +123,10 @@ def write(path, all_measured, times, rounds, sentences, skipped, corbel):
             parts.append(f'<p class="higher">{html.escape(measured.workload.name)}: '
                          f"{html.escape(problem)}</p>")
     parts.append("<h2>Medians</h2>" + _table(all_measured))
-    parts.append('<p class="soft">A difference is coloured only when the medians lie further apart '
+    parts.append('<p class="soft">A difference is coloured only when the medians are further apart '
                  "than both spreads together (1.48 median absolute deviations each, more for few "
-                 "runs); ≈ means it "
-                 "does not. Peak memory is the largest resident set of any one process. Hold a "
-                 "pointer over a figure to see its spread.</p>")
+                 "runs); ≈ means that they are not. Peak memory is the largest resident set of any one "
+                 "process. Hold a pointer over a figure to see its spread.</p>")
     if svg.PLOTS:
         parts.append("<h2>Ratios</h2>" + _ratio_plot(all_measured))
         parts.append('<p class="soft">Red bars: Corbel is worse. Pale bars: no difference beyond '
@@ -135,7 +134,7 @@ def write(path, all_measured, times, rounds, sentences, skipped, corbel):
         parts.append("<h2>Every run</h2>" + _runs_plot(all_measured))
         if times:
             parts.append("<h2>The n-th conversion</h2>" + _conversion_plot(times))
-            parts.append('<p class="soft">One process converts the same model again and again in '
+            parts.append('<p class="soft">One process repeatedly converts the same model in '
                          "parallel threads. On a fragmenting heap the line rises.</p>")
     else:
         parts.append('<p class="soft">The plots need matplotlib, which could not be installed '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo on the terminal: progress and table, with rich where there is one, plain otherwise."""
+"""The demo on the terminal: progress and table, with rich if it is installed, plain otherwise."""
 import sys
 import time
 
@@ -55,7 +55,7 @@ class RichProgress:
 
 
 class PlainProgress:
-    """The same bar without rich; lines every few seconds where there is no terminal."""
+    """The same bar without rich. Without a terminal it prints a line every ten seconds."""
 
     def __init__(self):
         self.terminal = sys.stderr.isatty()
@@ -84,8 +84,8 @@ def progress():
     return RichProgress() if RICH and sys.stderr.isatty() else PlainProgress()
 
 
-WORDS = {"lower": "", "higher": " worse", "same": " ≈", "few": " (few runs)"}
-STYLES = {"lower": "bold green", "higher": "bold red", "same": "dim", "few": "dim"}
+WORDS = {"lower": "", "higher": " worse", "same": " ≈", "too few runs": " (few runs)"}
+STYLES = {"lower": "bold green", "higher": "bold red", "same": "dim", "too few runs": "dim"}
 
 
 def ratio_text(measured, metric):
@@ -131,7 +131,7 @@ def verdicts(all_measured):
              "cpu_seconds": ("Corbel takes less", "more"),
              "peak_rss_bytes": ("Corbel takes less", "more")}
     for metric, title in METRICS:
-        groups = {"lower": [], "higher": [], "same": [], "few": []}
+        groups = {"lower": [], "higher": [], "same": [], "too few runs": []}
         for measured in all_measured:
             groups[measured.verdict(metric)].append(measured)
         better, worse = words[metric]
@@ -143,7 +143,7 @@ def verdicts(all_measured):
                 parts.append(f"{word} in " + ", ".join(
                     f"{m.workload.name} ({m.ratio(metric):.2f}×)" for m in groups[key]))
         for key, word in (("same", "no difference beyond the spread in "),
-                          ("few", "too few runs to tell in ")):
+                          ("too few runs", "too few runs to tell in ")):
             if groups[key]:
                 parts.append(word + ", ".join(m.workload.name for m in groups[key]))
         lines.append(f"{title[0].upper()}{title[1:]}: {'; '.join(parts)}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of the demo: what is installed decides which of them run."""
+"""The programs of the demo; those that are installed run."""
 import shutil
 import sys
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import inputs as shared  # noqa: E402
 @dataclass
 class Workload:
     name: str
-    what: str  # one line for people
+    what: str  # one line for the page
     command: list
     checks_output: bool = True
 
@@ -23,7 +23,7 @@ def _conversion(build, _inputs):
     if not program.exists():
         return None
     return Workload("CAD conversion", "a C++ converter: reads, translates and writes one model "
-                    "again and again in parallel threads",
+                    "repeatedly in parallel threads",
                     [str(program), "--conversions", "16"])
 
 
@@ -68,7 +68,7 @@ def _z3(_build, inputs):
 
 
 def find(build, inputs):
-    """The workloads that this machine can run; writes their input files into `inputs`."""
+    """The workloads that this machine can run. Writes their input files into `inputs`."""
     inputs.mkdir(parents=True, exist_ok=True)
     makers = (_conversion, _redis, _sqlite, _python, _compiler, _z3)
     return [workload for workload in (make(build, inputs) for make in makers) if workload]

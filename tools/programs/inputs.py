@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real programs' work, made once for the demo and for the lab: what they read is the same."""
+"""The inputs of the real programs, the same for the demo and the lab."""
 import os
 import random
 import sys
@@ -11,7 +11,7 @@ THREADS = HERE / "threads.py"
 
 
 def sqlite_script(path, rows):
-    """Inserts, an index and three queries over a table of so many rows."""
+    """A script with inserts, an index and three queries over a table of `rows` rows."""
     source = random.Random(1)
     with open(path, "w", encoding="ascii") as out:
         out.write("create table t (id integer primary key, name text, value real);\nbegin;\n")
@@ -27,7 +27,7 @@ def sqlite_script(path, rows):
 
 
 def pigeons(path, holes):
-    """SMT-LIB 2: one pigeon more than there are holes, each in a hole of its own. There is no way."""
+    """The pigeonhole problem in SMT-LIB 2, one pigeon more than there are holes: unsatisfiable."""
     with open(path, "w", encoding="ascii") as out:
         for p in range(holes + 1):
             for h in range(holes):
@@ -42,6 +42,6 @@ def pigeons(path, holes):
 
 
 def python():
-    """The system's Python: not a version manager's wrapper script, not an environment's copy."""
+    """The system's Python, not the wrapper of a version manager or the copy in an environment."""
     system = "/usr/bin/python3"
     return system if os.path.exists(system) else getattr(sys, "_base_executable", sys.executable)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something for the compiler to chew on: deep templates over much of the standard library. It is
-// compiled by the demo and the lab, never run.
+// Work for the compiler: deep templates over much of the standard library. The demo and the lab
+// compile it and never run it.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-// How deep and how many; fewer make a shorter compilation.
+// Depth and number of instantiations; smaller values compile faster.
 #ifndef LEVELS
 #define LEVELS 3
 #endif

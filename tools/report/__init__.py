@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages of `./dev demo` and `./dev bench` share: colours, plots as SVG, the page's frame.
+"""Shared by the pages of `./dev demo` and `./dev bench`: colours, plots as SVG, the page's frame.
 
 Add the folder above to sys.path, then `from report import colours, page, svg`.
 """

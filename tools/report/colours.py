@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours by name, each for a light and a dark page.
 
-A plot is drawn with placeholders; the page replaces them by CSS variables, so that the plot follows
+A plot is drawn with placeholders. The page replaces them with CSS variables, so that the plot follows
 the reader's setting. All but the surfaces have a contrast of at least 4.5 to 1 on the page and on a
-card, since lines are labelled in their own colour; test/bench/page_test.py checks it. The
+card, because labels have the colour of their line; test/bench/page_test.py checks it. The
 contestants' colours differ in lightness as well as in hue, for readers who see fewer hues.
 """
 import re
@@ -49,7 +49,7 @@ def resolve(text):
 
 
 def css():
-    """The variables, for both themes."""
+    """The CSS variables of both themes."""
     def block(index):
         return ":root{" + ";".join(f"--{name}:{pair[index]}" for name, pair in ALL.items()) + "}"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python environment of the tools that draw: build/.venv with rich and matplotlib.
 
-A script calls enter() before it imports either. It comes back at once when they are there, or when
-they cannot be had: then everything is plain text. Otherwise the script is started again in the
-environment, which is made the first time.
+A script calls enter() before it imports either. It returns at once if they are installed, or if they
+cannot be installed: the output is then plain text. Otherwise it restarts the script in the
+environment, which it creates on first use.
 """
 import os
 import subprocess
@@ -13,17 +13,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "build" / ".venv"
 REQUIREMENTS = HERE / "requirements.txt"
-ENTERED = "CORBEL_REPORT_VENV"  # set in the process started again, so that it is not done twice
+ENTERED = "CORBEL_REPORT_VENV"  # set in the restarted process, which must not restart again
 
 
 def enter(arguments=None):
-    """`arguments` are the script and its words; by default this process's own."""
+    """Restarts `arguments`, by default this script and its options, in the environment."""
     if os.environ.pop(ENTERED, None) or _have():
         return
     try:
         _make()
     except (OSError, subprocess.SubprocessError):
-        print("rich and matplotlib could not be installed: going on with plain text.",
+        print("rich and matplotlib could not be installed: the output is plain text.",
               file=sys.stderr)
         return
     python = str(FOLDER / "bin" / "python")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame of a self-contained page: it opens offline, in light and dark, wide and narrow."""
+"""The frame of a self-contained page. It works offline, light and dark, wide and narrow."""
 import html
 from pathlib import Path
 
@@ -9,7 +9,7 @@ STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
 def frame(title, body, style="", script=""):
-    """The whole document around `body`, which is HTML already."""
+    """The whole document around `body`, which is HTML."""
     return ('<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
             '<meta name="color-scheme" content="light dark">'

@@ -20,9 +20,9 @@ except ImportError:
 
 
 def subplots(width, height, rows=1, columns=1, font=10, **options):
-    """A figure of so many inches and its axes, in the pages' style."""
+    """A figure of the given size in inches and its axes, in the pages' style."""
     ink, grid = colours.placeholder("ink"), colours.placeholder("grid")
-    # The reader's fonts are not known here: what is missing on this machine is no mistake.
+    # The reader's fonts decide, so a font that is missing on this machine is no mistake.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     plt.rcParams.update({
         "svg.fonttype": "none", "font.family": "sans-serif", "font.size": font,
@@ -39,7 +39,7 @@ def _rounded(match):
 
 
 def _smaller(text):
-    """Without comments and line ends, and a tenth of a point as the finest figure."""
+    """The SVG without comments and line breaks, its numbers rounded to a tenth of a point."""
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r'(?<= d=")[^"]*|(?<= transform=")[^"]*|(?<= [xy]=")[^"]*',
                   lambda match: re.sub(r"-?\d+\.\d+", _rounded, match.group()).replace("\n", ""),
@@ -48,7 +48,7 @@ def _smaller(text):
 
 
 def embed(figure, label, mark, tight=True):
-    """The figure as an element of a page. `mark` is unique in the page; the figure is closed."""
+    """The figure as an element of a page; closes the figure. `mark` must be unique in the page."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None},
                    **({"bbox_inches": "tight", "pad_inches": 0.1} if tight else {}))

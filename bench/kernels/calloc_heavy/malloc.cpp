@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// calloc of 16 bytes to 64 KiB, of which only a part is used. Pages fresh from the system are zero
-// already; who knows that need not write them.
+// calloc of 16 bytes to 64 KiB, of which only a part is used. Pages fresh from the system are
+// already zero; an allocator that knows that need not clear them.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned kSlots = 512;
 constexpr std::size_t kLargest = 65536;
-constexpr std::uint64_t kWholeIn = 32;  // one block in so many is looked at byte by byte
+constexpr std::uint64_t kWholeIn = 32;  // one block in this many is checked byte by byte
 constexpr unsigned kSamples = 8;
 constexpr std::size_t kPage = 4096;
 
@@ -29,8 +29,8 @@ bool all_zero(const unsigned char* bytes, std::size_t size) {
   return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-// An exchange, not a look and then a write: a fresh page would fault once for each of them, and no
-// program that uses its memory pays for that.
+// An exchange and not a read followed by a write: on a fresh page each of the two would fault, and
+// a program that uses its memory has only one fault.
 void first_write(unsigned char& byte) {
   const unsigned char old = std::atomic_ref(byte).exchange(0, std::memory_order_relaxed);
   bench::check(old == 0, "calloc's block is not zero");
@@ -42,7 +42,7 @@ void write_each_used_page(const Block& block) {
   first_write(block.bytes[block.size - 1]);
 }
 
-// The part that is used is all looked at, beyond it some bytes; every now and then all of it.
+// Checks the whole used part and some bytes of the rest; for some blocks, the whole block.
 void check_zero(const Block& block, bench::Random& random, bool whole) {
   bench::check(all_zero(block.bytes, whole ? block.size : block.used),
                "calloc's block is not zero");
@@ -99,10 +99,10 @@ const bench::Kernel bench::kernel{
     .name = "calloc_heavy",
     .title = "calloc, 16 bytes to 64 KiB",
     .what =
-        "Each thread replaces random ones of 512 zeroed blocks, each doubling of the size as "
-        "likely as the others, uses an eighth to half of each and checks that they are zero. The "
-        "figure is processor-core time for each block: the elapsed time, times the threads or, if "
-        "there are fewer, the cores, divided by all blocks.",
+        "Each thread replaces random ones of 512 zeroed blocks, with every doubling of the size "
+        "equally likely, uses an eighth to half of each and checks that they are zero. The "
+        "figure is core time per block: the elapsed time times the threads (or the cores, if "
+        "there are fewer), divided by all blocks.",
     .group = "modern allocator",
     .metric = "processor time of a block",
     .unit = "ns",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""g++ on a file of templates; the assembly it writes must be the same each time."""
+"""g++ on a file of templates; it must write the same assembly each time."""
 import sys
 from pathlib import Path
 

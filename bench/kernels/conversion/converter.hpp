@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A converter of CAD models, after one that was measured in 2009 ("Memory management challenges in
 // parallel applications", on the plugin of CAD Exchanger that translates between ACIS and Open
-// CASCADE; it reports 20,000 and more objects of 48 bytes beside lists and strings, and conversions
-// that took longer and longer). The same model is read again and again in one process, translated
-// in parallel threads from one kernel's objects into another's, written, and everything is dropped.
-// Each conversion makes and drops tens of thousands of small objects of many sizes with lists and
-// strings, and half of them end in another thread than the one that made them.
+// CASCADE; it reports 20,000 and more objects of 48 bytes along with lists and strings, and
+// conversions that took longer and longer). One process repeats a conversion: it reads the same
+// model, translates it in parallel threads from one kernel's objects into another's, writes it, and
+// frees everything. Each conversion allocates and frees tens of thousands of small objects of many
+// sizes with lists and strings. Half of them are freed by another thread than the one that
+// allocated them.
 //
-// The demo (tools/demo) and the lab run this same code.
+// The demo (tools/demo) and the lab share this code.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,7 @@ struct Settings {
   unsigned conversions = 20;
   unsigned threads = std::max(2u, std::thread::hardware_concurrency());
   unsigned entities = 24000;
-  std::function<void(unsigned)> begin = {};  // called in each thread as it begins, with its number
+  std::function<void(unsigned)> begin = {};  // called at the start of each thread, with its number
 };
 
 // The source kernel: one entity is a record with attributes, as a text file lists them.
@@ -157,7 +158,7 @@ inline std::shared_ptr<Shape> translate(const Entity& entity) {
   shape->name = entity.kind + "#" + std::to_string(entity.id);
   if (entity.numbers.size() >= 6) {
     auto curve = std::make_shared<Curve>();
-    // Knot insertion, the way a converter does it: one pole after the other.
+    // Knot insertion as converters do it: one pole after the other.
     for (const double number : entity.numbers) {
       curve->poles.push_back(number);
       curve->knots.insert(curve->knots.begin(), number / 2);
@@ -207,13 +208,13 @@ class Converter {
     for (std::thread& thread : threads) thread.join();
   }
   std::uint64_t digest() const { return total(&Part::sum); }
-  // Of the first conversion alone; the same as that of each other one.
+  // The digest of the first conversion; all others have the same.
   std::uint64_t first_digest() const { return total(&Part::first_sum); }
   const std::vector<double>& times() const { return times_; }
 
  private:
-  // What one thread fills, away from the others' cache lines (and the pairs of lines that are
-  // fetched together): what the threads share shall be the allocator's doing.
+  // The data of one thread, on cache lines of its own (and on no pair of lines that is fetched
+  // together with another thread's), so that any false sharing comes from the allocator.
   struct alignas(128) Part {
     Section section;
     std::vector<std::shared_ptr<Shape>> shapes;
@@ -237,7 +238,7 @@ class Converter {
     for (unsigned round = 0; round < settings_.conversions; ++round) {
       for (std::size_t i = low; i < high; ++i) own.section.push_back(parse(model_[i]));
       barrier_.arrive_and_wait();
-      // What one thread has read another one translates and drops.
+      // Each thread translates and frees what another thread has read.
       Section section = std::move(other.section);
       for (auto& entity : section) {
         own.shapes.push_back(translate(*entity));
@@ -246,7 +247,7 @@ class Converter {
       section = Section();
       barrier_.arrive_and_wait();
       for (auto& shape : own.shapes) {
-        // A sum over digests of single shapes: the same for any split into sections.
+        // A sum of the digests of single shapes does not depend on the split into sections.
         own.sum += write(*shape, 14695981039346656037u);
         shape.reset();
       }

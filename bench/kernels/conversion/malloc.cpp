@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CAD conversion, again and again in one process (see converter.hpp). On an allocator that
-// fragments, the n-th conversion takes longer than the first ones; the row of one thread shows
-// whether that comes from what threads free for each other. With share=1 the lab samples the
-// process and adds the share of processor time spent in the allocator; the work is the same.
+// The CAD conversion, repeated in one process (see converter.hpp). On an allocator that fragments,
+// the n-th conversion takes longer than the first ones. The row of one thread shows whether remote
+// frees are the cause. With share=1 the lab samples the process and adds the share of processor
+// time spent in the allocator; the work is the same.
 #include "converter.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// How much longer the last third of the conversions takes than the first: above 1 where the heap
-// gets worse. The very first conversion, which fills an empty heap, counts for neither.
+// The time of the last third of the conversions divided by that of the first third: above 1 if the
+// heap gets worse. The very first conversion fills an empty heap and is in neither.
 double growth(const std::vector<double>& times) {
   const auto third = static_cast<std::ptrdiff_t>((times.size() - 1) / 3);
   if (third == 0) return 1;
@@ -33,7 +33,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   settings.entities = static_cast<unsigned>(arguments.number("entities", 2000));
   settings.threads = arguments.threads();
   settings.begin = [&](unsigned self) { bench::pin(self, settings.threads); };
-  arguments.number("share", 0);  // for the lab alone
+  arguments.number("share", 0);  // only for the lab
   bench::check(settings.conversions > 0, "conversions= must be above 0");
 
   const std::vector<std::string> model = conversion::make_model(settings.entities);
@@ -54,11 +54,12 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 const bench::Kernel bench::kernel{
     .name = "conversion",
-    .title = "CAD conversion, again and again",
+    .title = "CAD conversion, repeated",
     .what =
-        "One process reads, translates and writes the same CAD model again and again in parallel "
-        "threads, each time making and dropping tens of thousands of small objects with lists and "
-        "strings. On an allocator that fragments, the n-th conversion takes longer than the first.",
+        "One process repeatedly reads, translates and writes the same CAD model in parallel "
+        "threads, and each time allocates and frees tens of thousands of small objects with "
+        "lists and strings. On an allocator that fragments, the n-th conversion takes longer "
+        "than the first.",
     .group = "seed allocator",
     .figure = "the growing conversion times of CAD Exchanger",
     .metric = "elapsed time of a conversion",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = a x + y over long vectors of doubles (daxpy of the BLAS): a loop that memory bounds.
+// y = a x + y over long vectors of doubles (daxpy of the BLAS): a memory-bound loop.
 //
 // All values are small whole numbers, so every result is exact and each element is checked. The
 // vectors are filled by one thread, as in most programs.
@@ -27,11 +27,11 @@ void measure(bench::Arguments& arguments, bench::Result& result, const Pass& pas
     x[i] = static_cast<double>(i % 1000);
     y[i] = static_cast<double>(i % 7);
   }
-  pass(0, x.get(), y.get(), count < 10'000 ? count : 10'000);  // the library gets warm
+  pass(0, x.get(), y.get(), count < 10'000 ? count : 10'000);  // warms the library up
   const double begin = bench::now();
   for (std::uint64_t i = 0; i < passes; ++i) {
     pass(a, x.get(), y.get(), count);
-    bench::escape(y.get());  // or a compiler merges two passes of the serial program
+    bench::escape(y.get());  // keeps a compiler from merging two passes of the serial program
   }
   result.seconds = result.value = bench::now() - begin;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -49,8 +49,8 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .title = "daxpy",
       .what =
           "y = a x + y over two long vectors of doubles, several times, with the library's usual "
-          "partitioning. Memory bounds it, so the best a scheduler can do is keep every thread on "
-          "a contiguous part and cost nothing.",
+          "partitioning. The loop is memory-bound, so the best a scheduler can do is to keep "
+          "every thread on a contiguous part and to cost nothing.",
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},

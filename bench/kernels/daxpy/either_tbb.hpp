@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daxpy with TBB's default, the automatic partitioner: one program for
-// the classic and the oneTBB API, which agree here. Whoever includes it has chosen bench::Width.
+// the classic and the oneTBB API, which agree here. The including file defines bench::Width.
 #pragma once
 
 #include "daxpy.hpp"

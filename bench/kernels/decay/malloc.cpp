@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of a load spike that kernel `spike` leaves out: the threads that made it are gone; they
-// sleep, and somebody else frees it; or it was made by a crowd, each of which keeps a little.
+// Ends of a load spike that kernel `spike` does not cover: the threads that made it have ended;
+// they sleep, and another thread frees it; or many threads made it, and each keeps a little.
 #include <pthread.h>
 
 #include <latch>
@@ -16,7 +16,7 @@ using load_spike::Block;
 using load_spike::Part;
 
 constexpr unsigned kFew = 3;
-// Working at the same time, and their stacks: as in kernel `idle_threads`.
+// The number that work at the same time, and their stacks, as in kernel `idle_threads`.
 constexpr unsigned kAtOnce = 2;
 constexpr std::size_t kStack = 256 << 10U;
 
@@ -44,7 +44,7 @@ void ended_threads(Load& load, unsigned samples, bench::Result& result) {
   load_spike::watch(samples, result, [&] { load_spike::work_a_little(random); });
 }
 
-// The main thread frees, and goes on freeing; it never takes a block while it is watched.
+// The main thread keeps freeing. It does not allocate while memory is watched.
 void one_frees(Load& load, unsigned samples, bench::Result& result) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kFew; ++i) {
@@ -151,14 +151,14 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 const bench::Kernel bench::kernel{
     .name = "decay",
-    .title = "After a load spike, whoever made it",
+    .title = "After a load spike by other threads",
     .what =
-        "300 MiB (100 in a quick run) are made and all but 8 % of the blocks freed: by three "
-        "threads that end, by the main thread while the three that made them sleep, or by a "
-        "thousand threads (250) that then sleep. The curve is the resident set for 6 seconds from "
-        "then on (1.5 in a quick run), the figure its end; the main thread does a little four "
-        "times a second, and where it is the one that frees, it does nothing else; the bound is "
-        "the pages that the survivors lie in, and the stacks, a tenth more and 16 MiB.",
+        "300 MiB (100 in a quick run) are allocated and all but 8 % of the blocks freed: by "
+        "three threads that end, by the main thread while the three that allocated them sleep, "
+        "or by a thousand threads (250) that then sleep. The curve is the resident set for the "
+        "next 6 seconds (1.5 in a quick run) and the figure its end; the main thread does a "
+        "little work four times a second, or none if it is the one that frees; the bound is the "
+        "pages of the surviving blocks and the stacks, plus a tenth and 16 MiB.",
     .group = "modern allocator",
     .metric = "resident memory at the end",
     .unit = "MiB",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An asymmetric exchange: half of the threads make three batches for each one they free, the others
-// free three for each one they make. The idea is that of Lever and Boreham, "malloc() performance
-// in a multithreaded Linux environment" (USENIX 2000), known as xmalloc-test; the program is our
-// own.
+// An asymmetric exchange: half of the threads make three batches for each one they free, and the
+// other half free three for each one they make. The idea is that of Lever and Boreham, "malloc()
+// performance in a multithreaded Linux environment" (USENIX 2000), known as xmalloc-test; the
+// program is our own.
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::size_t kBatch = 64;
 
-// A batch is a chain through its blocks; its first block knows how it was drawn.
+// A batch is a chain of blocks. Its first block says how it was drawn.
 struct Block {
   Block* next;
   std::uint32_t size;
   std::uint32_t number;
 };
 
-// What is between the threads: bounded, so that the fast makers wait for the slow.
+// The batches between the threads: bounded, so that the fast makers wait for the slow ones.
 class Pool {
  public:
   bool put(Block* batch) {
@@ -58,7 +58,7 @@ Block* make_batch(bench::Random& random, std::uint32_t number) {
   return chain;
 }
 
-// Adds up what the batch was drawn from.
+// The sum of the numbers that the batch was drawn from.
 std::uint64_t free_batch(Block* chain) {
   const std::uint32_t number = chain->number;
   std::uint64_t sum = 0;
@@ -80,7 +80,8 @@ std::uint64_t free_batch(Block* chain) {
   return sum;
 }
 
-// One thread's part: so many to make and to free, in its own rhythm as long as the pool allows it.
+// One thread's part: the numbers of batches to make and to free, in its own rhythm if the pool
+// allows.
 class Worker {
  public:
   Worker(Pool& pool, unsigned thread, std::uint64_t makes, std::uint64_t frees)
@@ -123,7 +124,7 @@ class Worker {
 };
 
 void run(bench::Arguments& arguments, bench::Result& result) {
-  const std::uint64_t rounds = arguments.number("rounds", 100);  // in all, shared by the pairs
+  const std::uint64_t rounds = arguments.number("rounds", 100);  // the total, shared by the pairs
   const unsigned threads = arguments.threads();
   if (threads % 2 != 0) bench::leave_out("its threads come in pairs");
   const std::uint64_t each = rounds * 2 / threads;
@@ -146,10 +147,10 @@ const bench::Kernel bench::kernel{
     .name = "exchange",
     .title = "Asymmetric exchange",
     .what =
-        "Half of the threads make three batches of 64 blocks for each one they free, the others "
-        "the reverse, all through one bounded pool, so most blocks are freed by a thread that did "
-        "not make them. The figure is processor-core time for each block: the elapsed time, times "
-        "the threads or, if there are fewer, the cores, divided by all blocks.",
+        "Half of the threads allocate three batches of 64 blocks for each one they free, the "
+        "others do the reverse, all through one bounded pool, so most frees are remote. The "
+        "figure is core time per block: the elapsed time times the threads (or the cores, if "
+        "there are fewer), divided by all blocks.",
     .group = "modern allocator",
     .metric = "processor time of a block",
     .unit = "ns",

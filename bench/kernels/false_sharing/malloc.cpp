@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// False sharing that an allocator brings about, after Figure 10 of "The Foundations for Scalable
+// False sharing caused by an allocator, after Figure 10 of "The Foundations for Scalable
 // Multi-Core Software in Intel Threading Building Blocks" (Intel Technology Journal 11-4, 2007):
-// each thread takes a small object, writes and reads every byte of it many times, and frees it,
-// again and again; the time of the loop is measured. An allocator that gives parts of one cache
-// line to two threads makes both of them slow.
+// each thread repeatedly allocates a small object, writes and reads every byte of it many times,
+// and frees it; the time of the loop is measured. An allocator that gives parts of one cache line
+// to two threads slows both of them down.
 //
-//   active   every thread takes its objects itself, at the same time as the others
-//   passive  the main thread has taken one object for each thread, one after the other, so that
-//            most allocators put them beside each other; each thread frees the object it was given
-//            before its loop begins. Where a freed block goes to the heap of the thread that frees
-//            it, the loop gets that very block again, and with it a share of the others' line.
+//   active   every thread allocates its objects itself, at the same time as the others
+//   passive  the main thread has allocated one object for each thread, one after the other, so that
+//            most allocators place them side by side; each thread frees the object it was given
+//            before its loop. If a freed block goes to the heap of the thread that frees it, the
+//            loop gets that very block again, and with it a part of a line that other threads use.
 //            (Berger et al., "Hoard", ASPLOS 2000, name the two kinds.)
 //
-// The time is the processor time of the thread: waiting for a line is part of it, waiting for a
-// core is not, so that more threads than cores do not look like false sharing. Only threads that
-// run at the same moment can share a line: a machine with two cores shows all there is with two
-// threads.
+// The time is the CPU time of the thread. It includes waiting for a line and excludes waiting for a
+// core, so that more threads than cores do not look like false sharing. Only threads that run at
+// the same moment can share a line, so on two cores two threads show the whole effect.
 #include <time.h>
 
 #include <algorithm>
@@ -33,9 +32,9 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Reads and writes every byte `rounds` times and returns the sum of what they hold in the end. A
-// byte counts the rounds, so that another thread in the same block would be noticed. The compiler
-// cannot keep a volatile byte in a register.
+// Reads and writes every byte `rounds` times and returns the sum of the bytes. Each byte counts the
+// rounds, which reveals another thread in the same block. The compiler cannot keep a volatile byte
+// in a register.
 std::uint64_t use(unsigned char* object, std::size_t size, std::uint64_t rounds) {
   volatile unsigned char* const bytes = object;
   for (std::size_t i = 0; i < size; ++i) bytes[i] = 0;
@@ -55,8 +54,8 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const unsigned threads = arguments.threads();
   const std::uint64_t expected = size * (rounds & 0xFF);
 
-  // The first objects fill the holes that the start of the program has left; those after them,
-  // one for each thread, lie side by side.
+  // The first objects fill the holes from the start of the program. The following ones, one for
+  // each thread, lie side by side.
   constexpr std::size_t kFill = 1000;
   std::vector<void*> fill(passive ? kFill : 0, nullptr);
   std::vector<void*> given(threads, nullptr);
@@ -88,10 +87,10 @@ const bench::Kernel bench::kernel{
     .name = "false_sharing",
     .title = "False sharing",
     .what =
-        "Each thread takes an object of 8 bytes, writes and reads every byte of it many times and "
-        "frees it, again and again; in the passive case it has first freed a block that came from "
-        "the main thread. The time of the loop should not depend on the number of threads, unless "
-        "the allocator puts objects of two threads into one cache line.",
+        "Each thread repeatedly allocates an object of 8 bytes, writes and reads every byte of "
+        "it many times and frees it; in the passive case it has first freed a block that came "
+        "from the main thread. The time of the loop should not depend on the number of threads, "
+        "unless the allocator puts objects of two threads into one cache line.",
     .group = "seed allocator",
     .figure = "Figure 10",
     .metric = "processor time of a thread's loop",

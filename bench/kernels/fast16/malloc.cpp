@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast path alone: a block of 16 bytes is taken and given back at once, again and again. At the
-// end each thread keeps two, so that a library with one block for all does not get away with it.
+// Only the fast path: each thread repeatedly allocates a block of 16 bytes and frees it at once. At
+// the end each thread keeps two blocks, which reveals a library that has one block for all.
 #include <cstdlib>
 
 #include "core_time.hpp"
@@ -47,9 +47,9 @@ const bench::Kernel bench::kernel{
     .name = "fast16",
     .title = "malloc(16) and free",
     .what =
-        "Every thread takes a block of 16 bytes, writes a word and gives it back at once: the fast "
-        "path alone. The figure is processor-core time for each pair of malloc and free: the "
-        "elapsed time, times the threads or, if there are fewer, the cores, divided by all pairs.",
+        "Every thread allocates a block of 16 bytes, writes a word and frees it at once, so only "
+        "the fast path runs. The figure is core time per pair of malloc and free: the elapsed "
+        "time times the threads (or the cores, if there are fewer), divided by all pairs.",
     .group = "modern allocator",
     .metric = "processor time of a pair",
     .unit = "ns",

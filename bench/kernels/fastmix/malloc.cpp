@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of 100 blocks of mixed sizes, freed in random order. Sizes and orders are drawn before
-// the clock starts, so that what is timed is the allocator and two marks in each block.
+// the clock starts, so only the allocator and two marks in each block are timed.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -60,7 +60,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   result.seconds = bench::in_threads(threads, [&](unsigned thread) {
     std::uint64_t sum = 0;
     for (std::uint64_t batch = 0; batch < batches; ++batch) {
-      // Every byte of the number counts: the last one is the mark at the block's end.
+      // All bytes of the number differ: the last one is the mark at the block's end.
       const std::uint64_t number = (thread * batches + batch) * kBatch * 0x0101010101010101u;
       sum += run_batch(plans[thread][batch % kPlans], number);
     }
@@ -77,10 +77,10 @@ const bench::Kernel bench::kernel{
     .name = "fastmix",
     .title = "Mixed sizes, freed in random order",
     .what =
-        "Every thread takes batches of 100 blocks of 9 to 1,024 bytes, most of them small, and "
-        "frees each batch in random order; all of it stays in the cache. The figure is "
-        "processor-core time for each pair of malloc and free: the elapsed time, times the threads "
-        "or, if there are fewer, the cores, divided by all pairs.",
+        "Every thread allocates batches of 100 blocks of 9 to 1,024 bytes, most of them small, "
+        "and frees each batch in random order; all of it stays in the cache. The figure is core "
+        "time per pair of malloc and free: the elapsed time times the threads (or the cores, if "
+        "there are fewer), divided by all pairs.",
     .group = "modern allocator",
     .metric = "processor time of a pair",
     .unit = "ns",

@@ -11,7 +11,7 @@ namespace fibonacci {
 
 using bench::Tricks;
 
-// Takes the parent's place: adds what the two children found.
+// The continuation of the parent: adds the results of the two children.
 class Sum : public tbb::task {
  public:
   explicit Sum(std::uint64_t* result) : result_(result) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The n-th Fibonacci number by the recursion of the 2007 article (figure 6), where every call above
-// the cut-off is a task that forks; all but the first three classic variants, which make both
-// children, compute one branch themselves.
+// the cut-off is a task that forks. The first three classic variants spawn both children; all other
+// programs compute one branch themselves.
 #pragma once
 
 #include "../classic_tricks.hpp"
@@ -9,9 +9,9 @@
 
 namespace fibonacci {
 
-// The optimised serial program, also below the cut-off. One of the two calls is a loop by hand, and
-// it stays out of line: GCC would unfold the recursion many levels deep and other compilers not,
-// and the schedulers' figures would be the compilers'.
+// The optimised serial program, also used below the cut-off. One of the two calls is a hand-written
+// loop, and the function is not inlined: GCC would unroll the recursion many levels deep and other
+// compilers would not, so that the figures would compare compilers.
 [[gnu::noinline]] inline std::uint64_t serial(unsigned n) {
   std::uint64_t sum = 0;
   for (; n >= 2; n -= 2) sum += serial(n - 1);
@@ -31,7 +31,7 @@ inline std::uint64_t by_addition(unsigned n) {
   return a;
 }
 
-// Runs `compute(n, cutoff)` once with the library warm and once timed.
+// Runs `compute(n, cutoff)` once to warm the library up and once timed.
 template <typename Compute>
 void measure(bench::Arguments& arguments, bench::Result& result, const Compute& compute) {
   const auto n = static_cast<unsigned>(arguments.number("n", 25));
@@ -49,10 +49,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "fibonacci",
       .title = "Fibonacci",
       .what =
-          "A Fibonacci number by recursion: each call above the cut-off forks a task, below it "
-          "runs the serial program. The 50th number was the founding article's, and is here in a "
-          "full run; without a cut-off, where there is nothing but forks, it is always a smaller "
-          "one.",
+          "A Fibonacci number by recursion: each call above the cut-off forks a task, and below "
+          "it the serial program runs. A full run computes the 50th number, as the founding "
+          "article did; without a cut-off there are only forks, so the number is always smaller.",
       .group = "seed scheduler",
       .figure = "Figure 6",
       .plot = "speedup",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibonacci: the optimised serial program, which knows no cut-off.
+// Fibonacci: the optimised serial program, without a cut-off.
 #include "../serial_repeats.hpp"
 #include "fibonacci.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one fork costs: the Fibonacci recursion (fibonacci.hpp) without cut-off is nothing but
-// forks.
+// The cost of one fork: the Fibonacci recursion (fibonacci.hpp) without a cut-off consists of forks
+// only.
 //
-// The figure is the core time of the whole run divided by the number of forks: elapsed time times
-// the number of cores that the threads can occupy at once, idle waiting included, nothing
-// subtracted. The serial program's figure is what the bare calls cost.
+// The figure is the core time of the whole run divided by the number of forks. The core time is the
+// elapsed time times the number of cores that the threads can use, including idle waiting. The
+// serial program's figure is the cost of the bare calls.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace fork_cost {
 
-// Every call with n >= 2 forks once, and there are fib(n + 1) - 1 of those.
+// Every call with n >= 2 forks once; there are fib(n + 1) - 1 such calls.
 inline double forks(unsigned n) { return static_cast<double>(fibonacci::by_addition(n + 1) - 1); }
 
 template <typename Compute>
@@ -36,10 +36,11 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "fork_cost",
       .title = "Cost of a fork",
       .what =
-          "The Fibonacci recursion without any cut-off, where every call forks one task and there "
-          "is no other work (with the oneTBB interface by parallel_invoke, or by task_group::run). "
-          "The figure is core time per fork, that is elapsed time by cores in use by number of "
-          "forks, and the serial program's is that of the bare calls.",
+          "The Fibonacci recursion without a cut-off, where every call forks one task and there "
+          "is no other work (with the oneTBB interface by parallel_invoke, or by "
+          "task_group::run). The figure is core time per fork: elapsed time, times cores in use, "
+          "divided by the number of forks; the serial program's figure is that of the bare "
+          "calls.",
       .group = "modern scheduler",
       .metric = "core time per fork",
       .unit = "ns",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a fork: the bare calls, of which none forks.
+// The cost of a fork: the bare calls, without a fork.
 #include "../serial_repeats.hpp"
 #include "fork_cost.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What idle workers cost: the processor time that the process uses while its only busy thread
+// The cost of idle workers: the CPU time that the process uses while its only busy thread
 // sleeps, right after a parallel loop. Include the header of a Width before this one.
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace idle_burn {
 
-// The sum of the threads' clocks: that of the process misses what a thread that runs at the moment
-// has used since the last tick of the system, which is up to 4 ms.
+// The sum of the threads' clocks. The clock of the process misses the time since the last tick of
+// each thread that is running, which is up to 4 ms.
 inline double processor_seconds() {
   double sum = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     const int thread = std::stoi(entry.path().filename());
-    // As the kernel numbers the clocks of threads (clock_getcpuclockid(3) does not know them).
+    // The kernel's encoding of a thread's clock, which clock_getcpuclockid(3) does not provide.
     constexpr unsigned kOfThread = 4, kPrecise = 2;
     const auto clock =
         static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kOfThread | kPrecise);
@@ -56,9 +56,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "idle_burn",
       .title = "Idle workers",
       .what =
-          "Processor time that the process uses while its main thread sleeps for two seconds (half "
-          "a second in a quick run) right after a parallel loop. It is what the workers spend on "
-          "looking for work before they go to sleep, and on not sleeping well.",
+          "CPU time that the process uses while its main thread sleeps for two seconds (half a "
+          "second in a quick run) right after a parallel loop. Idle workers spend it on looking "
+          "for work before they go to sleep, and on waking up needlessly.",
       .group = "modern scheduler",
       .metric = "processor time",
       .unit = "us",

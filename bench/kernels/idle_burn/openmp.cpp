@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle workers with OpenMP, whose idle threads wait as its runtime has them by default.
+// Idle workers with OpenMP, whose idle threads wait as the runtime does by default.
 #include "../openmp_width.hpp"
 #include "idle_burn.hpp"
 

@@ -11,7 +11,7 @@ mod harness;
 const PARTS: usize = 64;
 const ITERATIONS: u32 = 300_000;
 
-// As processor_seconds in idle_burn.hpp.
+// See processor_seconds in idle_burn.hpp.
 fn processor_seconds() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").expect("a list of threads");
     threads

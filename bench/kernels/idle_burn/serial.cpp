@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle workers: nobody is idle, the cost of the measurement itself.
+// Idle workers: there are none; the cost of the measurement itself.
 #include "../serial_width.hpp"
 #include "idle_burn.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thousand threads that have each worked a little and now sleep: what stays resident for them.
+// A thousand threads that have each worked a little and now sleep: the memory that stays resident.
 #include <pthread.h>
 
 #include <array>
@@ -19,7 +19,8 @@ constexpr unsigned kLarger = 8;  // blocks of 4 to 32 KiB
 constexpr unsigned kKept = 4;
 // Small stacks, so that VmPeak is about the allocator; large enough for any thread-local storage.
 constexpr std::size_t kStack = 256 << 10U;
-// Working at the same time: a crowd of runnable threads would measure spin locks, not memory.
+// The number that work at the same time: more runnable threads would measure spin locks, not
+// memory.
 constexpr unsigned kAtOnce = 2;
 
 struct Meeting {
@@ -113,9 +114,9 @@ const bench::Kernel bench::kernel{
     .name = "idle_threads",
     .title = "A thousand sleeping threads",
     .what =
-        "A thousand threads (250 in a quick run) have each made 208 blocks, freed all but four and "
-        "gone to sleep. The figure is the resident set without the live blocks; about 10 KiB of it "
-        "for each thread is its stack, whatever the allocator.",
+        "A thousand threads (250 in a quick run) have each allocated 208 blocks, freed all but "
+        "four and gone to sleep. The figure is the resident set without the live blocks; about "
+        "10 KiB of it per thread is the stack, with any allocator.",
     .group = "modern allocator",
     .metric = "resident memory beyond the live blocks",
     .unit = "MiB",

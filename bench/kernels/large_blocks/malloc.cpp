@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 1 to 64 MiB in a small set: one at random goes, another comes, each of its pages is
-// written. Freed memory may be kept (fast, large) or given back (page faults again): both show.
+// A small set of blocks of 1 to 64 MiB: a random one is freed, another is allocated and each of its
+// pages written. An allocator may keep freed memory (fast, large) or give it back (page faults
+// again); the figures show both.
 #include <cstdlib>
 
 #include "core_time.hpp"
@@ -70,10 +71,10 @@ const bench::Kernel bench::kernel{
     .name = "large_blocks",
     .title = "Large blocks, 1 to 64 MiB",
     .what =
-        "Each thread keeps six blocks of 1 to 64 MiB, replaces one at random and writes to each of "
-        "its pages; keeping freed memory saves page faults and costs peak memory. The figure is "
-        "processor-core time for each block: the elapsed time, times the threads or, if there are "
-        "fewer, the cores, divided by all blocks.",
+        "Each thread keeps six blocks of 1 to 64 MiB, replaces one at random and writes to each "
+        "of its pages; keeping freed memory saves page faults and costs peak memory. The figure "
+        "is core time per block: the elapsed time times the threads (or the cores, if there are "
+        "fewer), divided by all blocks.",
     .group = "modern allocator",
     .metric = "processor time of a block",
     .unit = "us",

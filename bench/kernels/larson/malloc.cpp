@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that lives long, after Larson and Krishnan, "Memory Allocation for Long-Running Server
+// A long-running server, after Larson and Krishnan, "Memory Allocation for Long-Running Server
 // Applications" (ISMM 1998), with the 8 to 100 bytes of Figure 13 of "The Foundations for Scalable
 // Multi-Core Software in Intel Threading Building Blocks" (Intel Technology Journal 11-4, 2007).
 //
-// Every thread has 1,000 slots with a block each and replaces the blocks of random slots. After so
-// many replacements it starts a successor, hands its slots over and ends; blocks thus bleed from
-// thread to thread. The first blocks all come from the main thread, shuffled. The original counts
-// what is done in a fixed time; here the work is fixed, and its checksum with it: the generations
-// are divided among the lines of threads, so that rows of any number of threads do the same work.
+// Every thread has 1,000 slots with one block each and replaces the blocks of random slots. After a
+// number of replacements it starts a successor, hands its slots over and ends; blocks thus move
+// from thread to thread. The main thread allocates and shuffles the first blocks. The original
+// counts the operations in a fixed time. Here the work is fixed, so that it has a checksum: the
+// generations are divided among the lines of threads, and rows with any number of threads do the
+// same work.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -47,14 +48,15 @@ struct Work {
   std::uint64_t replacements;  // of each generation
 };
 
-// The threads that follow each other on the same slots. What two lines have stays in cache lines of
-// their own (and in no pair of them that is fetched together): only the allocator is to be seen.
+// The threads that follow each other on the same slots. Each line of threads has its own cache
+// lines (and pairs of lines that are fetched together), so that only the allocator can cause false
+// sharing.
 class alignas(128) Line {
  public:
   Line(Work work, std::vector<Slot> slots, unsigned number)
       : work_(work), slots_(std::move(slots)), random_(number + 1), threads_(work.generations) {}
 
-  // The calling thread is the first generation, and waits here for the last.
+  // The calling thread is the first generation. It waits here for the last one.
   void run() {
     live(0);
     first_over_.count_down();
@@ -62,7 +64,7 @@ class alignas(128) Line {
     if (threads_.size() > 1) threads_.back().join();
   }
 
-  // What is left in the end.
+  // The blocks that are left at the end.
   void clear() {
     for (Slot& slot : slots_) sum_ += slot.clear();
   }
@@ -88,8 +90,8 @@ class alignas(128) Line {
     }
   }
 
-  // The predecessor ends, and its stack with it, before its successor begins; after that its note
-  // of the successor in threads_ can be read, too.
+  // The predecessor and its stack end before the successor starts. Its entry for the successor in
+  // threads_ can be read after that.
   void follow(std::uint64_t generation) {
     if (generation == 1) {
       first_over_.wait();
@@ -102,7 +104,7 @@ class alignas(128) Line {
   Work work_;
   std::vector<Slot> slots_;
   bench::Random random_;
-  std::vector<std::thread> threads_;  // by generation; the first is no thread of ours
+  std::vector<std::thread> threads_;  // by generation; the first is the calling thread
   std::latch first_over_{1};
   std::latch last_over_{1};
   std::uint64_t sum_ = 0;
@@ -150,9 +152,9 @@ const bench::Kernel bench::kernel{
     .name = "larson",
     .title = "Larson, 8 to 100 bytes",
     .what =
-        "Every thread replaces random blocks of 8 to 100 bytes among its 1,000, then hands them to "
-        "a successor and ends, as the threads of a server that lives long. Shown is how many pairs "
-        "of free and malloc all threads together do in a second.",
+        "Every thread replaces random blocks of 8 to 100 bytes among its 1,000, then hands them "
+        "to a successor and ends, like the threads of a long-running server. The figure is the "
+        "number of pairs of free and malloc that all threads together do per second.",
     .group = "seed allocator",
     .figure = "Figure 13",
     .metric = "throughput",

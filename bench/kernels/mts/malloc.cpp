@@ -3,14 +3,15 @@
 // Software in Intel Threading Building Blocks" (Intel Technology Journal 11-4, 2007). The original
 // is closed; the paper says that it mimics applications "by requesting few large objects, more
 // medium-size objects, and significantly more small objects", and that it measures elapsed time.
-// What is assumed here:
+// Assumptions:
 //
 //   - of 1,000 requests, 2 are large (32 to 256 KiB), 48 medium (1 to 16 KiB), 950 small (8 to 512
 //     bytes);
 //   - every thread keeps a working set (4,000 small, 400 medium, 8 large: about 5 MiB) and replaces
-//     a random member of it each time; it frees only what it has taken itself;
-//   - both ends of each object and one byte of every page between them are written, and the ends
-//     read again before the object is freed;
+//     a random member of it each time; it frees only its own objects;
+//   - it writes both ends of each object and one byte of every page between them, and reads the
+//   ends
+//     again before it frees the object;
 //   - the number of requests is fixed and divided among the threads, so that the line of an
 //     allocator that scales falls up to the number of cores and is flat from there on.
 #include <cstdlib>
@@ -36,8 +37,7 @@ struct Object {
   std::uint64_t mark = 0;
 };
 
-// Away from the cache lines of the other threads' sets, and the pairs of lines that are fetched
-// together.
+// On cache lines, and pairs of lines that are fetched together, of its own.
 class alignas(128) WorkingSet {
  public:
   explicit WorkingSet(unsigned thread) : random_(thread + 1) {
@@ -89,7 +89,7 @@ class alignas(128) WorkingSet {
 void run(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t requests = arguments.number("requests", 50'000);
   const unsigned threads = arguments.threads();
-  // What the program itself keeps of the sets is made before the clock starts.
+  // The program's own data about the sets is allocated before the clock starts.
   std::vector<WorkingSet> sets;
   sets.reserve(threads);
   for (unsigned thread = 0; thread < threads; ++thread) sets.emplace_back(thread);
@@ -109,10 +109,10 @@ const bench::Kernel bench::kernel{
     .name = "mts",
     .title = "Few large, many small objects (after the MTS demo)",
     .what =
-        "All threads together make a fixed number of requests for few large, more medium and many "
-        "small objects, each of which replaces one of a working set. The original program is "
-        "closed: this is a reconstruction from its description, with sizes and proportions "
-        "assumed.",
+        "All threads together make a fixed number of requests for few large, more medium and "
+        "many small objects, each of which replaces one of a working set. The original program "
+        "is closed: this is a reconstruction from its description, with assumed sizes and "
+        "proportions.",
     .group = "seed allocator",
     .figure = "Figure 12",
     .metric = "elapsed time",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All ways to place n queens so that none attacks another. The safe placements in a row are tasks,
-// but for the last, which the thread that finds them goes on with itself where the interface lets
-// it.
+// except for the last: the thread that finds them continues with it if the interface allows it.
 #pragma once
 
 #include <array>
@@ -21,8 +20,8 @@ struct Board {
 
   bool is_full() const { return rows == size; }
 
-  // Looks at every queen before it: a program clever enough to need no loop here would leave
-  // nothing but the scheduler's cost.
+  // Checks every earlier queen. A program without this loop would measure only the cost of the
+  // scheduler.
   bool is_safe(unsigned candidate) const {
     for (unsigned row = 0; row < rows; ++row) {
       const unsigned distance = rows - row, other = column[row];
@@ -33,7 +32,7 @@ struct Board {
     return true;
   }
 
-  // Writes the safe columns of the next row there; how many they are.
+  // Writes the safe columns of the next row to `columns`; returns their number.
   unsigned find_safe(std::array<unsigned char, kLargest>& safe) const {
     unsigned found = 0;
     for (unsigned candidate = 0; candidate < size; ++candidate) {
@@ -49,14 +48,14 @@ struct Board {
   }
 };
 
-// `count(board)` finds the number of solutions from that board on.
+// `count(board)` returns the number of solutions that start with the board.
 template <typename CountAll>
 void measure(bench::Arguments& arguments, bench::Result& result, const CountAll& count) {
   static constexpr std::array<Count, kLargest + 1> kSolutions = {
       1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512};
   const auto n = static_cast<unsigned>(arguments.number("n", 8));
   bench::check(n >= 1 && n <= kLargest, "n= is from 1 to 16");
-  count(Board{.size = 5});  // the library gets warm
+  count(Board{.size = 5});  // warms the library up
   const double begin = bench::now();
   result.checksum = count(Board{.size = n});
   result.seconds = result.value = bench::now() - begin;
@@ -69,7 +68,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .title = "n queens",
       .what =
           "Counts all placements of n queens, with a task for each safe placement of one queen. "
-          "An irregular tree of small tasks, each with a board of its own to copy.",
+          "The tasks form an irregular tree and are small, and each copies its own board.",
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},

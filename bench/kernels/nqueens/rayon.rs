@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! n queens with rayon: the safe placements of one row are a parallel iterator cut into single
-//! ones, so that each is a task. The board is that of nqueens.hpp.
+//! n queens with rayon: the safe placements of one row are a parallel iterator with pieces of one, so
+//! that each is a task. The board is that of nqueens.hpp.
 
 use rayon::prelude::*;
 

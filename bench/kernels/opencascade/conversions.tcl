@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The script that program.py, and test/programs/test_opencascade.py, give to Open CASCADE's DRAW: build
-# shapes, then write and read STEP again and again in this one process. Everything that can be compared
-# goes to standard output in lines "result ..."; processor time, which cannot, in lines "time ...".
+# A script for Open CASCADE's DRAW, used by program.py and test/programs/test_opencascade.py. It builds
+# shapes, then repeatedly writes and reads STEP in one process. Results that can be compared go to
+# standard output in lines "result ..."; CPU time goes there in lines "time ...".
 #
-# Environment: CONVERSIONS, how many; FOLDER, where the STEP files go; COLUMNS, how large the model
-# is: up to 8, which is also what it is if not said.
+# Environment: CONVERSIONS, their number; FOLDER, for the STEP files; COLUMNS, the size of the model, up
+# to 8, the default.
 
 pload MODELING XDE
 
 if {![info exists env(COLUMNS)]} { set env(COLUMNS) 8 }
 
-# Nanoseconds of processor time of this process, or of wall time where the system does not count.
+# CPU time of this process in nanoseconds, or wall time if the system does not count it.
 proc processor_time {} {
   if {[catch {open /proc/self/schedstat} file]} { return [expr {[clock microseconds] * 1000}] }
   set nanoseconds [lindex [read $file] 0]
@@ -19,7 +19,7 @@ proc processor_time {} {
   return $nanoseconds
 }
 
-# A shape is a variable of the scope that made it, so these look one scope up.
+# A shape is a variable of the scope that created it, so these procedures look one scope up.
 proc volume {shape} {
   regexp {Mass :\s+(\S+)} [uplevel 1 vprops $shape 1e-6] all mass
   return $mass
@@ -30,7 +30,7 @@ proc counts {shape} {
 }
 
 # Both scripts run at the top level: a shape made in a procedure would be local to it.
-# A plate with holes and studs, its edges rounded: a few hundred faces of several kinds of surface.
+# A plate with holes, studs and rounded edges: a few hundred faces of several kinds of surface.
 set build {
   box plate 0 0 0 120 80 10
   for {set i 0} {$i < $env(COLUMNS)} {incr i} {
@@ -61,7 +61,7 @@ set build {
 
 set convert {
   set file $env(FOLDER)/model$n.stp
-  # These two start from nothing, where stepwrite and stepread would add to what the session holds.
+  # These two start from an empty session; stepwrite and stepread would add to the current one.
   testwritestep $file model
   testreadstep $file back
   if {$n % 10 == 1} {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open CASCADE's DRAW without a window, as Debian packages it (occt-draw, occt-misc), and the script
-that it runs here: conversions.tcl. Used by the lab's kernel and by the test of programs.
+"""Runs Open CASCADE's DRAW without a window, from Debian's packages occt-draw and occt-misc, with the
+script conversions.tcl. The lab's kernel and the test of programs use it.
 """
 import glob
 import os
@@ -11,7 +11,7 @@ PROGRAM = "occt-draw"
 
 
 class Missing(Exception):
-    """What is not installed, and the package it comes from."""
+    """A part is not installed; the text names its package."""
 
 
 def resources():
@@ -22,8 +22,8 @@ def resources():
 
 
 def environment(scratch):
-    """DRAW's resources, and a folder for LD_LIBRARY_PATH: its plug-ins under the unversioned names
-    it asks for."""
+    """DRAW's resources, and a folder for LD_LIBRARY_PATH with its plug-ins under the unversioned
+    names that it loads."""
     base = resources()
     links = os.path.join(scratch, "plugins")
     os.mkdir(links)
@@ -44,18 +44,17 @@ def environment(scratch):
 
 
 def without_date(path):
-    """A STEP file's bytes; its header says when it was written."""
+    """The bytes of a STEP file without the date in its header."""
     with open(path, "rb") as data:
         return re.sub(rb"'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d'", b"'DATE'", data.read())
 
 
 def results(lines):
-    """The lines that must be the same on every allocator; None if the script did not get to its
-    end."""
+    """The lines that must be the same on every allocator; None if the script did not finish."""
     found = [line for line in lines if line.startswith("result")]
     return found if found and found[-1] == "result end" else None
 
 
 def times(lines):
-    """Nanoseconds of processor time of each conversion."""
+    """The CPU time of each conversion, in nanoseconds."""
     return [int(line.split()[2]) for line in lines if line.startswith("time")]

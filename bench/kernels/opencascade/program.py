@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The CAD conversion with Open CASCADE itself: DRAW without a window builds a model, writes it to a
-STEP file and reads it back, again and again in one process.
+STEP file and reads it back, repeatedly in one process.
 
 After "Memory management challenges in parallel applications" (2009), where the same conversion took
-longer and longer; the kernel `conversion` is a synthetic relative. The times are processor time:
-DRAW works in one thread, and others on the machine shall not bend the curve.
+longer and longer; the kernel `conversion` is a synthetic version of it. The times are CPU
+time: DRAW has one thread, and other processes must not distort the curve.
 """
 import os
 import statistics
@@ -32,7 +32,7 @@ def environment(folder):
 
 
 def growth(times):
-    """How much longer the last third takes than the first; the first conversion is in neither."""
+    """The time of the last third ÷ that of the first third, without the very first conversion."""
     third = (len(times) - 1) // 3
     if third == 0:
         return 1.0
@@ -51,8 +51,8 @@ def run(arguments, folder):
     lines = done.output.decode("utf8", "replace").splitlines()
     results = draw.results(lines)
     runner.check(results is not None, "the script did not get to its end")
-    # Counts and volume of each conversion that the script looks at. The files differ a little: the
-    # names of products in them are numbered through the whole session.
+    # Counts and volume of each conversion that the script checks. The files differ a little: their
+    # product names are numbered through the whole session.
     kept = {tuple(line.split()[2:-1]) for line in results[1:-1]}
     runner.check(len(kept) == 1, "the conversions do not all give the same model")
     files = [draw.without_date(folder / f"model{n}.stp") for n in (1, conversions)]
@@ -76,6 +76,6 @@ descriptor = runner.describe(
     metric="processor time of a conversion", plot="series",
     cases=[("", "columns=1 conversions=8", "columns=4 conversions=16",
             "columns=8 conversions=100"), SHARE])
-# The seed's own question; a start of DRAW takes too long to ask it of everybody.
+# Only these: DRAW takes too long to start to measure the share for every contestant.
 descriptor["cases"][1]["allocators"] = ["glibc", "tbbmalloc", "corbel"]
 runner.main(descriptor, run)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty loop with OpenMP: schedule(dynamic) hands out parts of the grain size, which is how an
-// OpenMP program asks for it (taskloop would make all tasks in one thread), and schedule(static),
-// the usual default, stands for a part size of the library's choice.
+// The empty loop with OpenMP. For a grain size it uses schedule(dynamic), as OpenMP programs do
+// (taskloop would create all tasks in one thread). schedule(static), the usual default, stands for
+// a part size that the library chooses.
 #include "../halves.hpp"
 #include "../openmp_width.hpp"
 #include "parallel_for.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 template <typename Part>
 void loop(std::uint64_t count, std::uint64_t grain, Part) {
-  // The loops are over parts, not iterations, so that the parts can be entered in the table.
+  // The loops are over parts and not iterations, so that the table can record the parts.
   const auto iterate = [count](int part, int parts) {
     Part::iterate(bench::begin_of_part(count, part, parts),
                   bench::begin_of_part(count, part + 1, parts));

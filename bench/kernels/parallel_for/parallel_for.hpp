@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parallel loop with an empty body, as in the 2007 article (figure 7).
 //
-// The body is an empty assembler statement, which no compiler may drop or merge and which costs
-// nothing: what is left of an iteration is the loop's own count and jump. So that no scheduler wins
-// by doing less, the same call (range, grain size, partitioner) is first made with a body that
-// enters each part it gets in a table: how many numbers it holds and their sum, once a part, into a
-// line of the executing thread's own. That call is not timed, because an entry costs more than a
-// part of one iteration.
+// The body is an empty assembler statement, which costs nothing and which no compiler may drop or
+// merge. An iteration then consists of the loop's own count and jump. To verify that no scheduler
+// does less work, the same call (range, grain size, partitioner) is first made with another body:
+// it records for each part the count and the sum of its numbers, in a table line of the executing
+// thread. That call is not timed, because an entry costs more than a part of one iteration.
 #pragma once
 
 #include <array>
@@ -69,7 +68,7 @@ struct Counted {
   }
 };
 
-// The same as a body for blocked ranges.
+// A part as a body for blocked ranges.
 template <typename Part>
 struct Body {
   template <typename Range>
@@ -106,8 +105,8 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .title = "Empty parallel loop",
       .what =
           "100 million iterations of an empty body, in parts of a given size or of the library's "
-          "own choice (fewer iterations for parts of one, and in a quick run). The smaller the "
-          "parts, the more of the time is the scheduler's.",
+          "choice (fewer iterations for parts of one, and in a quick run). The smaller the "
+          "parts, the larger is the scheduler's share of the time.",
       .group = "seed scheduler",
       .figure = "Figure 7",
       .plot = "speedup",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The empty loop with rayon: lengths between half the grain size and the grain size are what
-//! halving leaves; without a grain size rayon splits as it likes.
+//! The empty loop with rayon. Halving gives lengths between half the grain size and the grain size;
+//! without a grain size rayon decides.
 
 use rayon::prelude::*;
 use std::arch::asm;
@@ -8,7 +8,7 @@ use std::arch::asm;
 #[path = "../harness.rs"]
 mod harness;
 
-/// Numbers met and their sum; the compiler finds both from a part's bounds, outside the loop.
+/// The count and the sum of the numbers; the compiler computes both from a part's bounds.
 type Tally = (u64, u64);
 
 fn nothing() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty loop: the serial program, one part whatever the grain size.
+// The empty loop: the serial program, one part for any grain size.
 #include "../serial_repeats.hpp"
 #include "parallel_for.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread of each pair only allocates, the other only frees. The queue between them is short, so
-// little is ever live: whatever the process grows beyond that is blocks that do not find their way
-// back to the thread that could use them.
+// few blocks are live at a time. If the process grows further, freed blocks do not return to the
+// thread that could use them.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 namespace {
 
 constexpr std::uint64_t kSlots = 4096;
-constexpr std::uint64_t kStep = 64;  // blocks between two looks at the other side's counter
+constexpr std::uint64_t kStep = 64;  // blocks between two reads of the other side's counter
 
 // A ring for one producer and one consumer (Lamport, 1977). Each side owns one counter.
 struct Queue {
@@ -87,10 +87,10 @@ const bench::Kernel bench::kernel{
     .name = "producer_consumer",
     .title = "Producer and consumer",
     .what =
-        "Half of the threads only allocate, the others only free what they are handed; at most "
-        "4,096 blocks of a pair are live, so peak memory shows whether they return to the "
-        "producer. The figure is processor-core time for each block, both sides together: elapsed "
-        "time, times the threads or, if there are fewer, the cores, divided by all blocks.",
+        "Half of the threads only allocate, the others only free the blocks they receive; at "
+        "most 4,096 blocks of a pair are live, so peak memory shows whether freed blocks return "
+        "to the producer. The figure is core time per block for both sides together: the elapsed "
+        "time times the threads (or the cores, if there are fewer), divided by all blocks.",
     .group = "modern allocator",
     .metric = "processor time of a block",
     .unit = "ns",

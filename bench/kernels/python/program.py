@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A Python program whose every object is a block of malloc's: json, re, zlib and sqlite3 in four
+"""A Python program in which every object is a block of malloc: json, re, zlib and sqlite3 in four
 threads."""
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ import program_runner as runner  # noqa: E402
 
 def run(arguments, _folder):
     rounds, records = arguments.number("rounds", 2), arguments.number("records", 1500)
-    # No packages of whoever runs the lab (-s), but not -E or -I: they would ignore the settings.
+    # Without the user's packages (-s), but not -E or -I: these would ignore the settings.
     settings = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "1"}
     done = runner.measure([inputs.python(), "-s", "-B", inputs.THREADS, rounds, records],
                           env=settings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that grow by half again and again, several at a time so that none has free space behind it
-// for long. Whether realloc copies, grows in place or moves pages decides the time.
+// Arrays that repeatedly grow by half, several at a time, so that none has free space after it for
+// long. The time depends on whether realloc copies, grows in place or moves pages.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -14,7 +14,7 @@ constexpr std::size_t kFirst = 1024;
 
 constexpr unsigned kSamples = 16;
 
-// Words that know where they are: one in each 64 bytes is enough for a copy to show its mistakes.
+// Words that hold their own position. One in each 64 bytes is enough to reveal a wrong copy.
 constexpr std::size_t kSpacing = 64;
 
 class Array {
@@ -68,7 +68,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const std::size_t largest = arguments.number("mib", 1) << 20U;
   const std::uint64_t arrays = arguments.number("arrays", 4);
   const std::uint64_t rounds = arguments.number("rounds", 1);
-  // One thread's work; more threads each do it all.
+  // One thread's work; each thread does all of it.
   std::vector<std::uint64_t> sums(arguments.threads());
   result.seconds = bench::in_threads(arguments.threads(), [&](unsigned thread) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -93,8 +93,8 @@ const bench::Kernel bench::kernel{
     .title = "Growth by realloc",
     .what =
         "Several arrays grow from 1 KiB by half at each step, in turn, and their contents are "
-        "checked. The large ones reach 256 MiB each in a full run and show who moves pages instead "
-        "of bytes, the others end at 1 MiB and are made many times.",
+        "checked. The large ones reach 256 MiB each in a full run and show which allocators move "
+        "pages instead of bytes; the others end at 1 MiB and are allocated many times.",
     .group = "modern allocator",
     .plot = "table",
     .cases = {{"large", "mib=16 arrays=3", "mib=64 arrays=3", "mib=256 arrays=4"},

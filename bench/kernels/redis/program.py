@@ -18,14 +18,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program_runner as runner  # noqa: E402
 
-KEYS = 500  # of our own: they are written before the benchmark and read after it
+KEYS = 500  # our own keys, written before the benchmark and read after it
 RANGE = 20000  # of the benchmark's random keys, fields and members
 SIZE = 100  # of each value the benchmark writes, always the same bytes
 PAGE = 1000  # replies are read in pieces, so that they do not show in the server's peak memory
 
 
 class Client:
-    """As much of Redis' protocol as the checks need."""
+    """The part of Redis' protocol that the checks need."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -50,7 +50,7 @@ class Client:
         return int(rest) if kind == b":" else rest
 
     def scan(self, command, key):
-        """All that SSCAN or HSCAN finds; some of it more than once."""
+        """All results of SSCAN or HSCAN, possibly with duplicates."""
         cursor, found = b"0", []
         while True:
             cursor, part = self.call(command, key, cursor, "COUNT", PAGE)
@@ -71,7 +71,7 @@ def answers(path):
 
 
 def benchmark(tool, path, tests, requests):
-    """{test: requests a second}"""
+    """{test: requests per second}"""
     done = subprocess.run(
         [tool, "-s", str(path), "--csv", "-n", str(requests), "-P", "16", "-r", str(RANGE),
          "-d", str(SIZE), "-t", tests], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
@@ -84,8 +84,8 @@ def benchmark(tool, path, tests, requests):
 
 
 def check_names(names, start, requests):
-    """The tool draws them from a seed of its own that cannot be set: only how many differ is known,
-    and that to far better than the 5 % asked for."""
+    """The tool's random seed cannot be set. Only the number of different names is known, and much
+    better than to the 5 % checked here."""
     wanted = {b"%s:%012d" % (start, i) for i in range(RANGE)}
     likely = RANGE * (1 - math.exp(-requests / RANGE))
     runner.check(set(names) <= wanted, f"a name that is not {start.decode()}:NUMBER")
@@ -94,7 +94,7 @@ def check_names(names, start, requests):
 
 
 def check_data(client, requests):
-    """All that the benchmark made, and that our own values are as they were written."""
+    """Checks all data of the benchmark, and that our own values are unchanged."""
     length = client.call("LLEN", "mylist")
     runner.check(requests <= length < requests + 1000, "a wrong number of list elements")
     data = client.call("LINDEX", "mylist", 0)

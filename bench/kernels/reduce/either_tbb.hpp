@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum of floats with TBB's reduction and the automatic partitioner: one program for
-// the classic and the oneTBB API, which agree here. Whoever includes it has chosen bench::Width.
+// the classic and the oneTBB API, which agree here. The including file defines bench::Width.
 #pragma once
 
 #include <tbb/parallel_reduce.h>

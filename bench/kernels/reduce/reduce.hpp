@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of a long vector of floats: a reduction that memory bounds.
+// The sum of a long vector of floats: a memory-bound reduction.
 //
-// The elements are small whole numbers and the total of each block is carried in a double, so the
-// sum is exact in whatever order the parts are joined.
+// The elements are small whole numbers and each block is summed in a double, so the sum is exact in
+// any order of the parts.
 #pragma once
 
 #include <cstring>
@@ -14,11 +14,11 @@ namespace reduce {
 
 inline constexpr std::size_t kBlock = 4096;
 
-// Four floats at a time; GCC and Clang know the type and what + means for it.
+// Four floats at a time, with the vector extension of GCC and Clang.
 typedef float Four __attribute__((vector_size(16)));
 
-// Four vectors of sums side by side, written out, so that neither one chain of additions nor a
-// compiler's idea of it is the bound. All programs call this for their parts.
+// Four independent vectors of sums, so that neither one chain of additions nor the vectorisation of
+// a compiler is the limit. All programs call this for their parts.
 inline double sum(const float* begin, const float* end) {
   double total = 0;
   while (begin != end) {
@@ -49,12 +49,12 @@ void measure(bench::Arguments& arguments, bench::Result& result, const Total& to
     values[i] = static_cast<float>(i % 101);
     expected += i % 101;
   }
-  total(values.get(), count < 10'000 ? count : 10'000);  // the library gets warm
+  total(values.get(), count < 10'000 ? count : 10'000);  // warms the library up
   bool right = true;
   const double begin = bench::now();
   for (std::uint64_t i = 0; i < passes; ++i) {
     right &= total(values.get(), count) == static_cast<double>(expected);
-    bench::escape(values.get());  // or a compiler might add up once
+    bench::escape(values.get());  // keeps a compiler from adding up only once
   }
   result.seconds = result.value = bench::now() - begin;
   bench::check(right, "not the sum");
@@ -68,9 +68,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "reduce",
       .title = "Sum of floats",
       .what =
-          "The sum of a long vector of floats, several times, with the library's reduction and its "
-          "usual partitioning. Memory bounds it, and one pass is short (a few milliseconds in a "
-          "quick run), so the threads must be at work at once.",
+          "The sum of a long vector of floats, several times, with the library's reduction and "
+          "its usual partitioning. The loop is memory-bound and one pass is short (a few "
+          "milliseconds in a quick run), so all threads must start at once.",
       .group = "modern scheduler",
       .plot = "speedup",
       .threads = {1, 2, 4},

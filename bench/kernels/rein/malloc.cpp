@@ -3,10 +3,10 @@
 // bytes from new[], then delete[] for each in the same order, 1,000 times in as many threads as the
 // machine had cores (two).
 //
-// The original asks for new BYTE[10 + rand() & 31]. In C++ that is (10 + rand()) & 31, which is 0
-// to 31 bytes; its text says about 10 to 41, and that is what is done here. rand() takes a lock in
-// glibc and would be measured more than the allocator, so each thread has a generator of its own.
-// The original writes nothing; here both ends of each object are marked, to see that none overlap.
+// The original calls new BYTE[10 + rand() & 31]. In C++ that is (10 + rand()) & 31, which is 0 to
+// 31 bytes; its text says about 10 to 41, and this kernel follows the text. glibc's rand() takes a
+// lock and would dominate the time, so each thread has its own generator. The original writes
+// nothing; here both ends of each object are marked to detect overlaps.
 #include <vector>
 
 #include "marks.hpp"
@@ -45,7 +45,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t repeats = arguments.number("repeats", 2);
   const unsigned threads = arguments.threads();
   std::vector<std::uint64_t> sums(threads);
-  // The notes of all threads are made, and their pages written, before the clock starts.
+  // The arrays of all threads are allocated, and their pages written, before the clock starts.
   std::vector<std::vector<Object>> objects(threads, std::vector<Object>(kObjects));
   result.seconds = bench::in_threads(
       threads, [&](unsigned i) { sums[i] = work(repeats, i, objects[i].data()); });
@@ -59,9 +59,9 @@ const bench::Kernel bench::kernel{
     .name = "rein",
     .title = "new and delete, 10 to 41 bytes",
     .what =
-        "Every thread makes 100,000 objects of 10 to 41 bytes with new[] and deletes them in the "
-        "same order, again and again. In 2009, with two threads, the scalable allocator took 7.1 "
-        "seconds where the system's took 16.5.",
+        "Every thread repeatedly allocates 100,000 objects of 10 to 41 bytes with new[] and "
+        "deletes them in the same order. In 2009, with two threads, the scalable allocator took "
+        "7.1 seconds and the system's 16.5.",
     .group = "seed allocator",
     .figure = "the measurement in rein's world",
     .metric = "elapsed time",

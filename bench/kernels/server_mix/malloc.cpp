@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's heap: what it asks for changes with the hours, and each block lives as long as its
-// request. Lifetimes are exponential, a few are a hundred times longer; time is counted in blocks.
+// A server's heap: its block sizes change over the day, and each block lives as long as its
+// request. Lifetimes are exponential, and a few are a hundred times longer. Time is counted in
+// blocks.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,9 +18,9 @@ constexpr std::size_t kPage = 4096;
 constexpr unsigned kPhases = 8;
 // The largest ordinary block of each phase: messages, then documents, then messages again, ...
 constexpr std::size_t kLargest[kPhases] = {256, 2048, 512, 16384, 128, 4096, 1024, 8192};
-constexpr unsigned kLongLivedIn = 128;  // one block in so many
+constexpr unsigned kLongLivedIn = 128;  // one block in this many
 constexpr unsigned kLonger = 100;
-constexpr std::uint64_t kTick = 16;  // blocks made between two looks at the wheel
+constexpr std::uint64_t kTick = 16;  // blocks allocated between two turns of the wheel
 
 struct Block {
   Block* next;
@@ -27,7 +28,7 @@ struct Block {
   std::uint32_t mark;
 };
 
-// Exponential lifetimes with mean one, as 1,024 quantiles: the clock is not to measure log().
+// Exponential lifetimes with mean one, as 1,024 quantiles, so that log() is not timed.
 std::vector<float> quantiles() {
   std::vector<float> values(1024);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -37,7 +38,7 @@ std::vector<float> quantiles() {
   return values;
 }
 
-// One thread's: apart from its neighbours', also for a processor that fetches lines in pairs.
+// The state of one thread, on its own cache lines, also on processors that fetch lines in pairs.
 class alignas(128) Server {
  public:
   Server(std::uint64_t seed, std::uint64_t steps, std::uint64_t live)
@@ -48,7 +49,7 @@ class alignas(128) Server {
     for (std::uint64_t step = 0; step < steps_; ++step) {
       if (step % kTick == 0) free_chain(due_[step / kTick % slots]);
       const std::size_t size = next_size(step);
-      // The remainder only guards: no quantile is longer than the wheel.
+      // The remainder is only a safeguard: no quantile is longer than the wheel.
       const std::uint64_t long_lived = random_.below(kLongLivedIn) == 0 ? kLonger : 1;
       const double life = static_cast<double>(lifetimes[random_.below(1024)]) *
                           static_cast<double>(live_ * long_lived);
@@ -136,8 +137,8 @@ const bench::Kernel bench::kernel{
     .what =
         "Blocks with random lifetimes, whose sizes change in eight phases from messages of a "
         "hundred bytes to documents of 16 KiB and back; one in 512 is a buffer of up to 128 KiB. "
-        "The same number of blocks whatever the threads; peak memory shows how well pages serve "
-        "one size after another.",
+        "The number of blocks is the same for any number of threads; peak memory shows how well "
+        "pages are reused for other sizes.",
     .group = "modern allocator",
     .plot = "table",
     .threads = {1, 2, 4},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Skynet with rayon: the ten children are a parallel iterator cut into single ones.
+//! Skynet with rayon: the ten children are a parallel iterator with pieces of one.
 
 use rayon::prelude::*;
 

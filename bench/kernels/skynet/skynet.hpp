@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Skynet (github.com/atemerev/skynet): a tree in which every task makes ten, a million leaves that
-// each return their own number, and their sum at the root.
+// Skynet (github.com/atemerev/skynet): a tree in which every task creates ten. Each of the million
+// leaves returns its own number; the root returns their sum.
 #pragma once
 
 #include "../harness.hpp"
@@ -26,7 +26,7 @@ void measure(bench::Arguments& arguments, bench::Result& result, const SumAll& s
   std::uint64_t power = 1;
   while (power < leaves) power *= kChildren;
   bench::check(power == leaves, "leaves= is a power of ten");
-  sum(Part{0, 100});  // the library gets warm
+  sum(Part{0, 100});  // warms the library up
   const double begin = bench::now();
   result.checksum = sum(Part{0, leaves});
   result.seconds = result.value = bench::now() - begin;
@@ -38,9 +38,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "skynet",
       .title = "Skynet",
       .what =
-          "A tree of tasks in which each makes ten children and adds what they return, down to a "
-          "million leaves (100,000 in a quick run). The tasks do nothing else, so this is the cost "
-          "of making, stealing and joining them.",
+          "A tree of tasks in which each creates ten children and adds their results, down to a "
+          "million leaves (100,000 in a quick run). The tasks do nothing else, so this is the "
+          "cost of creating, stealing and joining them.",
       .group = "modern scheduler",
       .plot = "lines",
       .threads = {1, 2, 4},

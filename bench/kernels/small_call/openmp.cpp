@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop of two iterations with OpenMP: the default schedule. The calls come from outside of any
-// team, as in a program whose loops are all it has.
+// A loop of two iterations with OpenMP: the default schedule. The calls are made outside any team,
+// as in a program that only has parallel loops.
 #include "../openmp_width.hpp"
 #include "small_call.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop of two iterations, called again and again: what a program pays for a call that is hardly
-// worth it, when nothing has had time to fall asleep.
+// A loop of two iterations, called repeatedly: the cost of a call that is hardly worth it, while
+// the threads have no time to fall asleep.
 //
 // The body is an empty assembler statement. The same calls are first made with a body that counts,
 // which is not timed.
@@ -15,7 +15,7 @@ namespace small_call {
 inline constexpr int kIterations = 2;
 
 // `loop(body)` calls body(i) for each i in [0, kIterations), as the library does by default, and
-// `inside(work)` calls work() where the library's threads are at its disposal.
+// `inside(work)` calls work() in the scope of the library's threads.
 template <typename Inside, typename Loop>
 void measure(bench::Arguments& arguments, bench::Result& result, const Inside& inside,
              const Loop& loop) {
@@ -49,7 +49,7 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "small_call",
       .title = "Call with two iterations",
       .what =
-          "Time of a parallel loop with two iterations and an empty body, called again and again "
+          "Time of a parallel loop with two iterations and an empty body, called repeatedly "
           "without a pause. The serial program's figure is that of its bare loop.",
       .group = "modern scheduler",
       .metric = "time per call",

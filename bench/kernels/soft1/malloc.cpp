@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test 1 of the soft limit article (see ../soft_limit.hpp): 1,000 blocks of one random size between
-// 8 bytes and 100 KiB are taken, filled with zeros and freed; 100 times, a new size each time.
+// 8 bytes and 100 KiB are allocated, filled with zeros and freed; 100 times, a new size each time.
 //
 // The article draws the sizes with rand(), which all threads share under a lock. Here each thread
-// has a generator of its own, so that the sizes are the same in every run.
+// has its own generator, so that the sizes are the same in every run.
 #include <cstdlib>
 #include <cstring>
 
@@ -59,17 +59,17 @@ const bench::Kernel bench::kernel{
     .name = "soft1",
     .title = "Soft limit, test 1: random sizes",
     .what =
-        "Every thread takes blocks of one random size up to 100 KiB (1,000 of them in the "
-        "article), fills them and frees them, again and again with new sizes. Elapsed time and "
-        "peak memory are taken without a heap limit and, for the allocators that have one, with "
+        "Every thread allocates blocks of one random size up to 100 KiB (1,000 of them in the "
+        "article), fills them and frees them, repeatedly with new sizes. Elapsed time and peak "
+        "memory are measured without a heap limit and, for the allocators that have one, with "
         "three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 1",
     .metric = "elapsed time",
     .plot = "table",
     .threads = {1, 2},
-    // A tenth or a half of the article's blocks, and of its limits. 20 sizes are needed for the
-    // largest of them to come near 100 KiB.
+    // A tenth or a half of the article's blocks, and of its limits. With 20 sizes the largest
+    // comes near 100 KiB.
     .cases = {{"no limit", "blocks=100 repeats=60", "blocks=500 repeats=20",
                "blocks=1000 repeats=100"},
               {"high limit", "blocks=100 repeats=60 limit=50", "blocks=500 repeats=20 limit=250",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test 2 of the soft limit article (see ../soft_limit.hpp): a million blocks of 100 bytes are taken
-// and freed in the same order, 100 times. The article never writes to them; one case does.
+// Test 2 of the soft limit article (see ../soft_limit.hpp): a million blocks of 100 bytes are
+// allocated and freed in the same order, 100 times. The article never writes to them; one case
+// does.
 #include <cstdlib>
 
 #include "marks.hpp"
@@ -51,10 +52,10 @@ const bench::Kernel bench::kernel{
     .name = "soft2",
     .title = "Soft limit, test 2: blocks of 100 bytes",
     .what =
-        "Every thread takes blocks of 100 bytes (a million of them in the article) and frees them "
-        "in the same order, again and again. Elapsed time and peak memory are taken without a heap "
-        "limit and, for the allocators that have one, with three limits; one row writes to the "
-        "blocks, which the article does not.",
+        "Every thread repeatedly allocates blocks of 100 bytes (a million of them in the "
+        "article) and frees them in the same order. Elapsed time and peak memory are measured "
+        "without a heap limit and, for the allocators that have one, with three limits; one row "
+        "writes to the blocks, which the article does not.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 2",
     .metric = "elapsed time",

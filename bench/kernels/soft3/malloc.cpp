@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test 3 of the soft limit article (see ../soft_limit.hpp): ten blocks of 8 KiB are taken and
-// freed, then ten of 16 KiB, and so on up to 32 MiB, so that what was freed never fits what comes
-// next. Nothing is written to the blocks.
+// Test 3 of the soft limit article (see ../soft_limit.hpp): ten blocks of 8 KiB are allocated and
+// freed, then ten of 16 KiB, and so on up to 32 MiB, so that a freed block never fits the next
+// request. Nothing is written to the blocks.
 #include <cstdlib>
 
 #include "soft_limit.hpp"
@@ -21,8 +21,8 @@ std::uint64_t test(soft_limit::Slots& blocks, std::size_t largest) {
       bench::check(block != nullptr, "malloc gave NULL");
       bytes += size;
     }
-    // The blocks are not written to, so they hold no mark; that each lies apart from the one before
-    // costs next to nothing to see.
+    // The blocks are not written to, so they hold no mark. It costs next to nothing to check that
+    // each is apart from the previous one.
     for (std::size_t i = 1; i < kBlocks; ++i) {
       bench::check(soft_limit::apart(blocks[i - 1], blocks[i], size), "blocks overlapped");
     }
@@ -53,9 +53,9 @@ const bench::Kernel bench::kernel{
     .name = "soft3",
     .title = "Soft limit, test 3: growing sizes",
     .what =
-        "Every thread takes and frees ten blocks of 8 KiB, then ten of 16 KiB, and so on (up to 32 "
-        "MiB in the article), without writing to them. Elapsed time and peak memory are taken "
-        "without a heap limit and, for the allocators that have one, with three limits.",
+        "Every thread allocates and frees ten blocks of 8 KiB, then ten of 16 KiB, and so on (up "
+        "to 32 MiB in the article), without writing to them. Elapsed time and peak memory are "
+        "measured without a heap limit and, for the allocators that have one, with three limits.",
     .group = "seed allocator",
     .figure = "the soft limit article's table, test 3",
     .metric = "elapsed time",

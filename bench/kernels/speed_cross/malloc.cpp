@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every object is freed by another thread than the one that made it, after Figure 11 of "The
+// Every object is freed by another thread than the one that allocated it, after Figure 11 of "The
 // Foundations for Scalable Multi-Core Software in Intel Threading Building Blocks" (Intel
-// Technology Journal 11-4, 2007). Each thread takes a chunk of objects of 8 bytes, touches each,
-// and passes them in equal proportion to all other threads, which read them; then each thread frees
-// what it has received. One thread alone frees its own. As in the paper's footnote 7, malloc and
-// free are timed apart and summed.
+// Technology Journal 11-4, 2007). Each thread allocates a number of objects of 8 bytes, touches
+// each, and passes them in equal proportion to all other threads, which read them; then each thread
+// frees the objects it has received. A single thread frees its own. As in the paper's footnote 7,
+// malloc and free are timed separately and summed.
 //
-// A phase lasts from the moment its first thread begins until its last one ends; the barriers
-// between phases, and touching the objects, are not in it. A phase that many threads run on fewer
-// cores takes longer for that reason alone, so its time counts for as many threads as can run at
+// A phase lasts from the start of its first thread until the end of its last one. It does not
+// include the barriers between phases or touching the objects. A phase of more threads than cores
+// takes longer for that reason alone, so its time counts for the number of threads that can run at
 // once: up to the number of cores it is the paper's time of 1,000 objects in each thread.
 //
-// The number of objects that all threads make together in a round is fixed and divided among them.
-// Rows of any number of threads thus do the same work, and a phase lasts for milliseconds, beside
-// which it does not matter that a barrier wakes one thread later than another. A first round, which
-// grows the heap, is not timed.
+// The total number of objects in a round is fixed and divided among the threads. Rows of any number
+// of threads thus do the same work, and a phase lasts for milliseconds, so that it does not matter
+// that a barrier wakes one thread later than another. A first round grows the heap and is not
+// timed.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
@@ -37,7 +37,7 @@ class Phase {
     body();
     ends_[thread].value = bench::now();
   }
-  // For one thread, when all have been through time().
+  // For one thread, after all have called time().
   void add() {
     const auto earlier = [](const Time& a, const Time& b) { return a.value < b.value; };
     seconds_ += std::max_element(ends_.begin(), ends_.end(), earlier)->value -
@@ -54,7 +54,7 @@ class Phase {
   double seconds_ = 0;
 };
 
-// What thread `self` takes, and what it is then given: the other threads' shares for it.
+// The objects that thread `self` allocates, and those that it then receives from the other threads.
 struct Chunk {
   std::vector<void*> made;
   std::vector<void*> received;
@@ -111,13 +111,13 @@ class Exchange {
   }
 
  private:
-  // Different for every object of a round, and for the rounds.
+  // Different for every object of a round, and in every round.
   static std::uint64_t mark(unsigned maker, std::uint64_t round, std::size_t i) {
     return bench::mark_of((round * 4096 + maker) << 32 | i);
   }
 
-  // Thread `self` reads its share of every other thread's objects. Object i of a thread goes to the
-  // i-th of the others in turn; as all have the same number, so does each one who receives.
+  // Thread `self` reads its share of every other thread's objects. The objects of a thread go to
+  // the others in turn; all threads have the same number, so each receives that number too.
   void receive(unsigned self, std::uint64_t round) {
     const unsigned others = std::max(1u, threads_ - 1);
     std::size_t at = 0;
@@ -168,10 +168,9 @@ const bench::Kernel bench::kernel{
     .name = "speed_cross",
     .title = "Freed by other threads (speed-cross)",
     .what =
-        "Each thread makes a chunk of 8-byte objects, hands them to all other threads in equal "
-        "parts, and frees what it has received: every object is freed by a foreign thread. Shown "
-        "is the average time that a thread takes for malloc and free of 1,000 objects, on as many "
-        "threads as can run at once.",
+        "Each thread allocates 8-byte objects, passes them to all other threads in equal parts, "
+        "and frees those it has received: every free is remote. The figure is the average time "
+        "per thread for malloc and free of 1,000 objects, on as many threads as can run at once.",
     .group = "seed allocator",
     .figure = "Figure 11",
     .metric = "elapsed time of malloc and free of 1,000 objects",

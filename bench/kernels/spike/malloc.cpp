@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A load spike made by three threads, which free nearly all of it and then sleep for good. Nobody
-// calls the allocator for them again: only the main thread goes on, with little. How fast, and how
-// far, does the resident set come back?
+// A load spike of three threads, which free nearly all of it and then sleep until the end. No
+// thread calls the allocator for them again; the main thread continues with little work. The figure
+// is how fast, and how far, the resident set falls.
 #include <latch>
 
 #include "load_spike.hpp"
@@ -45,10 +45,10 @@ const bench::Kernel bench::kernel{
     .name = "spike",
     .title = "After a load spike",
     .what =
-        "Three threads make 300 MiB (100 in a quick run), free all but 8 % of the blocks and "
-        "sleep; the main thread takes a few blocks four times a second. The curve is the resident "
-        "set for 6 seconds from then on (1.5 in a quick run), the figure its end; the bound is the "
-        "pages that the survivors lie in, a tenth more and 16 MiB.",
+        "Three threads allocate 300 MiB (100 in a quick run), free all but 8 % of the blocks and "
+        "sleep; the main thread allocates a few blocks four times a second. The curve is the "
+        "resident set for the next 6 seconds (1.5 in a quick run) and the figure its end; the "
+        "bound is the pages of the surviving blocks plus a tenth and 16 MiB.",
     .group = "modern allocator",
     .metric = "resident memory at the end",
     .unit = "MiB",

@@ -21,7 +21,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The short program. `asked` is the parent's clock when it asked for this process.
+/// The short program. `asked` is the parent's clock when it requested this process.
 fn first_call(threads: usize, asked: f64, outcome: &mut Outcome) {
     let begin = harness::clock(harness::MONOTONIC);
     let pool = harness::cold_pool(threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start-up: no library to start, the cost of the measurement itself.
+// Start-up: no library to start; the cost of the measurement itself.
 #include "../serial_width.hpp"
 #include "start_up.hpp"
 

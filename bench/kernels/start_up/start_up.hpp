@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library costs a short program: a process that makes one small parallel call and ends.
-// The program runs itself several times; each child says how long it took from the begin of main
-// and from the moment the parent asked for it. Include the header of a Width before this one.
+// The cost of the library in a short program: a process that makes one small parallel call and
+// ends. The program runs itself several times. Each child reports the time since the start of main
+// and since the parent requested it. Include the header of a Width before this one.
 #pragma once
 
 #include <spawn.h>
@@ -20,7 +20,7 @@
 
 namespace start_up {
 
-// Runs this program with `arguments` and returns what it wrote.
+// Runs this program with `arguments` and returns its output.
 inline std::string output_of_child(std::vector<std::string> arguments) {
   static char path[] = "/proc/self/exe";
   int ends[2];
@@ -59,7 +59,7 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// The short program. `asked` is the parent's clock when it asked for this process.
+// The short program. `asked` is the parent's clock when it requested this process.
 template <typename Width>
 void first_call(unsigned threads, double asked, bench::Result& result) {
   const double begin = bench::now();
@@ -102,9 +102,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "start_up",
       .title = "Start-up",
       .what =
-          "Time from the begin of main to the end of the first small parallel call, the median of "
-          "several processes. The figure from exec adds what loading the program and its libraries "
-          "takes.",
+          "Time from the start of main to the end of the first small parallel call, as the "
+          "median of several processes. The figure from exec adds the time to load the program "
+          "and its libraries.",
       .group = "modern scheduler",
       .metric = "time to the end of the first call",
       .unit = "us",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sub_string_finder with an OpenMP loop over as many pieces as halving leaves, handed out one by
+// sub_string_finder with an OpenMP loop over as many pieces as halving gives, handed out one by
 // one.
 #include "halves.hpp"
 #include "openmp_width.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! sub_string_finder with rayon: a parallel iterator over the positions in pieces of half the grain
-//! size to all of it, which is what halving leaves of a blocked range. The text, the work and the
+//! sub_string_finder with rayon: a parallel iterator over the positions in pieces of half to all of the
+//! grain size, as halving gives for a blocked range. The text, the work and the
 //! checksum are those of sub_string_finder.hpp.
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ fn longest(text: &[u8], i: usize) -> Match {
     found
 }
 
-/// That each match is one; that none is longer, the lab sees by the checksum.
+/// Checks that each match is one. The checksum shows the lab that none is longer.
 fn check(text: &[u8], found: &[Match]) {
     for (i, m) in found.iter().enumerate() {
         let (place, length) = (m.place as usize, m.length as usize);
@@ -68,7 +68,7 @@ fn main() {
                     .for_each(|(i, m)| *m = longest(&text, i));
             });
         };
-        find(&mut found[..text.len().min(64)], 1); // so that the threads exist
+        find(&mut found[..text.len().min(64)], 1); // starts the threads
         found.fill(Match::default());
         let (seconds, ()) = harness::timed(|| find(&mut found, grain));
         check(&text, &found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sub_string_finder without a scheduler: what the speed-ups are relative to.
+// sub_string_finder without a scheduler: the base of the speed-ups.
 #include "sub_string_finder.hpp"
 
 namespace {

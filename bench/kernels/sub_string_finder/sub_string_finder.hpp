@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of sub_string_finder share: the text, the work for one position, and the kernel
-// around them. From the description in "The Foundations for Scalable Multi-Core Software in Intel
-// Threading Building Blocks" (Intel Technology Journal 11(4), 2007), Figure 8: for each position of
-// a text, where the largest substring stands elsewhere that matches one starting there.
+// Shared by the programs of sub_string_finder: the text, the work for one position, and the kernel.
+// From the description in "The Foundations for Scalable Multi-Core Software in Intel Threading
+// Building Blocks" (Intel Technology Journal 11(4), 2007), Figure 8: for each position of a text,
+// find the longest substring elsewhere that matches the one starting there.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ struct Match {
   std::uint32_t place = 0;
 };
 
-// The Fibonacci word of that order: "b", "a", then each the two before it, joined. It repeats
-// itself so much that every position has long matches.
+// The Fibonacci word of the given order: "b", "a", then each is the previous two joined. It is so
+// repetitive that every position has long matches.
 inline std::string fibonacci_word(std::uint64_t order) {
   std::string before = "b";
   std::string word = "a";
@@ -40,8 +40,8 @@ struct Job {
   std::size_t grain = 1;
   std::vector<Match> found;  // one for each position
 
-  // The work for the positions from `begin` to before `end`. Of matches of the same length the
-  // first is taken. Everything is compared: no index over the text, so a position costs O(n).
+  // The work for the positions in [begin, end). Of matches of the same length the first one counts.
+  // There is no index over the text, so a position costs O(n).
   void find(std::size_t begin, std::size_t end) {
     const char* const start = text.data();
     const std::size_t size = text.size();
@@ -63,8 +63,8 @@ struct Job {
   }
 };
 
-// The length of the longest match of every position, found in another way: in the sorted list of
-// all suffixes, the longest match of one is with a neighbour.
+// The length of the longest match of every position, by another method: in the sorted list of all
+// suffixes, the longest match of a suffix is with a neighbour.
 inline std::vector<std::uint32_t> lengths_by_sorting(const std::string& text) {
   const std::size_t size = text.size();
   std::vector<std::uint32_t> order(size);
@@ -115,20 +115,20 @@ inline std::uint64_t checksum(const Job& job) {
   return sum;
 }
 
-// A program: find(job, end) does the positions before `end` with its scheduler, in pieces of
-// job.grain. It is called once for a few positions with grain 1, so that its threads exist, then
+// A program: find(job, end) processes the positions before `end` with its scheduler, in pieces of
+// job.grain. It is called once for a few positions with grain 1, to start its threads, and then
 // timed.
 using Find = std::function<void(Job& job, std::size_t end)>;
 
-// The kernel of one program; `prepare` makes its scheduler ready for the given arguments.
+// The kernel of one program. `prepare` sets its scheduler up for the given arguments.
 inline bench::Kernel kernel(std::function<Find(bench::Arguments&)> prepare) {
   return {
       .name = "sub_string_finder",
       .title = "Sub-string finder",
       .what =
-          "For each position of a Fibonacci string, the longest match that stands elsewhere is "
-          "looked for by comparing. All positions cost about the same, so this shows how little a "
-          "parallel loop adds when its pieces are one position, or a hundred.",
+          "For each position of a Fibonacci string, finds the longest match elsewhere by "
+          "comparing. All positions cost about the same, so this shows the overhead of a "
+          "parallel loop whose pieces are one position, or a hundred.",
       .group = "seed scheduler",
       .figure = "Figure 8",
       .plot = "speedup",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tacheon with an OpenMP loop over as many pieces as halving leaves, handed out one by one.
+// tacheon with an OpenMP loop over as many pieces as halving gives, handed out one by one.
 #include "halves.hpp"
 #include "openmp_width.hpp"
 #include "tacheon.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tacheon with rayon: a parallel iterator over the tiles in pieces of half the grain size to
-//! all of it, which is what halving leaves of a blocked range. The tiles, the reference and the
+//! tacheon with rayon: a parallel iterator over the tiles in pieces of half to all of the grain size, as
+//! halving gives for a blocked range. The tiles, the reference and the
 //! checksum are those of tacheon.hpp.
 use rayon::prelude::*;
 
@@ -51,7 +51,7 @@ fn draw(scene: &Scene, tile: usize) -> Tile {
     drawn
 }
 
-/// In how many sums the tiles differ from the reference.
+/// The number of sums in which the tiles differ from the reference.
 fn differing(tiles: &[Tile], step: usize) -> usize {
     let expected = |i: usize| {
         let text = REFERENCE.get(3 * i..3 * i + 3).unwrap_or("");
@@ -107,7 +107,7 @@ fn main() {
                 .for_each(|(i, tile)| *tile = draw(&scene, i * step));
         };
         let few = TILES.div_ceil(step).min(64);
-        pool.install(|| draw_all(&mut tiles[..few], 1)); // the library gets warm
+        pool.install(|| draw_all(&mut tiles[..few], 1)); // warms the library up
         let (seconds, ()) = harness::timed(|| {
             pool.install(|| {
                 for _ in 0..frames {

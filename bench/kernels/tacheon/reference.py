@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the reference of the kernel anew, after the scene was changed on purpose: scene.png, the
-whole picture, and reference.inc, what the kernel compares with. Look at the picture before you
+"""Draws the reference of the kernel again after a deliberate change of the scene: scene.png, the
+whole picture, and reference.inc, which the kernel compares with. Look at the picture before you
 commit it.
 
 Usage: reference.py PROGRAM, where PROGRAM is the kernel's serial program.
@@ -26,7 +26,7 @@ def read_ppm(path):
 
 
 def filtered(row, above):
-    """The row as the PNG filter that leaves the least to compress (of none, left, up, Paeth)."""
+    """The row after the PNG filter that compresses best (of none, left, up, Paeth)."""
     def paeth(a, b, c):
         p = a + b - c
         return min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
@@ -64,7 +64,7 @@ def main():
         (FOLDER / "scene.png").write_bytes(png(*read_ppm(image)))
         text = sums.read_text()
     lines = [text[i:i + 96] for i in range(0, len(text), 96)]
-    # One literal that C++ and Rust read alike: both drop a line's end after a backslash.
+    # One literal for C++ and Rust: both drop a line end after a backslash.
     (FOLDER / "reference.inc").write_text('"' + "\\\n".join(lines) + '"\n')
 
 

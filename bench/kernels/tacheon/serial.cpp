@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tacheon without a scheduler: what the speed-ups are relative to.
+// tacheon without a scheduler: the base of the speed-ups.
 #include "tacheon.hpp"
 
 namespace {

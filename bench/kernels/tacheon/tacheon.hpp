@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of tacheon share: the picture, cut into tiles, and the kernel around them.
+// Shared by the programs of tacheon: the picture, cut into tiles, and the kernel.
 // From "The Foundations for Scalable Multi-Core Software in Intel Threading Building Blocks" (Intel
 // Technology Journal 11(4), 2007), Figure 9. The paper's tracer is an example of its library; this
 // one is our own (tracer.hpp).
@@ -23,7 +23,7 @@ constexpr std::size_t kTile = 4;  // pixels on a side
 constexpr std::size_t kColumns = kWidth / kTile;
 constexpr std::size_t kTiles = kColumns * (kHeight / kTile);
 
-// For each tile the sums of its red, green and blue: the picture to be found, as three hexadecimal
+// The expected picture: for each tile the sums of its red, green and blue, as three hexadecimal
 // digits each. scene.png is the whole picture.
 constexpr const char* kReference =
 #include "reference.inc"
@@ -32,12 +32,12 @@ constexpr const char* kReference =
 struct Job {
   Scene scene = corbel_arch();
   std::size_t grain = 1;
-  std::size_t step = 1;  // only every third tile, say, for a short run
+  std::size_t step = 1;  // for example, only every third tile in a short run
   std::vector<std::uint8_t> picture = std::vector<std::uint8_t>(3 * kWidth * kHeight);
 
   std::size_t count() const { return (kTiles + step - 1) / step; }
 
-  // The work for the tiles from `begin` to before `end`, of those that are drawn.
+  // The work for the drawn tiles in [begin, end).
   void draw(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t tile = i * step;
@@ -62,7 +62,7 @@ struct Job {
       const double across = (static_cast<double>(x) + a - kWidth * 0.5) / kHeight;
       const double down = (static_cast<double>(y) + b - kHeight * 0.5) / kHeight;
       const Vector way = unit(ahead * 1.25 + right * across - up * down);
-      // Another order than that of the place in the pixel, or edges and shadows would agree.
+      // Another order than that of the position in the pixel, or edges and shadows would correlate.
       sum = sum + scene.colour(Ray(eye, way), b, 1.0 - a, 0);
     }
     std::uint8_t* const pixel = &picture[3 * (y * kWidth + x)];
@@ -94,7 +94,7 @@ inline std::vector<unsigned> tile_sums(const Job& job) {
   return sums;
 }
 
-// The sums as kReference holds them.
+// The sums in the form of kReference.
 inline std::string reference_of(const Job& job) {
   std::string text;
   for (const unsigned sum : tile_sums(job)) {
@@ -105,7 +105,7 @@ inline std::string reference_of(const Job& job) {
   return text;
 }
 
-// How many of the sums are further from the reference than one level for each pixel.
+// The number of sums that differ from the reference by more than one level per pixel.
 inline std::size_t differing(const Job& job) {
   const std::string reference = kReference;
   const std::vector<unsigned> sums = tile_sums(job);
@@ -131,19 +131,19 @@ inline void write(const std::string& name, const std::string& head, const void* 
 }
 
 // A program: draw(job, end) draws the tiles before `end` with its scheduler, in pieces of
-// job.grain. It is called once for a few tiles with grain 1, so that its threads exist, then timed.
+// job.grain. It is called once for a few tiles with grain 1, to start its threads, and then timed.
 using Draw = std::function<void(Job& job, std::size_t end)>;
 
-// The kernel of one program; `prepare` makes its scheduler ready for the given arguments.
+// The kernel of one program. `prepare` sets its scheduler up for the given arguments.
 inline bench::Kernel kernel(std::function<Draw(bench::Arguments&)> prepare) {
   return {
       .name = "tacheon",
       .title = "Tacheon",
       .what =
-          "A ray tracer draws the same picture again and again, tile by tile of 4 x 4 pixels, "
-          "in one parallel loop over the tiles of each picture. Reflections and shadows make "
-          "some tiles cost many times more than others, so this shows how well the loop "
-          "balances, with pieces of one tile or of up to 50.",
+          "A ray tracer repeatedly draws the same picture, in tiles of 4 x 4 pixels, with one "
+          "parallel loop over the tiles of each picture. Reflections and shadows make some tiles "
+          "cost many times more than others, so this shows how well the loop balances, with "
+          "pieces of one tile or of up to 50.",
       .group = "seed scheduler",
       .figure = "Figure 9",
       .plot = "speedup",

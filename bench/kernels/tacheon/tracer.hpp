@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-// A product and a sum rounded at once would change last bits. GCC knows no such pragma, but does it
-// only for processors that surely have an instruction for it, which x86-64's baseline has not.
+// A fused multiply-add would change last bits. GCC does not have this pragma, but it only fuses for
+// processors that are known to have the instruction; the baseline of x86-64 does not.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -72,12 +72,12 @@ struct Hit {
   Material material;
 };
 
-constexpr double kNear = 1e-6;  // nearer than this a ray meets the surface it comes from
-constexpr int kDeepest = 4;     // reflections of reflections
+constexpr double kNear = 1e-6;  // any nearer, a ray meets the surface it comes from
+constexpr int kMaxDepth = 4;    // reflections of reflections
 
-// Narrows the part of the ray that is in the box to what is between two of its sides; `axis`
-// becomes `number` if the ray enters the box there. A ray in the plane of a side gives a NaN, for
-// which both comparisons are false: that pair of sides then does not count.
+// Clips the part of the ray in the box to the part between two of its sides. Sets `axis` to
+// `number` if the ray enters the box there. A ray in the plane of a side gives a NaN, for which
+// both comparisons are false: that pair of sides then does not count.
 inline void narrow(double low, double high, double from, double inverse, int number, double& begin,
                    double& end, int& axis) {
   double first = (low - from) * inverse;
@@ -90,7 +90,7 @@ inline void narrow(double low, double high, double from, double inverse, int num
   if (second < end) end = second;
 }
 
-// Where the ray enters the box, or a negative number.
+// The distance at which the ray enters the box, or a negative number.
 inline double enter(const Vector& low, const Vector& high, const Ray& ray, int& axis) {
   double begin = -1e30;
   double end = 1e30;
@@ -111,7 +111,7 @@ inline double meet(const Sphere& sphere, const Ray& ray) {
 struct Scene {
   std::vector<Sphere> spheres;
   std::vector<Box> boxes;
-  Vector low;  // around all boxes, so that most rays need not try each
+  Vector low;  // bounds of all boxes, so that most rays need not test each
   Vector high;
   Lamp lamps[2];
 
@@ -188,7 +188,7 @@ struct Scene {
       for (int i = 0; i < 6; ++i) power = power * power;
       highlight = highlight + lamp.colour * (power * hit.material.shine);
     }
-    if (hit.material.mirror > 0 && depth < kDeepest) {
+    if (hit.material.mirror > 0 && depth < kMaxDepth) {
       const double facing = -dot(ray.way, hit.normal);
       const Vector way = unit(ray.way + hit.normal * (2.0 * facing));
       // Schlick's approximation: at a glancing angle everything mirrors.
@@ -233,8 +233,8 @@ inline double shade(std::uint32_t stone) {
   return static_cast<double>(mixed >> 16) / 65536.0;
 }
 
-// A corbel arch: every course of stones stands out a little further than the one below, until the
-// two sides meet under a capstone. Spheres lie around it.
+// A corbel arch: every course of stones projects a little beyond the one below, until the two sides
+// meet under a capstone. Spheres lie around it.
 inline Scene corbel_arch() {
   Scene scene;
   constexpr int kCourses = 7;

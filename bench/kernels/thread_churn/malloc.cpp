@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that come and go. Each leaves some blocks behind, which a thread of the next generation
-// frees when their maker has long ended: caches must be given up and heaps adopted.
+// Short-lived threads. Each leaves some blocks, which a thread of the next generation frees long
+// after the first one has ended: the allocator must release caches and adopt slabs.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -88,12 +88,12 @@ void run(bench::Arguments& arguments, bench::Result& result) {
 
 const bench::Kernel bench::kernel{
     .name = "thread_churn",
-    .title = "Threads that come and go",
+    .title = "Short-lived threads",
     .what =
-        "Threads are made in waves and end after 300 small blocks each; 40 of these outlive their "
-        "maker and are freed by a thread of the next wave. The figure is processor-core time for "
-        "each thread, its creation and its end included: the elapsed time, times the threads of a "
-        "wave or, if there are fewer, the cores, divided by all threads made.",
+        "Threads start in waves and end after 300 small blocks each; 40 of these outlive their "
+        "thread and are freed by a thread of the next wave. The figure is core time per thread, "
+        "including its start and end: the elapsed time times the threads of a wave (or the "
+        "cores, if there are fewer), divided by all threads.",
     .group = "modern allocator",
     .metric = "processor time of a thread",
     .unit = "us",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary tree, built by some threads and freed by others. The builders are still there while it
-// is freed, so every single node is a block of another thread's heap.
+// A binary tree, built by some threads and freed by others. The builders still exist while it is
+// freed, so the free of each node is a remote free.
 #include <algorithm>
 #include <cstdlib>
 #include <latch>
@@ -67,7 +67,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
     }
     built.wait();
     if (i == 0) end_of_build = bench::now();
-    Found mine;  // its neighbours in the vector are other threads', on the same cache line
+    Found mine;  // its neighbours in the vector belong to other threads and share its cache line
     free_all(roots[i], 1, salt(i), mine);
     found[i] = mine;
     freed.count_down();
@@ -93,9 +93,9 @@ const bench::Kernel bench::kernel{
     .name = "tree",
     .title = "A tree freed by other threads",
     .what =
-        "A binary tree of 32-byte nodes is built by the threads and freed by as many others while "
-        "the builders still live; a full run has ten million nodes. Time is that of both, peak "
-        "memory shows what a node really takes.",
+        "A binary tree of 32-byte nodes is built by the threads and freed by as many others "
+        "while the builders still exist; a full run has ten million nodes. The time is that of "
+        "both phases; peak memory shows the real size of a node.",
     .group = "modern allocator",
     .plot = "table",
     .threads = {1, 2},

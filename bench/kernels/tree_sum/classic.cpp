@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tree_sum on classic tbb::task, in the four ways of the 2007 article. Each phase is one task class
-// that is split into two halves; what differs is how.
+// that splits into two halves; the variants split differently.
 #include <tbb/task.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ using bench::Tricks;
 using tree_sum::Node;
 using tree_sum::Part;
 
-// Generates a subtree and hangs it where its parent wants it.
+// Generates a subtree and stores it at the place that the parent gives.
 template <Tricks kTricks>
 class Generate : public tbb::task {
  public:
@@ -62,7 +62,7 @@ class Generate : public tbb::task {
   Node** place_;
 };
 
-// Takes the place of a Sum: adds what its two children found.
+// The continuation of a Sum: adds the results of its two children.
 class Join : public tbb::task {
  public:
   Join(float value, float* result) : value_(value), result_(result) {}

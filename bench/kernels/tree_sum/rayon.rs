@@ -113,7 +113,7 @@ fn main() {
         let make = |nodes, cutoff| pool.install(|| generate(Part { first: 0, nodes }, cutoff));
         let add = |tree: &Node, cutoff| pool.install(|| sum(tree, cutoff));
         let small = make(1000, 3);
-        add(&small, 3); // so that the threads exist
+        add(&small, 3); // starts the threads
 
         let (allocation_seconds, tree) = harness::timed(|| make(nodes, cutoff));
         let (sums_seconds, total) = harness::timed(|| {

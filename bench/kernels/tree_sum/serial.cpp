@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tree_sum without a scheduler: what the speed-ups are relative to. It knows no cut-off.
+// tree_sum without a scheduler: the base of the speed-ups. It has no cut-off.
 #include "serial_repeats.hpp"
 #include "tree_sum.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of tree_sum share: the tree, the serial work below the cut-off, and the kernel
-// around them. From the description in "The Foundations for Scalable Multi-Core Software in Intel
-// Threading Building Blocks" (Intel Technology Journal 11(4), 2007), Figures 14 and 15: a binary
-// tree of nodes with a float each is generated, then summed, both in parallel down to subtrees of
-// less than a cut-off.
+// Shared by the programs of tree_sum: the tree, the serial work below the cut-off, and the kernel.
+// From the description in "The Foundations for Scalable Multi-Core Software in Intel Threading
+// Building Blocks" (Intel Technology Journal 11(4), 2007), Figures 14 and 15: a binary tree of
+// nodes with a float each is generated, then summed, both in parallel down to subtrees of less than
+// a cut-off.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct Node {
   float value = 0;
 };
 
-// A subtree to be generated: nodes are numbered from the root on, the left subtree first.
+// A subtree to generate: nodes are numbered from the root, the left subtree first.
 struct Part {
   std::uint32_t first = 0;
   std::uint32_t nodes = 0;
@@ -47,7 +47,7 @@ inline Node* generate(Part part) {
   return node;
 }
 
-// All programs add in this order, so that they round alike.
+// All programs add in this order, so that they round identically.
 inline float sum(const Node* node) {
   float result = node->value;
   if (node->left) result += sum(node->left);
@@ -55,12 +55,12 @@ inline float sum(const Node* node) {
   return result;
 }
 
-// A program: both phases with its scheduler. Subtrees of less than `cutoff` nodes are left to the
-// serial program; a cut-off is at least 3, so that above it a node has both its subtrees.
+// A program: both phases with its scheduler. The serial program handles subtrees of fewer than
+// `cutoff` nodes. The cut-off is at least 3, so that every node above it has both subtrees.
 struct Program {
   std::function<Node*(std::uint32_t nodes, std::uint32_t cutoff)> generate;
   std::function<float(const Node* tree, std::uint32_t cutoff)> sum;
-  double least_seconds = 0;  // of summation: as many sums more as that takes
+  double min_seconds = 0;  // of summation; the sum is repeated until then
 };
 
 inline void check_tree(const Node* node, Part part) {
@@ -77,7 +77,7 @@ inline void check_sum(float found, std::uint32_t nodes) {
   bench::check(std::fabs(static_cast<double>(found) - expected) <= 1e-5 * expected, "the sum");
 }
 
-// The tree is not freed: the experiment is of its making, and the process ends.
+// The tree is not freed: the experiment is about building it, and the process ends.
 inline void measure(const Program& program, bench::Arguments& arguments, bench::Result& result) {
   const auto nodes = static_cast<std::uint32_t>(arguments.number("nodes", 100'000));
   const auto cutoff = static_cast<std::uint32_t>(arguments.number("cutoff", 100));
@@ -86,16 +86,16 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
   const bool summation = phase == "summation";
   bench::check(summation || phase == "allocation", "phase= is one of allocation and summation");
   bench::check(nodes >= 1 && cutoff >= 3 && sums >= 1, "nodes=, sums= or cutoff= is too small");
-  program.sum(program.generate(1000, 3), 3);  // so that the threads exist
+  program.sum(program.generate(1000, 3), 3);  // starts the threads
 
   const double begin = bench::now();
   const Node* const tree = program.generate(nodes, cutoff);
   const double middle = bench::now();
   float total = 0;
   std::uint64_t done = 0;
-  for (; done < sums || bench::now() - middle < program.least_seconds; ++done) {
+  for (; done < sums || bench::now() - middle < program.min_seconds; ++done) {
     total = program.sum(tree, cutoff);
-    bench::escape(&total);  // each sum is taken
+    bench::escape(&total);  // keeps every sum
   }
   const double end = bench::now();
 
@@ -111,7 +111,7 @@ inline void measure(const Program& program, bench::Arguments& arguments, bench::
   result.checksum = (static_cast<std::uint64_t>(nodes) << 32) | bits;
 }
 
-// One sum is short: the mean of several is taken, of fewer where there are very many tasks.
+// One sum is short, so the figure is the mean of several; of fewer when there are very many tasks.
 inline bench::Case case_of(const std::string& phase, const std::string& cutoff) {
   const std::string start = "phase=" + phase + " cutoff=" + cutoff;
   const auto sums = [&](const std::string& few, const std::string& many) {
@@ -123,17 +123,17 @@ inline bench::Case case_of(const std::string& phase, const std::string& cutoff) 
           start + " nodes=10000000" + sums("10", "10")};
 }
 
-// The kernel of one program; `prepare` makes its scheduler ready for the given arguments.
+// The kernel of one program. `prepare` sets its scheduler up for the given arguments.
 inline bench::Kernel kernel(std::function<Program(bench::Arguments&)> prepare) {
   return {
       .name = "tree_sum",
       .title = "Tree sum",
       .what =
-          "A binary tree of nodes with a float each is generated in parallel, one new for each "
-          "node, and then summed in parallel; subtrees below the cut-off are left to one task. "
+          "A binary tree of nodes with a float each is generated in parallel, with one new per "
+          "node, and then summed in parallel; one task handles each subtree below the cut-off. "
           "The time of either phase is compared with that of the serial program on glibc: the "
-          "first asks the allocator as much as the scheduler, and the second finds out how "
-          "near to each other the allocator has placed the nodes of a subtree.",
+          "first depends on the allocator as much as on the scheduler, and the second on how "
+          "close together the allocator has placed the nodes of a subtree.",
       .group = "seed scheduler",
       .figure = "Figures 14 and 15",
       .plot = "speedup",

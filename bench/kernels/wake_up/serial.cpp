@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waking up: one body and nobody to wake, the cost of the measurement itself.
+// Waking up: one body and no thread to wake; the cost of the measurement itself.
 #include "../serial_width.hpp"
 #include "wake_up.hpp"
 

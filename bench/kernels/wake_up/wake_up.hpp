@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long after an idle time until all threads are at work: the time from a parallel call to the
-// moment when its body runs in every thread at once. The caller has slept for 10 ms before the
-// call, or has been busy with something else for 50 us, as in a serial part between two loops.
+// The time until all threads work after an idle period: from a parallel call until its body runs in
+// every thread at once. Before the call the caller sleeps for 10 ms, or is busy with other work for
+// 50 us, as in a serial part between two loops.
 // Include the header of a Width before this one.
 //
-// "bare futex" is what the system alone needs, in the same process with the same pauses: a thread
-// that sleeps in a futex is woken, and both meet. It is measured first, when no scheduler has
-// threads yet.
+// "bare futex" is the time of the system alone, in the same process with the same pauses: a thread
+// that sleeps in a futex is woken, and both threads meet. It is measured first, before any
+// scheduler has threads.
 #pragma once
 
 #include <linux/futex.h>
@@ -51,7 +51,7 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // The thread comes to the meeting; nullptr ends it.
+  // Sends the thread to the meeting; nullptr ends it.
   void wake(bench::Meeting* meeting) {
     meeting_ = meeting;
     word_.fetch_add(1, std::memory_order_release);
@@ -73,13 +73,13 @@ class Sleeper {
 
   std::atomic<std::uint32_t> word_{0};
   bench::Meeting* meeting_ = nullptr;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 // The median of `calls`.
 inline double bare_futex(std::uint64_t calls, std::uint64_t pause_us) {
   std::vector<double> times;
-  // They live until the thread has ended, which may leave a meeting later than its caller.
+  // They must outlive the thread, which may leave a meeting after its caller.
   std::vector<std::unique_ptr<bench::Meeting>> meetings;
   Sleeper sleeper;
   for (std::uint64_t i = 0; i < calls; ++i) {
@@ -123,10 +123,10 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
       .name = "wake_up",
       .title = "Waking up",
       .what =
-          "Time from a parallel call until its body runs in both threads at once, when the caller "
-          "slept for 10 ms before it, or did something else for 50 us. The figure is the median of "
-          "many calls, p99 their 99th percentile; bare futex is the time that the system needs to "
-          "wake one thread, measured in the same run.",
+          "Time from a parallel call until its body runs in both threads at once, when the "
+          "caller slept for 10 ms before it, or did other work for 50 us. The figure is the "
+          "median of many calls, and p99 their 99th percentile; bare futex is the time that the "
+          "system needs to wake one thread, measured in the same run.",
       .group = "modern scheduler",
       .metric = "time until both run",
       .unit = "us",

@@ -18,8 +18,8 @@ def run(arguments, folder):
     done = runner.measure([program, "-st", problem])
     output = done.output.decode()
     runner.check(output.startswith("unsat\n"), f"{holes + 1} pigeons were put into {holes} holes")
-    # How it got there: what it decided and learnt, not how long it took. A run on another allocator
-    # that went another way would be other work.
+    # The search statistics, without the times: a run that searched differently would be different
+    # work.
     counters = dict(re.findall(r":(\S+)\s+(\d+)[\s)]", output))
     steps = sorted((name, count) for name, count in counters.items() if name.startswith("sat-"))
     runner.check(bool(steps), "there are no counters")

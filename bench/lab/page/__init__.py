@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result page: one self-contained file that opens offline.
 
-write(folder) reads what a run left in its folder, complete or not, and writes index.html there.
-model.py is what is read, contest.py who is compared with whom, summary.py and overview.py the top,
-chapters.py the experiments with their figures (bench/figures), facts.py the rest.
+write(folder) reads the results of a complete or partial run and writes index.html next to them.
+model.py holds the data, contest.py forms the pairs to compare, summary.py and overview.py make the
+top, chapters.py the experiments with their figures (bench/figures), facts.py the rest.
 """
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ PAGE = "index.html"
 
 
 def _asset(name):
-    """A style sheet or script without its first lines of comment."""
+    """A style sheet or script without its leading comment."""
     text = (HERE / name).read_text(encoding="utf-8")
     return text[text.index("*/") + 2:].strip() if text.startswith("/*") else text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chapter for each experiment: what it is, its figure, the numbers under it."""
+"""A chapter for each experiment: its description, its figure, and the numbers."""
 import figures
 from report import svg
 
@@ -15,7 +15,7 @@ def _figure(kernel, run):
         return '<p class="soft">The plot needs matplotlib, which is not here.</p>'
     try:
         return figures.draw(kernel, run)
-    except Exception as error:  # a figure that fails must not take the page with it
+    except Exception as error:  # a figure that fails must not prevent the page
         return f'<p class="higher">The figure could not be drawn: {show.escape(error)}</p>'
 
 
@@ -99,7 +99,7 @@ def chapter(kernel, run):
 
 
 def all_chapters(run):
-    """Every chapter, by group; those that join several experiments before the first of them."""
+    """Every chapter, by group. A chapter that joins several experiments precedes them."""
     joined = figures.together(run)
     out = []
     for group, title, kernels in run.groups():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is compared with whom: Corbel with each peer and with the best one, row by row."""
+"""The pairs to compare: Corbel with each peer and with the best one, row by row."""
 import statistics as numbers
 from collections import Counter
 
@@ -41,13 +41,13 @@ class View:
 
     @property
     def own(self):
-        """Corbel's columns here: several where it has variants."""
+        """Corbel's columns in this row: several if it has variants."""
         return [column for column in self.identities
                 if looks.parts(column)[0] == "corbel" and self.cell(column)]
 
     @property
     def subject(self):
-        """The one that is compared: plain Corbel, or the best of its variants; None without it."""
+        """The column that is compared: plain Corbel, or its best variant; None without Corbel."""
         own = self.own
         if "corbel" in own or not own:
             return "corbel" if own else None
@@ -58,7 +58,7 @@ class View:
                 if looks.parts(column)[0] != "corbel" and self.cell(column)]
 
     def best(self, metric):
-        """The peer of least cost, or None."""
+        """The peer with the lowest cost, or None."""
         costs = {column: self.cost(column, metric) for column in self.peers()}
         costs = {column: cost for column, cost in costs.items() if cost}
         return min(costs, key=costs.get) if costs else None
@@ -95,12 +95,12 @@ class Contest:
 
     @staticmethod
     def counts(view, metric):
-        """Whether a row's figure is one of time, where time is asked for."""
+        """Whether the row has the metric: a row whose figure is not a time has no time."""
         return metric == MEMORY or view.row.kernel.is_time
 
     def comparisons(self, column, metric, among=None):
-        """Corbel ÷ a peer, or ÷ the best peer of each row (column None). Where only one of many
-        peers can run a row (the one that knows a heap limit), it is not the best of anything."""
+        """Corbel ÷ a peer, or ÷ the best peer of each row (column None). A peer that is the only one
+        to support a row (a heap limit, for example) is not the best."""
         found = []
         for view in self.with_corbel if among is None else among:
             alone = column is None and len(view.peers()) == 1 < len(self.peers)
@@ -127,8 +127,8 @@ class Contest:
         return geometric_mean(ratios), len(ratios), sum(ratio <= 1 for ratio in ratios)
 
     def relative(self, base):
-        """{column: (time ÷ base's, memory ÷ base's, rows)} over the rows that all have who are
-        in nearly every row."""
+        """{column: (time ÷ base's, memory ÷ base's, rows)} over the rows that all contestants share
+        which are in nearly every row."""
         rows = [view for view in self.views
                 if view.row.kernel.is_time and view.cost(base, "value")]
         often = [column for column in self.columns

@@ -5,7 +5,7 @@ how to repeat the run and how to read it.
 from collections import defaultdict
 
 from lab import control
-from lab.statistics import CONFIDENCE, FEWEST
+from lab.statistics import CONFIDENCE, MIN_RUNS
 
 from . import looks, show
 
@@ -15,16 +15,16 @@ def _list(items):
 
 
 def trust(run):
-    """The control's verdict, disturbed runs, who is missing and who failed."""
+    """The control's verdict, disturbed runs, missing contestants and failures."""
     items = [_control_line(line) for line in control.judge(run.results)[1]]
     items.append(f"{show.plural(run.count, 'run')} in all. Other processes disturbed "
                  f"{run.repeated + run.marked}: {run.repeated} were repeated, {run.marked} "
-                 f"count, marked, because repeating did not help.")
+                 f"count and are marked, because repeating did not help.")
     planned = run.meta.get("rows") or []
     empty = [plan for plan in planned if not any(
         run.results.of(plan["id"], each) for each in plan.get("contestants") or [])]
     if not run.meta.get("finished"):
-        items.append("<strong>The run is not complete</strong>: it was stopped, or is still going. "
+        items.append("<strong>The run is not complete</strong>: it was stopped, or is still running. "
                      f"{show.plural(len(planned), 'row')} planned, {len(empty)} without a result.")
     items += [show.escape(note) for note in run.meta.get("notes") or []]
     items += _skipped(run) + _failed(run)
@@ -39,10 +39,10 @@ def _control_line(line):
 
 
 def warning(run):
-    """What must be read before the result, if anything."""
+    """Warnings that belong before the result, if there are any."""
     if control.judge(run.results)[0] is False:
         return ('<p class="higher">This run cannot be trusted: its control experiment did not find '
-                "what is known. <a href=\"#trust\">See below.</a></p>")
+                "the known results. <a href=\"#trust\">See below.</a></p>")
     return ""
 
 
@@ -122,7 +122,7 @@ def versions(run):
 
 
 def command(meta):
-    """The words that repeat the run."""
+    """The command that repeats the run."""
     words = ["./dev bench"]
     if meta.get("scale") in ("quick", "full"):
         words.append(f"--{meta['scale']}")
@@ -140,26 +140,26 @@ def command(meta):
 def reading():
     """How to read the page and what its statistics are."""
     return _list((
-        "Every ratio is Corbel divided by a peer, so below 1 Corbel takes less time or memory; for "
-        "a rate (more is better) it is turned round. Without Corbel in a row, it is each peer "
+        "Every ratio is Corbel divided by a peer, so below 1 Corbel takes less time or memory; the "
+        "ratio of a rate (more is better) is inverted. In a row without Corbel it is each peer "
         "divided by the row’s best.",
-        '<span class="lower">▾ better</span> and <span class="higher">▴ worse</span> stand only '
-        'where the difference is larger than the spread of the runs; <span class="same">≈</span> '
-        f'means that it is not, <span class="few">?</span> that there are fewer than {FEWEST} runs '
+        '<span class="lower">▾ better</span> and <span class="higher">▴ worse</span> mark '
+        'differences beyond the spread of the runs; <span class="same">≈</span> '
+        f'means no such difference, <span class="few">?</span> that there are fewer than {MIN_RUNS} runs '
         "on a side. Hold a pointer over a ratio to see its interval.",
         "A figure is the median of the runs; the thin line on a bar or point, and the interval in "
         f"the tables, is the bootstrap interval of the median ({CONFIDENCE * 100:.0f} %). A "
-        "difference counts when the medians lie further apart than both sides’ spread, widened for "
-        "few runs, or when next to all runs of one lie above the other’s, and by at least a "
-        "hundredth.",
+        "difference counts when the medians are further apart than the sum of both spreads, widened "
+        "for few runs, or when nearly all runs of one are above the other’s, and when it is at "
+        "least 1 %.",
         "The contestants of a row take turns in random order. A run during which other processes "
-        "took the processor is repeated; every run, kept or not, is in results.jsonl.",
-        "All allocators run the same binary, chosen by preload, and must come to the same "
+        "used the processor is repeated; every run, kept or not, is in results.jsonl.",
+        "All allocators run the same binary, chosen by preload, and must compute the same "
         "checksum. Peak RSS is the largest resident set (VmHWM), VmPeak the largest address space.",
         "A bar that ends in » is longer than the axis, so that the others can be read. The shaded "
         "part of a plot has more threads than cores.",
-        "A geometric mean over experiments says no more than which experiments there are: look at "
-        "the rows that are like your program."))
+        "A geometric mean depends on the choice of experiments: look at the rows that are like your "
+        "program."))
 
 
 def reproduce(run):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the page names, orders and draws the contestants: the same everywhere."""
+"""The names, order, colours and markers of the contestants on the page."""
 
-# Order of the tables and plots; what is not named here comes after, by name.
+# The order in tables and plots; all others follow by name.
 ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "jemalloc",
          "rpmalloc", "tcmalloc", "serial", "onetbb", "tbb2020", "libomp", "libgomp", "rayon")
 CONTROLS = ("corbel-copy", "corbel-slowed")
 
-# Colour (tools/report/colours.py) and marker; a marker tells lines apart where colours may not.
+# Colour (tools/report/colours.py) and marker; the marker helps where colours look alike.
 LOOKS = {
     "corbel": ("corbel", "o"),
     "corbel-copy": ("olive", "s"), "corbel-slowed": ("magenta", "X"),
@@ -31,7 +31,7 @@ def parts(identity):
 
 
 def name(identity, newline=False):
-    """The short name for people."""
+    """The short name for the reader."""
     base, variant, allocator = parts(identity)
     text = NAMES.get(base, base)
     gap = "\n" if newline else " "

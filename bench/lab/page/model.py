@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as the page sees it: kernels, their rows, and a cell for each contestant of a row.
+"""The page's data: kernels, their rows, and a cell for each contestant of a row.
 
-Nothing here insists on a complete run: what is missing is empty.
+A partial run is fine: its missing cells are empty.
 """
 import statistics as numbers
 from collections import defaultdict
@@ -101,7 +101,7 @@ class Cell:
         return numbers.median(values) if values else None
 
     def costs(self, metric="value"):
-        """Values of which less is better."""
+        """The values, inverted if higher is better, so that less is better."""
         values = self.values(metric)
         if metric == "value" and self.row.kernel.higher_is_better:
             return [1 / value for value in values if value > 0]
@@ -162,7 +162,7 @@ class Row:
 
 
 class Run:
-    """Everything that a folder of results holds."""
+    """The content of a folder of results."""
 
     def __init__(self, folder):
         self.results = results.load(folder)
@@ -191,7 +191,7 @@ class Run:
 
     @property
     def marked(self):
-        """Disturbed runs that count all the same: repeating did not help."""
+        """Disturbed runs that are kept because repeating did not help."""
         return self.results.disturbed()
 
     @property

@@ -6,7 +6,7 @@ from . import looks
 
 
 def _base(contest):
-    """What everything is relative to."""
+    """The base of all ratios."""
     return next((name for name in ("glibc", "onetbb", *contest.columns)
                  if name in contest.columns), None)
 
@@ -39,7 +39,7 @@ def draw(contest, name):
 
 
 def _labels(figure, axes, points):
-    """Each name beside its point, where it meets neither a point nor another name."""
+    """Puts each name next to its point, where it overlaps neither a point nor another name."""
     from figures import drawing
     figure.canvas.draw()
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in

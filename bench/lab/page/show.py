@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as text, and the page's repeated bits of HTML."""
+"""Figures as text, and the HTML that several parts of the page use."""
 import html
 
 STEPS = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -19,7 +19,7 @@ def escape(text):
 
 
 def words(name):
-    """A name such as rss_mib for people."""
+    """A readable form of a name such as rss_mib."""
     spelt = {"mib": "MiB", "kib": "KiB", "rss": "RSS", "us": "µs"}
     return " ".join(spelt.get(word, word) for word in name.replace("_", " ").split())
 
@@ -77,7 +77,7 @@ def threads(number):
 
 
 def case_text(row):
-    """What tells a row from the others of its kernel."""
+    """The part of a row's name that differs within its kernel."""
     return f"{row.case}, {threads(row.threads)}" if row.case else threads(row.threads)
 
 

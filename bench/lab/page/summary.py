@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The top of the page: the result in words, the means, and every row beside its peers."""
+"""The top of the page: the result in words, the means, and every row with its peers."""
 from . import looks, show
 from .contest import AHEAD, BEHIND, LEVEL, UNKNOWN
 from .model import MEMORY

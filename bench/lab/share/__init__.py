@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of CPU time that a program spends inside its allocator.
 
-The convention: a case of a kernel whose arguments contain the word share=1 is run with the library
-of this folder in front of the contestant; the kernel itself takes the word and does nothing with
-it. The run's extra figures get "allocator_share", from 0 to 1. Such a run is for the share, not for
-the time, so it is a case of its own.
+A case of a kernel whose arguments contain share=1 runs with this folder's library preloaded before
+the contestant. The kernel accepts the argument and ignores it. The run's extra figures get
+"allocator_share", from 0 to 1. The sampler costs time, so such a run is a case of its own.
 
-share.cpp says how it is measured.
+share.cpp explains the method.
 """
 
 import contextlib
-import hashlib
-import os
 import pathlib
 import tempfile
 
@@ -24,19 +21,11 @@ FLAGS = ["-x", "c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hid
 
 
 def library(built=paths.BUILT):
-    """The path of the library, compiled if it is not yet; Unavailable if it cannot be."""
-    folder = pathlib.Path(built) / "share"
-    folder.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.?pp"))))
-    made = folder / f"libshare-{digest.hexdigest()[:16]}.so"
-    if made.is_file():
-        return made
-    draft = folder / f".{made.name}.{os.getpid()}"
+    """The path of the compiled library; Unavailable without a compiler."""
     # The C driver: a C program must not get the C++ library with it.
-    fetch.run([fetch.cc(), *FLAGS, HERE / "share.cpp", "-o", draft, "-ldl"],
-              "compiling the sampler", folder / "log", folder)
-    draft.replace(made)
-    return made
+    return fetch.compiled("share", sorted(HERE.glob("*.?pp")), lambda output: [
+        fetch.cc(), *FLAGS, HERE / "share.cpp", "-o", output, "-ldl"], "compiling the sampler",
+        built, ".so")
 
 
 class Count:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preload library in front of an allocator: the allocation functions of C and C++, each handed on
-// to the next library that has it, which is the contestant. The including file says what happens on
-// the way:
+// A preload library before an allocator: it defines the allocation functions of C and C++ and
+// forwards each to the next library that has it, which is the contestant. The including file
+// defines hooks:
 //
 //   void entering();                      before the call
 //   void leaving();                       after it
 //   template <typename T> T on_the_way(T) to the first argument; must not change its value
 //
 // Functions that are missing here (malloc_usable_size, malloc_trim, ...) reach the contestant
-// without the detour. An exception from operator new passes by leaving(). <stdlib.h> stays away:
-// its declarations differ from ours in what the macro below cannot say.
+// directly. An exception from operator new skips leaving(). <stdlib.h> is not included: its
+// declarations differ from ours in details that the macro below cannot express.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,7 +20,8 @@
 
 namespace family {
 
-// dlsym itself may allocate before we know where malloc is: that comes from here, and stays.
+// dlsym itself may allocate before malloc is resolved. Those blocks come from here and are never
+// freed.
 alignas(64) inline char start_up[1 << 16];
 inline std::atomic<size_t> start_up_used{0};
 inline __thread bool resolving __attribute__((tls_model("initial-exec")));
@@ -38,8 +39,8 @@ inline void* take_start_up(size_t size, size_t alignment = 16) {
   return reinterpret_cast<void*>((begin + alignment - 1) & ~(alignment - 1));
 }
 
-// A function of the next library. None while dlsym is at work in this thread, or if no library
-// after this one has it.
+// A function of the next library; nullptr while dlsym runs in this thread, or if no later library
+// has it.
 template <typename Function>
 class Next {
  public:
@@ -86,7 +87,7 @@ inline Return pass(Return (*function)(First, Rest...), First first, Rest... rest
 
 }  // namespace family
 
-// A function of the family: the rest of the arguments is its own.
+// A forwarded function; the first argument is passed through on_the_way().
 #define BENCH_FORWARD(Return, name, parameters, otherwise, ...)              \
   namespace family {                                                         \
   inline Next<Return parameters> next_##name(#name);                         \
@@ -135,12 +136,12 @@ extern "C" __attribute__((visibility("default"))) void* reallocarray(void* block
                                                                      size_t size) {
   auto* const next = family::next_reallocarray.get();
   if (next && !family::from_start_up(block)) return family::pass(next, block, count, size);
-  return realloc(block, count * size);  // during start-up alone
+  return realloc(block, count * size);  // only during start-up
 }
 
-// The operators of C++, by the names that the linker knows them by on 64-bit machines: new and
-// new[], plain, nothrow, aligned, both; delete and delete[], these and sized. A program that calls
-// them has them; the alternatives only please the compiler.
+// The operators of C++ by their mangled names on 64-bit machines: new and new[] (plain, nothrow,
+// aligned, both), delete and delete[] (the same and sized). A program that calls them has them; the
+// alternatives only satisfy the compiler.
 #define BENCH_NEW(name)                                                                           \
   BENCH_FORWARD(void*, name, (size_t size), malloc(size), size)                                   \
   BENCH_FORWARD(void*, name##RKSt9nothrow_t, (size_t size, const void* tag), malloc(size), size,  \
@@ -167,7 +168,7 @@ BENCH_NEW(_Znam)
 BENCH_DELETE(_ZdlPv)
 BENCH_DELETE(_ZdaPv)
 
-// Before the program's own constructors, so that later calls find everything resolved.
+// Runs before the program's own constructors, so that later calls find everything resolved.
 __attribute__((constructor)) static void resolve_the_family() {
   family::next_malloc.get();
   family::next_calloc.get();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The share of a program's CPU time that is spent inside its allocator, for the CAD conversion: a
-// preload library in front of the contestant that raises a flag around every call, and a timer that
-// looks at the flag.
+// The share of a program's CPU time that is spent inside its allocator, for the CAD conversion. It
+// is a preload library before the contestant that sets a flag during every call, and a timer that
+// samples the flag.
 //
 // Why a flag, and not the symbol at the sampled address: contestants are stripped, their functions
-// are inlined into one another, and much of the cost of an allocator is spent elsewhere: in the
-// kernel giving and taking pages, in memset on behalf of calloc, in the loader's thread-local
-// lookup. With the flag all of that counts, alike for every contestant, without unwinding stacks.
-// What the flag misses is what an allocator does in threads of its own.
+// are inlined into each other, and much of the cost of an allocator is elsewhere: in the kernel,
+// which maps and unmaps pages, in the memset of calloc, in the loader's thread-local lookup. The
+// flag includes all of that, for every contestant alike, without unwinding stacks. It misses the
+// work in threads of the allocator.
 //
-// The flag costs two stores a call and the detour one indirect jump; so a run with this library is
-// for the share, not for the time. A tick of the kernel's CPU timers is 1 to 10 ms: half a second
-// of CPU time is 50 to 500 samples.
+// The flag costs two stores per call and the forwarding one indirect jump, so a run with this
+// library measures the share and not the time. A tick of the kernel's CPU timers is 1 to 10 ms:
+// half a second of CPU time is 50 to 500 samples.
 //
-// BENCH_SHARE_FILE names the file that every process appends a line to as it ends or is replaced:
-//   <samples> <of these inside the allocator>
+// Every process appends a line to the file BENCH_SHARE_FILE at its exit or exec:
+//   <samples> <samples inside the allocator>
 #include "family.hpp"
 
 #include <errno.h>
@@ -26,13 +26,14 @@
 
 namespace {
 
-// A depth: where no contestant has operator new, that of libstdc++ calls our malloc. Initial-exec,
-// for another model may itself allocate; volatile, for the handler reads it in the same thread.
+// A depth, because without a contestant's operator new that of libstdc++ calls our malloc.
+// Initial-exec, because another TLS model may allocate; volatile, because the signal handler reads
+// it in the same thread.
 __thread volatile int inside __attribute__((tls_model("initial-exec")));
 std::atomic<unsigned long> samples{0};
 std::atomic<unsigned long> samples_inside{0};
 char file_name[4096];
-pid_t owner = 0;  // a child that has forked has no timer, and nothing to tell
+pid_t owner = 0;  // a forked child has no timer and nothing to report
 
 void sample(int) {
   samples.fetch_add(1, std::memory_order_relaxed);
@@ -47,7 +48,7 @@ void set_timer(long microseconds) {
 
 bool measuring() { return owner != 0 && getpid() == owner; }
 
-// No stdio streams: they allocate, and at exit they may be gone.
+// No stdio streams: they allocate, and may be closed already at exit.
 void tell() {
   char line[64];
   const unsigned long all = samples.exchange(0, std::memory_order_relaxed);
@@ -82,7 +83,7 @@ __attribute__((destructor)) void end() {
   tell();
 }
 
-// The timer survives exec, the handler does not: the new program would be killed by the first tick.
+// The timer survives exec and the handler does not: the first tick would kill the new program.
 template <typename... Arguments>
 int replaced(const char* name, Arguments... arguments) {
   const bool ours = measuring();
@@ -92,7 +93,7 @@ int replaced(const char* name, Arguments... arguments) {
   }
   using Exec = int(Arguments...);
   const int result = reinterpret_cast<Exec*>(dlsym(RTLD_NEXT, name))(arguments...);
-  if (ours) set_timer(1000);  // only a failure comes back
+  if (ours) set_timer(1000);  // exec returns only on failure
   return result;
 }
 

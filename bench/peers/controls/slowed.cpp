@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A known slowdown for the control experiment: Corbel behind a preload library that lengthens the
-// dependency chain of every allocation and every release. The lab must find it.
+// A known slowdown for the control experiment: a preload library before Corbel that lengthens the
+// dependency chain of every allocation and every free. The lab must find it.
 #include "../../lab/share/family.hpp"
 
 static inline void entering() {}
 static inline void leaving() {}
 
-// 5 times its inverse modulo 2^64 is one, so this returns what it was given, after multiplications
-// in a row that the compiler must not see through.
+// 5 times its inverse modulo 2^64 is one, so this returns its argument, after a chain of
+// multiplications that the compiler must not optimise away.
 template <typename T>
 static inline T on_the_way(T value) {
   auto bits = (uint64_t)value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Says which library serves each allocation function of this program, one a line, after using them.
- * A preload that the loader leaves out, or that replaces only some functions, would otherwise give
- * figures of the C library under another name. */
+ * Prints which library provides each allocation function of this program, one per line, and uses
+ * them. Without this check, a preload that the loader skips, or that replaces only some functions,
+ * would give figures of the C library under another name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

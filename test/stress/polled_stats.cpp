@@ -181,7 +181,7 @@ void check_standing_still(Shared& shared) {
 std::uint64_t poll(Shared& shared, Clock::time_point end) {
   std::uint64_t count = 0;
   std::vector<char> json(24 << 10);
-  while (Clock::now() < end) {
+  for (bool over = false; !over;) {
     const auto pause = Clock::now() + std::chrono::milliseconds(300);
     while (Clock::now() < pause) {
       check_sums(read_stats());
@@ -195,7 +195,8 @@ std::uint64_t poll(Shared& shared, Clock::time_point end) {
     shared.still.arrive_and_wait();
     shared.pausing.store(false, std::memory_order_relaxed);
     check_standing_still(shared);
-    shared.over.store(Clock::now() >= end, std::memory_order_relaxed);
+    over = Clock::now() >= end;
+    shared.over.store(over, std::memory_order_relaxed);
     shared.still.arrive_and_wait();
   }
   return count;

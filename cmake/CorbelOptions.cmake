@@ -14,8 +14,8 @@ option(CORBEL_DEBUG_CHECKS "Check internal invariants at run time" OFF)
 option(CORBEL_COVERAGE "Instrument for coverage" OFF)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
 set(CORBEL_PROGRAM_OPTIONS "-g1" CACHE STRING
-    "Compile options of tools and tests behind all others: lines, but no variables, for debuggers")
-set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests behind those")
+    "Compile options of tools and tests, after all others: lines, but no variables, for debuggers")
+set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests, after those")
 set(CORBEL_SANITIZE "" CACHE STRING "Sanitizers to compile with, e.g. address,undefined or thread")
 
 # A sanitizer brings a malloc of its own: there the tests call the scalable_* functions, and what

@@ -18,8 +18,8 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 CODE = {".h", ".hpp", ".cpp", ".c"}
 SOURCES = CODE | {".py", ".sh", ".cmake", ".S", ".tcl"}
 SOURCE_NAMES = {"dev", "run", "CMakeLists.txt"}
-LONGEST = 600
-LONGEST_FORWARD = 20
+MAX_LINES = 600
+MAX_FORWARD_LINES = 20
 # One replaces malloc; names of the others collide with those of std or of parallel_pipeline.h.
 NOT_IN_UMBRELLA = {"tbb.h", "tbbmalloc_proxy.h", "atomic.h", "tbb_thread.h", "pipeline.h"}
 
@@ -123,17 +123,17 @@ def check_text(path, text):
     if path.suffix != ".md" and not first_lines_hold_licence(text):
         problems.append(f"{path}:1: the first line is not '{SPDX}'")
     lines = text.count("\n")
-    if lines > LONGEST and path.suffix != ".md":
-        problems.append(f"{path}: {lines} lines; split it (over {LONGEST} needs a reason)")
+    if lines > MAX_LINES and path.suffix != ".md":
+        problems.append(f"{path}: {lines} lines; split it (over {MAX_LINES} needs a reason)")
     if path.parts[0] in ("src", "include") and path.suffix in CODE:
         problems += [f"{path}:{line}: {what}" for line, what in check_atomics(text)]
         problems += [f"{path}:{line}: {what}" for line, what in check_numbers(text)]
     problems += [f"{path}:{line}: {what}" for line, what in prose.check_prose(path, text)]
     if path.parts[:2] == ("include", "tbb") or path.parts[:2] == ("include", "oneapi"):
         length = length_of_forward(text)
-        if length > LONGEST_FORWARD and path.suffix in CODE:
+        if length > MAX_FORWARD_LINES and path.suffix in CODE:
             problems.append(f"{path}: {length} lines of code in a forwarding header "
-                            f"(at most {LONGEST_FORWARD}); the code belongs to include/corbel")
+                            f"(at most {MAX_FORWARD_LINES}); the code belongs to include/corbel")
     return problems
 
 

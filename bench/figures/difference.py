@@ -5,7 +5,7 @@ from lab.page import looks
 from . import bars, drawing
 
 PLOTS = ("difference",)
-LEAST_AXIS = 50  # per cent: below that, differences are mostly noise
+MIN_AXIS = 50  # per cent: below that, differences are mostly noise
 
 
 def _differences(kernel, case, identity, counts):
@@ -34,7 +34,7 @@ def _panel(axes, kernel, case, counts):
     everything = {identity: _differences(kernel, case, identity, counts)
                   for identity in identities}
     sizes = [abs(each[1]) for found in everything.values() for each in found]
-    limit = max(drawing.clip(sizes), LEAST_AXIS)
+    limit = max(drawing.clip(sizes), MIN_AXIS)
     bar = 0.8 / max(1, len(counts) - 1)
     lowest = min([-1] + [low for found in everything.values() for _, _, low, _ in found])
     for place, identity in enumerate(identities):

@@ -10,7 +10,7 @@ from . import bars, drawing
 PLOTS = ("series",)
 TIMES = ("t", "time", "second", "seconds", "ms", "at", "x")
 UNITS = {"s", "ms", "us", "µs", "ns", "KiB", "MiB", "GiB", "%", "seconds"}
-MOST_POINTS = 240
+MAX_POINTS = 240
 HEIGHT = 2.4
 SHARE = "allocator_share"
 
@@ -34,7 +34,7 @@ def _scaled(kernel, name, top):
 
 
 def _thinned(points):
-    step = -(-len(points) // MOST_POINTS)
+    step = -(-len(points) // MAX_POINTS)
     return points[::step] if step > 1 else points
 
 

@@ -27,7 +27,7 @@ import threading
 from pathlib import Path
 
 SKIP = 77
-MOST_LINES = 400  # of the output of one test
+MAX_LINES = 400  # of the output of one test
 SANITIZERS = ("ASAN", "TSAN", "UBSAN")
 # A file may also hold what is no finding, as that an allocation was refused.
 FINDING = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|ThreadSanitizer: reported|"
@@ -204,9 +204,9 @@ class Program:
 
 
 def text(lines):
-    left_out = len(lines) - MOST_LINES
+    left_out = len(lines) - MAX_LINES
     if left_out > 0:
-        half = MOST_LINES // 2
+        half = MAX_LINES // 2
         lines = [*lines[:half], b"... %d lines ...\n" % left_out, *lines[-half:]]
     return b"".join(lines).decode("utf8", "replace").rstrip()
 

@@ -18,70 +18,61 @@
 namespace corbel {
 namespace detail {
 
+// A piece of a loop: the positions from begin up to, not including, end.
+struct chunk_piece {
+  std::size_t begin;
+  std::size_t end;
+};
+
 // The chunks of simple_partitioner: between half the grain size, rounded up, and the grain size.
-//
-// All chunks have the grain size except the last two of the range, which share what remains. A
-// piece carries the number of its chunks, so that only the start of a loop divides. The length of a
-// piece is a multiple of the grain size unless it contains those two chunks or is one of them.
+// All of them have the grain size except the last two of the range, which share what remains. Pieces
+// begin and end where chunks do.
 class even_chunks {
  public:
-  struct piece {
-    std::size_t begin;
-    std::size_t end;
-    std::size_t count;  // of chunks
-  };
-
-  even_chunks(std::size_t size, std::size_t grain, unsigned width)
-      : size_(size), grain_(grain), is_shared_(width > 1) {}
-
-  piece whole() const {
-    const std::size_t rest = grain_ == 1 ? 0 : size_ % grain_;
-    return {0, size_, (grain_ == 1 ? size_ : size_ / grain_) + (rest != 0 ? 1 : 0)};
+  even_chunks(std::size_t size, std::size_t grain, unsigned)
+      : size_(size), grain_(grain < size ? grain : size), last_pair_(size) {
+    if (grain_ != 1 && size % grain_ != 0) last_pair_ = size - size % grain_ - grain_;
   }
 
-  // Whether other threads may take part.
-  bool is_shared() const { return is_shared_; }
+  bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
 
-  static bool is_divisible(const piece& p) { return p.count > 1; }
-
-  // Returns the right half; `p` becomes the left half, whose chunks are equally long.
-  piece halve(piece& p) const { return split_at(p, p.count / 2); }
-
-  // Like halve, with as much as possible on the left.
-  piece cut_tail(piece& p) const { return split_at(p, p.count > 2 ? p.count - 2 : 1); }
-
-  // Drops what lies before `begin` from a piece with equal chunks.
-  void resume(piece& p, std::size_t begin) const {
-    p.begin = begin;
-    p.count = (p.end - begin) / grain_;
+  // Where a thief cuts what a runner has not begun: it takes half of the chunks, and the middle one.
+  std::size_t cut(std::size_t begin, std::size_t end) const {
+    const std::size_t first = number_of(begin), last = number_of(end);
+    const std::size_t middle = first + (last - first) / 2;
+    const std::size_t regular = last_pair_ / grain_;
+    return middle <= regular ? middle * grain_ : last_pair_ + half_of_pair();
   }
 
   // The lengths of the chunks that one runner cuts.
   class lengths {
    public:
-    explicit lengths(const even_chunks& chunks) : grain_(chunks.grain_), length_(0) {}
-    // Starts a piece, whose chunks are equally long.
-    void begin(const piece& p, std::size_t) { length_ = p.count > 1 ? grain_ : p.end - p.begin; }
-    // The length of the chunk at a position of the piece.
-    std::size_t next(std::size_t) const { return length_; }
+    explicit lengths(const even_chunks& chunks)
+        : grain_(chunks.grain_), last_pair_(chunks.last_pair_), chunks_(chunks) {}
+    // The length of the chunk at a position, in a piece that ends at `end`.
+    std::size_t next(std::size_t position, std::size_t end) const {
+      if (CORBEL_LIKELY(position < last_pair_)) return grain_;
+      return position == last_pair_ && end == chunks_.size_ ? chunks_.half_of_pair()
+                                                            : end - position;
+    }
 
    private:
     const std::size_t grain_;
-    std::size_t length_;
+    const std::size_t last_pair_;
+    const even_chunks& chunks_;
   };
 
  private:
-  piece split_at(piece& p, std::size_t left) const {
-    const std::size_t middle = p.begin + (p.count == 2 ? (p.end - p.begin) / 2 : left * grain_);
-    const piece right = {middle, p.end, p.count - left};
-    p.end = middle;
-    p.count = left;
-    return right;
+  // The number of the chunk that begins at a position.
+  std::size_t number_of(std::size_t position) const {
+    return position <= last_pair_ ? position / grain_
+                                  : last_pair_ / grain_ + (position == size_ ? 2 : 1);
   }
+  std::size_t half_of_pair() const { return (size_ - last_pair_) / 2; }
 
   const std::size_t size_;
   const std::size_t grain_;
-  const bool is_shared_;
+  std::size_t last_pair_;  // where the last two chunks begin, if they are shorter than the others
 };
 
 // The chunks of auto_partitioner: each is a fixed fraction of what the runner still has, but no
@@ -89,13 +80,8 @@ class even_chunks {
 // kFirstSteps times, because its first chunks may be all the work there is.
 class shrinking_chunks {
  public:
-  struct piece {
-    std::size_t begin;
-    std::size_t end;
-  };
-
-  shrinking_chunks(std::size_t size, std::size_t grain, unsigned width)
-      : size_(size), grain_(grain), shift_(fraction_shift(width)), is_shared_(width > 1) {}
+  shrinking_chunks(std::size_t, std::size_t grain, unsigned width)
+      : grain_(grain), shift_(fraction_shift(width)) {}
 
   static constexpr unsigned kFirstSteps = 4;
 
@@ -107,41 +93,23 @@ class shrinking_chunks {
     return shift;
   }
 
-  piece whole() const { return {0, size_}; }
-  bool is_shared() const { return is_shared_; }
-  bool is_divisible(const piece& p) const { return p.end - p.begin > grain_; }
+  bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
 
-  // Returns the right half; `p` becomes the left half.
-  piece halve(piece& p) const {
-    const std::size_t middle = p.begin + (p.end - p.begin) / 2;
-    const piece right = {middle, p.end};
-    p.end = middle;
-    return right;
+  // A thief takes half of what a runner has not begun, or all of it if the halves would be too short.
+  std::size_t cut(std::size_t begin, std::size_t end) const {
+    return end - begin > grain_ ? begin + (end - begin) / 2 : begin;
   }
-
-  // Cuts nothing: a loop that one thread runs alone need not be cut.
-  static piece cut_tail(piece& p) { return {p.end, p.end}; }
-
-  static void resume(piece& p, std::size_t begin) { p.begin = begin; }
 
   class lengths {
    public:
     explicit lengths(const shrinking_chunks& chunks)
         : grain_(chunks.grain_), shift_(chunks.shift_ + kFirstSteps), last_shift_(chunks.shift_) {}
 
-    // Starts a piece. `all_end` is the end of all that the runner still has, the exposed part
-    // included.
-    void begin(const piece& p, std::size_t all_end) {
-      end_ = p.end;
-      all_end_ = all_end;
-    }
-
-    // The length of the chunk at a position of the piece.
-    std::size_t next(std::size_t position) {
-      const std::size_t part = (all_end_ - position) >> shift_;
+    std::size_t next(std::size_t position, std::size_t end) {
+      const std::size_t rest = end - position;
+      const std::size_t part = rest >> shift_;
       if (shift_ != last_shift_) --shift_;
       const std::size_t length = part < grain_ ? grain_ : part;
-      const std::size_t rest = end_ - position;
       // A remainder that would be too short joins the last chunk.
       return rest <= length || rest - length < grain_ - grain_ / 2 ? rest : length;
     }
@@ -150,15 +118,11 @@ class shrinking_chunks {
     const std::size_t grain_;
     unsigned shift_;
     const unsigned last_shift_;
-    std::size_t end_ = 0;
-    std::size_t all_end_ = 0;
   };
 
  private:
-  const std::size_t size_;
   const std::size_t grain_;
   const unsigned shift_;
-  const bool is_shared_;
 };
 
 // The value at a position. For integers the sum is taken in the unsigned type: the range may be
@@ -176,84 +140,98 @@ inline Value value_at(const Value& first, std::size_t position, std::false_type)
 template <typename Value, typename Chunks>
 class chunk_loop {
  public:
-  using piece = typename Chunks::piece;
+  using piece = chunk_piece;
+
+  // The positions that a runner has not begun.
+  class unbegun : public remainder {
+   public:
+    unbegun(const piece& p, bool slow) : remainder(p.begin, p.end, slow) {}
+
+    // Under the lock: passes what a thief gets to make(piece). Returns false if nothing is left.
+    template <typename Make>
+    bool steal(const chunk_loop& loop, const Make& make) {
+      piece stolen;
+      const auto cut = [&](std::size_t begin, std::size_t end) {
+        return loop.chunks_.cut(begin, end);
+      };
+      if (!this->take(cut, &stolen.begin, &stolen.end)) return false;
+      make(std::move(stolen));
+      return true;
+    }
+  };
 
   template <typename Partitioner>
   chunk_loop(thread_data& thread, const blocked_range<Value>& range, const Partitioner&)
-      : chunks_(range.size(), range.grainsize() == 0 ? 1 : range.grainsize(), arena_width(thread)),
-        first_(range.begin()),
-        grain_(range.grainsize()) {}
+      : chunk_loop(range, arena_width(thread)) {}
 
-  piece whole() const { return chunks_.whole(); }
+  piece whole() const { return {0, size_}; }
 
   // Calls the body for all of `p`, except what thieves take. Throws what the body and copies of
   // Value throw, and bad_alloc.
   template <typename Runner>
-  void run(Runner& runner, piece p) const {
+  void run(Runner& runner, const piece& p) const {
+    if (is_shared_ && chunks_.is_divisible(p)) runner.offer();
     typename Chunks::lengths lengths(chunks_);
-    std::atomic<std::size_t> own_limit(0);  // the limit while nothing is exposed
-    piece tail = p;                         // cut off a loop that one thread runs alone
-    bool has_tail = false;
+    remainder& unbegun = runner.unbegun();
+    auto& body = runner.body();
+    context_node& group = runner.group();
+    const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
+    std::size_t position = p.begin;
+    std::size_t end = p.end;
+    const auto after = [&](std::size_t known_end) {
+      return position + lengths.next(position, known_end);
+    };
+    Value at = value_at(first_, position, std::is_integral<Value>());
     for (;;) {
-      const std::size_t all_end = p.end;
-      const std::atomic<std::size_t>* limit = &own_limit;
-      if (chunks_.is_divisible(p)) {
-        if (chunks_.is_shared()) {
-          piece right = chunks_.halve(p);
-          limit = &runner.expose(std::move(right), p.end).limit;
-        } else {
-          tail = chunks_.cut_tail(p);
-          has_tail = tail.begin != tail.end;
+      while (position != end) {
+        std::size_t next = after(end);
+        const std::size_t limit = unbegun.claim(next);
+        if (CORBEL_UNLIKELY(limit != end)) {
+          if (limit >= next) {
+            end = limit;  // a thief has taken the rest
+          } else if (!settle(runner, position, &end, &next, after)) {
+            break;
+          }
         }
+        if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) return;
+        const Value stop = value_at(at, next - position, std::is_integral<Value>());
+#if defined(__GNUC__)
+        // A chunk is not empty: the body's loop need not test that.
+        if (std::is_scalar<Value>::value && !(at < stop)) __builtin_unreachable();
+#endif
+        blocked_range<Value> chunk(at, stop, grain_);
+        body(chunk);
+        at = stop;
+        position = next;
       }
-      own_limit.store(p.end, std::memory_order_relaxed);  // relaxed: no other thread reads it
-      lengths.begin(p, all_end);
-      const std::size_t position = run_chunks(runner, p.begin, lengths, *limit);
-      if (CORBEL_UNLIKELY(position < p.end)) {
-        if (runner.is_cancelled()) return;
-        runner.forget_exposed();
-        chunks_.resume(p, position);
-      } else if (has_tail) {
-        p = tail;
-        has_tail = false;
-      } else {
-        const typename Runner::owned_task t = runner.take_back();
-        if (!t) return;
-        p = t->piece;
-      }
+      if (runner.take_ticket()) return;
+      std::size_t next = 0;
+      // A thief may have lowered the limit for a while, and raised it again.
+      const auto nothing = [&](std::size_t) { return position; };
+      if (!settle(runner, position, &end, &next, nothing)) return;
     }
   }
 
  private:
-  // Calls the body for chunk after chunk, up to the limit, which a thief may set to 0, or until the
-  // group is cancelled. Returns the position that it reached.
-  template <typename Runner>
-  std::size_t run_chunks(Runner& runner, std::size_t position, typename Chunks::lengths& lengths,
-                         const std::atomic<std::size_t>& limit) const {
-    Value at = value_at(first_, position, std::is_integral<Value>());
-    auto& body = runner.body();
-    context_node& group = runner.group();
-    const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
-    // relaxed: a thief's 0 is a hint that there is something to expose; no data depends on it
-    while (position < limit.load(std::memory_order_relaxed)) {
-      if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) break;
-      const std::size_t length = lengths.next(position);
-      const Value end = value_at(at, length, std::is_integral<Value>());
-#if defined(__GNUC__)
-      // A chunk is not empty: the body's loop need not test that.
-      if (std::is_scalar<Value>::value && !(at < end)) __builtin_unreachable();
-#endif
-      blocked_range<Value> chunk(at, end, grain_);
-      body(chunk);
-      at = end;
-      position += length;
-    }
-    return position;
+  chunk_loop(const blocked_range<Value>& range, unsigned width)
+      : size_(range.size()),
+        chunks_(size_, range.grainsize() == 0 ? 1 : range.grainsize(), width),
+        first_(range.begin()),
+        grain_(range.grainsize()),
+        is_shared_(width > 1) {}
+
+  template <typename Runner, typename Next>
+  static CORBEL_NOINLINE bool settle(Runner& runner, std::size_t position, std::size_t* end,
+                                     std::size_t* next, const Next& choose) {
+    mutex::scoped_lock guard(runner.lock());
+    return runner.unbegun().settle(position, end, next, choose);
   }
 
+  const std::size_t size_;
   const Chunks chunks_;
   const Value first_;
   const std::size_t grain_;
+  const bool is_shared_;  // whether other threads may take part
 };
 
 // ---- which values positions can number ----------------------------------------------------------

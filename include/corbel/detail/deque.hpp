@@ -142,6 +142,9 @@ class basic_deque {
     known_top_.store(end, std::memory_order_relaxed);
   }
 
+  // Whether the system has no process barrier.
+  bool is_slow() const { return slow_; }
+
   // Returns whether the deque seems empty. Exact only for the owner, and for a thread about the
   // time before a process_barrier that it has passed.
   bool seems_empty() const {

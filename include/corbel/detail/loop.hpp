@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of parallel loops and reductions: how pieces of a loop are exposed, stolen and joined.
-// A Loop (chunk_loop.hpp, range_loop.hpp) says what a piece is and how it is cut. Not for programs
-// to include.
+// The engine of parallel loops and reductions: how pieces of a loop are offered, stolen and joined. A
+// Loop (chunk_loop.hpp, range_loop.hpp) says what a piece is and how it is cut. Not for programs to
+// include.
 //
-// A thread works on a loop through a loop_runner. It keeps the left half of its piece and exposes
-// the right half as a task. Between two calls of the body it checks whether that task has been
-// stolen; only then does it expose part of what it still has (lazy splitting on demand: A. Tzannes,
-// G. Caragea, R. Barua and U. Vishkin, "Lazy Binary-Splitting", PPoPP 2010, with one exposed piece
-// in place of the look at the deque). When its own half is done it takes the exposed half back and
-// continues. A loop that no thread steals from therefore pays a push and a pop for each halving,
-// not for each call of the body.
+// A thread works on a loop through a loop_runner, which runs one piece. The runner's task is its
+// ticket: the right to take half of what the runner has not begun. It lies in one deque at a time.
+// The thread that steals the ticket takes the half, also while the runner is inside the body, pushes
+// the ticket again, now to its own deque, and runs the half with a runner and a ticket of its own. So
+// while something is left that no thread has begun, there is a ticket for it in some deque, and the
+// number of threads that take part can double with every steal. A loop that no thread steals from
+// pays one push and one pop.
 //
-// Joins. A stolen task has two sides: the runner that exposed it and the runner that executes it.
-// The side that ends last joins the two bodies, frees the task, and so ends one side of the task's
-// parent. The parent is the task that was stolen from the same runner before, or else the task that
-// the runner itself executes. Bodies are therefore joined in the order of the range, and no thread
-// waits except the caller.
+// Joins. The bodies of a runner and of the runners that stole from it are joined in the order of the
+// range, and no thread waits except the caller. A stolen task has three sides: the runner that it was
+// stolen from, the runner that executes it, and its ticket. The side that ends last joins the two
+// bodies, frees the task, and so ends one side of the task's parent. The parent is the task that was
+// stolen from the same runner before, which lies to the right, or else that runner's own task.
 #ifndef CORBEL_DETAIL_LOOP_HPP
 #define CORBEL_DETAIL_LOOP_HPP
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +29,9 @@
 #include <corbel/detail/flag.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
+#include <corbel/detail/remainder.hpp>
 #include <corbel/detail/task.hpp>
+#include <corbel/mutex.hpp>
 #include <corbel/split.hpp>
 
 namespace corbel {
@@ -62,6 +64,9 @@ struct split_body {
   }
 };
 
+// What a runner has not begun.
+using remainder = basic_remainder<plain_atomic, deque_system>;
+
 // One call of an algorithm; lives in the caller's frame.
 template <typename Loop>
 struct loop_call {
@@ -72,211 +77,254 @@ struct loop_call {
   loop_call(context_node& g, const Loop& l) : group(g), loop(l), done(0) {}
 };
 
-// A piece that is exposed or stolen.
+template <typename Loop, typename Body, typename BodyPolicy>
+class loop_runner;
+
+// The task of a runner. The caller's lies in its frame; the others are made by thieves, or by send.
 template <typename Loop, typename Body, typename BodyPolicy>
 struct loop_task : task_base {
   using piece_type = typename Loop::piece;
+  using runner = loop_runner<Loop, Body, BodyPolicy>;
 
-  loop_task* parent;
-  loop_call<Loop>* call;
-  Body* left;                        // the body of the runner that exposed the piece
+  loop_call<Loop>* const call;
+  loop_task* const parent;           // nullptr: this is the caller's
+  Body* const left;                  // the body that this one is joined to
   std::atomic<std::uint32_t> sides;  // not ended yet
   bool has_body = false;
-  // The position up to which the exposing runner may go before it must look again. The thief sets
-  // it to 0. A loop that does not count positions starts it with 1.
-  std::atomic<std::size_t> limit;
-  piece_type piece;
-  manual_lifetime<typename std::remove_const<Body>::type> body;
+  manual_lifetime<typename std::remove_const<Body>::type> own_body;
+  Body* body = nullptr;  // of the runner
 
-  loop_task(loop_call<Loop>& c, loop_task* up, Body& b, piece_type&& p, std::size_t first_limit)
-      : task_base(&execute),
-        parent(up),
+  mutex lock;                       // protects what thieves take, and newest
+  loop_task* newest = this;         // the newest task stolen or sent from this one, or itself
+  typename Loop::unbegun unbegun;   // what thieves may take
+  piece_type piece;                 // what the runner is to run
+
+  // The caller's task.
+  loop_task(loop_call<Loop>& c, Body& b, piece_type&& p, bool slow)
+      : loop_task(c, nullptr, nullptr, std::move(p), slow) {
+    body = &b;
+  }
+  // A task that is stolen or sent from `up`'s runner, whose body is `b`.
+  loop_task(loop_call<Loop>& c, loop_task* up, Body* b, piece_type&& p, bool slow)
+      : task_base(&start),
         call(&c),
-        left(&b),
-        sides(2),
-        limit(first_limit),
+        parent(up),
+        left(b),
+        sides(up == nullptr ? 1 : 2),
+        unbegun(p, slow),
         piece(std::move(p)) {
     context = &c.group;
   }
   ~loop_task() {
-    if (has_body) body.destroy();
+    if (has_body) own_body.destroy();
   }
 
-  // Loop tasks are made from the thread's block cache: new (thread) loop_task(...). Throws
-  // bad_alloc.
-  static void* operator new(std::size_t bytes, thread_data& thread) {
+  // Memory for a task, from the thread's block cache. Throws bad_alloc.
+  static void* allocate(thread_data& thread) {
     static_assert(alignof(loop_task) <= kCacheLine, "task blocks are aligned to cache lines");
-    return allocate_task(thread, bytes);
+    return allocate_task(thread, sizeof(loop_task));
   }
-  // Called by the language if the constructor throws.
-  static void operator delete(void* memory, thread_data& thread) noexcept {
+  static void deallocate(thread_data& thread, void* memory) noexcept {
     deallocate_task(thread, memory, sizeof(loop_task));
   }
-  static void destroy(thread_data& thread, loop_task* t) noexcept {
-    t->~loop_task();
-    deallocate_task(thread, t, sizeof(loop_task));
+
+  // Makes the task available: as the ticket of its runner, which calls it, or which the caller has
+  // stolen it from. Throws bad_alloc; the ticket's side is not ended then.
+  void push(thread_data& thread) { spawn(thread, *this); }
+
+  // Runs a task that was stolen or sent, with a runner of its own.
+  void run_piece(thread_data& thread) {
+    loop_call<Loop>& c = *call;
+    runner r(thread, *this);
+    call_captured(c.group, [&] {
+      BodyPolicy::make(own_body, *left);
+      has_body = true;
+      body = &own_body.get();
+      c.loop.run(r, piece);
+    });
+    if (r.end()) set_flag(thread, c.done);
   }
 
-  static task_base* execute(task_base* self, thread_data& thread, bool cancelled);
+  // The function of a sent task.
+  static task_base* start(task_base* self, thread_data& thread, bool cancelled) {
+    loop_task& t = *static_cast<loop_task*>(self);
+    if (!cancelled) {
+      t.run_piece(thread);
+    } else {
+      loop_call<Loop>& c = *t.call;
+      if (end_side(thread, &t)) set_flag(thread, c.done);
+    }
+    return nullptr;
+  }
+
+  // The function of a ticket.
+  static task_base* share(task_base* self, thread_data& thread, bool cancelled) {
+    loop_task& ticket = *static_cast<loop_task*>(self);
+    loop_call<Loop>& c = *ticket.call;
+    loop_task* stolen = nullptr;
+    bool is_pushed = false;
+    if (!cancelled) {
+      call_captured(c.group, [&] {
+        stolen = ticket.steal(thread);
+        if (stolen == nullptr) return;
+        ticket.push(thread);
+        is_pushed = true;
+      });
+    }
+    // Once it is pushed, the ticket belongs to the next thread that takes it.
+    if (!is_pushed && end_side(thread, &ticket)) set_flag(thread, c.done);
+    if (stolen != nullptr) stolen->run_piece(thread);
+    return nullptr;
+  }
+
+  // Takes part of what the runner has not begun; nullptr if nothing is left. Throws bad_alloc and
+  // what moving a piece throws.
+  loop_task* steal(thread_data& thread) {
+    struct block {
+      thread_data& owner;
+      void* memory;
+      ~block() {
+        if (memory != nullptr) deallocate(owner, memory);
+      }
+    } place{thread, allocate(thread)};
+    mutex::scoped_lock guard(lock);
+    const bool slow = thread.tasks->is_slow();
+    const bool taken = unbegun.steal(call->loop, [&](piece_type&& p) {
+      newest = ::new (place.memory) loop_task(*call, newest, body, std::move(p), slow);
+      place.memory = nullptr;
+    });
+    return taken ? newest : nullptr;
+  }
+
+  // Ends one side of the task, and joins the tasks whose last side that ends. Returns whether the
+  // whole loop has ended.
+  static bool end_side(thread_data& thread, loop_task* t) {
+    for (;;) {
+      // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
+      // what the others did before their own (1)
+      if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+      loop_task* const up = t->parent;
+      if (up == nullptr) return true;
+      // A cancelled loop is joined too: a body that cancels its own loop because it has found
+      // something, as libstdc++'s do, needs the result to be passed on. A loop that has thrown is
+      // not joined.
+      if (t->has_body && !t->call->group.has_failed()) {
+        call_captured(t->call->group,
+                      [t] { BodyPolicy::template join<Body>(*t->left, t->own_body.get()); });
+      }
+      t->~loop_task();
+      deallocate(thread, t);
+      t = up;
+    }
+  }
 };
 
-// The work of one thread on a loop: from the piece it got until nothing of that piece is left.
+// The work of one thread on a loop: its piece, except what thieves take of it.
 template <typename Loop, typename Body, typename BodyPolicy>
 class loop_runner {
  public:
   using task = loop_task<Loop, Body, BodyPolicy>;
   using piece_type = typename Loop::piece;
 
-  // `origin` is the task that the runner executes; nullptr in the thread that called the algorithm.
-  loop_runner(thread_data& thread, loop_call<Loop>& call, task* origin, Body& body)
-      : thread_(thread), call_(call), newest_(origin), body_(body) {}
+  loop_runner(thread_data& thread, task& own) : thread_(thread), task_(own) {}
   loop_runner(const loop_runner&) = delete;
   loop_runner& operator=(const loop_runner&) = delete;
-
-  // Owns a task that is in no deque; frees it at the end of the scope.
-  class owned_task {
-   public:
-    owned_task(thread_data& thread, task* t) : thread_(thread), task_(t) {}
-    owned_task(owned_task&& other) : thread_(other.thread_), task_(other.task_) {
-      other.task_ = nullptr;
-    }
-    ~owned_task() {
-      if (task_ != nullptr) task::destroy(thread_, task_);
-    }
-    explicit operator bool() const { return task_ != nullptr; }
-    task* operator->() const { return task_; }
-    task& operator*() const { return *task_; }
-    task& release() {
-      task& t = *task_;
-      task_ = nullptr;
-      return t;
-    }
-
-   private:
-    thread_data& thread_;
-    task* task_;
-  };
 
   // ---- called by the Loop
 
   thread_data& thread() const { return thread_; }
-  // Whether this is the runner of the thread that called the algorithm, and it has exposed nothing.
-  bool is_first() const { return newest_ == nullptr; }
-  context_node& group() const { return call_.group; }
-  Body& body() const { return body_; }
-  bool is_cancelled() const { return thread_.is_cancelled(call_.group); }
+  // Whether this is the runner of the thread that called the algorithm.
+  bool is_first() const { return task_.parent == nullptr; }
+  context_node& group() const { return task_.call->group; }
+  Body& body() const { return *task_.body; }
+  bool is_cancelled() const { return thread_.is_cancelled(group()); }
+  // What thieves may take, and the lock that they hold while they do.
+  typename Loop::unbegun& unbegun() const { return task_.unbegun; }
+  mutex& lock() const { return task_.lock; }
 
-  // Makes the piece available to thieves. It must lie to the right of everything the runner still
-  // has, except what it has exposed before. Strong guarantee; throws bad_alloc and what moving the
-  // piece throws.
-  task& expose(piece_type&& piece, std::size_t limit) {
-    owned_task t(thread_, new (thread_) task(call_, newest_, body_, std::move(piece), limit));
-    spawn(thread_, *t);
-    ++exposed_;
-    newest_ = &t.release();
-    return *newest_;
+  // Lets other threads take what the runner has not begun. There is no ticket yet, or it was
+  // dropped. Strong guarantee; throws bad_alloc.
+  void offer() {
+    task_.run = &task::share;
+    // relaxed: the push publishes it
+    task_.sides.fetch_add(1, std::memory_order_relaxed);
+    struct side {
+      task* of;
+      ~side() {
+        // relaxed: the runner's own side has not ended
+        if (of != nullptr) of->sides.fetch_sub(1, std::memory_order_relaxed);
+      }
+    } reserved{&task_};
+    task_.push(thread_);
+    reserved.of = nullptr;
+    is_offered_ = true;
   }
 
-  // Gives the piece away for good: to the thread in `slot`, if there is one. The runner must not
-  // have exposed a piece. Strong guarantee; throws bad_alloc and what moving the piece throws.
-  void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
-    owned_task t(thread_, new (thread_) task(call_, newest_, body_, std::move(piece), 0));
-    if (slot == own_slot) {
-      spawn(thread_, *t);
-    } else {
-      mail_task(thread_, *t, slot);
-    }
-    newest_ = &t.release();
-  }
-
-  // Whether a piece is exposed and not stolen.
-  bool has_exposed() {
-    if (exposed_ == 0) return false;
-    // relaxed: a hint that there is something to expose; no data depends on it
-    if (CORBEL_LIKELY(newest_->limit.load(std::memory_order_relaxed) != 0)) return true;
-    forget_exposed();
-    return false;
-  }
-
-  // Called when the newest exposed piece has been stolen. Thieves take the oldest first, so all
-  // exposed pieces are gone.
-  void forget_exposed() {
-    exposed_ = 0;
-    thread_.tasks->see_thefts();
-  }
-
-  // Returns the newest exposed piece if it is not stolen. It follows the pieces that the runner has
-  // done.
-  owned_task take_back() {
-    while (has_exposed()) {
+  // Takes the ticket back, if no thread has stolen it. Returns whether no other thread can have it:
+  // then what the runner has done is all.
+  bool take_ticket() {
+    while (is_offered_) {
       task_base* const popped = thread_.tasks->pop();
-      if (CORBEL_LIKELY(popped == newest_)) {
-        task* const t = newest_;
-        newest_ = t->parent;
-        --exposed_;
-        return owned_task(thread_, t);
+      if (CORBEL_LIKELY(popped == &task_)) {
+        is_offered_ = false;
+        has_taken_ticket_ = true;
+      } else if (popped == nullptr) {
+        return false;
+      } else {
+        // A body spawned this task and did not wait for it.
+        run_any(thread_, popped);
       }
-      if (popped == nullptr) {
-        forget_exposed();
-        break;
-      }
-      // A body spawned this task and did not wait for it.
-      run_any(thread_, popped);
-    }
-    return owned_task(thread_, nullptr);
-  }
-
-  // ---- called by the engine
-
-  // Ends the runner's side of its tasks, newest first, and joins those whose other side has ended.
-  // Returns whether the whole loop has ended. Pieces that a cancelled run has left exposed count as
-  // stolen: the thread that executes them ends their other side.
-  bool end() {
-    task* t = newest_;
-    while (t != nullptr) {
-      // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
-      // what the other one did before its own (1)
-      if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
-      // A cancelled loop is joined too: a body that cancels its own loop because it has found
-      // something, as libstdc++'s do, needs the result to be passed on. A loop that has thrown is
-      // not joined.
-      if (t->has_body && !call_.group.has_failed()) {
-        call_captured(call_.group,
-                      [t] { BodyPolicy::template join<Body>(*t->left, t->body.get()); });
-      }
-      task* const up = t->parent;
-      task::destroy(thread_, t);
-      t = up;
     }
     return true;
   }
 
+  // Gives the piece away for good: to the thread in `slot`, if there is one. The runner must not
+  // have offered anything. Strong guarantee; throws bad_alloc and what moving the piece throws.
+  void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
+    struct block {
+      thread_data& owner;
+      void* memory;
+      task* made;
+      ~block() {
+        if (made != nullptr) made->~task();
+        if (memory != nullptr) task::deallocate(owner, memory);
+      }
+    } place{thread_, task::allocate(thread_), nullptr};
+    place.made = ::new (place.memory) task(*task_.call, task_.newest, task_.body, std::move(piece),
+                                           thread_.tasks->is_slow());
+    if (slot == own_slot) {
+      spawn(thread_, *place.made);
+    } else {
+      mail_task(thread_, *place.made, slot);
+    }
+    task_.newest = place.made;
+    place.memory = nullptr;
+    place.made = nullptr;
+  }
+
+  // ---- called by the engine
+
+  // Ends the runner's side of its tasks, newest first. Returns whether the whole loop has ended.
+  // What a cancelled run has not begun is dropped.
+  bool end() {
+    if (!take_ticket()) {
+      mutex::scoped_lock guard(task_.lock);
+      task_.unbegun.close();
+    } else {
+      task_.unbegun.close();
+      if (is_first() && task_.newest == &task_) return true;
+      // The ticket's side. relaxed: the runner's own side ends later
+      if (has_taken_ticket_) task_.sides.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return task::end_side(thread_, task_.newest);
+  }
+
  private:
   thread_data& thread_;
-  loop_call<Loop>& call_;
-  task* newest_;  // the newest task of which the runner is a side; the others are its parents
-  unsigned exposed_ = 0;  // how many tasks, from newest_ on, may still be in the deque
-  Body& body_;
+  task& task_;
+  bool is_offered_ = false;
+  bool has_taken_ticket_ = false;
 };
-
-template <typename Loop, typename Body, typename BodyPolicy>
-task_base* loop_task<Loop, Body, BodyPolicy>::execute(task_base* self, thread_data& thread,
-                                                      bool cancelled) {
-  loop_task& t = *static_cast<loop_task*>(self);
-  loop_call<Loop>& call = *t.call;
-  // relaxed: the exposing runner reads nothing else because of it
-  t.limit.store(0, std::memory_order_relaxed);
-  loop_runner<Loop, Body, BodyPolicy> runner(thread, call, &t, t.body.get());
-  if (!cancelled) {
-    call_captured(call.group, [&] {
-      BodyPolicy::make(t.body, *t.left);
-      t.has_body = true;
-      call.loop.run(runner, t.piece);
-    });
-  }
-  if (runner.end()) set_flag(thread, call.done);
-  return nullptr;
-}
 
 // The Loop that runs a Range with a Partitioner (range_loop.hpp).
 template <typename Range, typename Partitioner>
@@ -292,11 +340,10 @@ inline void run_loop(thread_data& thread, context_node& group, const Range& rang
       typename loop_for<Range, typename std::remove_reference<Partitioner>::type>::type;
   const loop_type loop(thread, range, partitioner);
   loop_call<loop_type> call(group, loop);
-  loop_runner<loop_type, Body, BodyPolicy> runner(thread, call, nullptr, body);
-  call_captured(group, [&] {
-    typename loop_type::piece piece(loop.whole());
-    loop.run(runner, piece);
-  });
+  using task_type = loop_task<loop_type, Body, BodyPolicy>;
+  task_type task(call, body, loop.whole(), thread.tasks->is_slow());
+  loop_runner<loop_type, Body, BodyPolicy> runner(thread, task);
+  call_captured(group, [&] { loop.run(runner, task.piece); });
   if (CORBEL_UNLIKELY(!runner.end())) wait_for_flag(thread, call.done);
 }
 

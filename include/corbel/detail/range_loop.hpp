@@ -5,6 +5,7 @@
 #ifndef CORBEL_DETAIL_RANGE_LOOP_HPP
 #define CORBEL_DETAIL_RANGE_LOOP_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <new>
@@ -66,58 +67,172 @@ struct range_piece {
   }
 };
 
-// The pieces to the right of the current one, the nearest last. The oldest is usually the largest.
+// The pieces that a runner has cut off and not begun: the runner puts the nearest on top and takes it
+// from there, thieves take the farthest, which is usually the largest. Their numbers are those of a
+// remainder, the top one first; a number modulo the capacity is the place in the ring.
+//
+// A thief that finds no piece drops the ticket, but the runner may cut its current piece later. So
+// the thief says so (is_dropped_), passes a process barrier and looks again; the runner puts a piece
+// on top and then looks whether the ticket was dropped. Either the thief finds the piece, or the
+// runner sees that it must offer again.
 template <typename Piece>
-class piece_ring {
+class piece_stack {
  public:
-  piece_ring() {
+  template <typename Anything>
+  piece_stack(const Anything&, bool slow) : rest_(kBegin, kBegin, slow), slow_(slow) {
 #if defined(__GNUC__) && !defined(__clang__)
-    // Tells gcc that the memory is initialised. Only full entries are read, which gcc cannot see,
-    // so it would warn.
-    __asm__("" : "=m"(memory_));
+    // Tells gcc that the memory is initialised. Only full places are read, which gcc cannot see, so
+    // it would warn.
+    __asm__("" : "=m"(first_ring_));
 #endif
   }
-  ~piece_ring() {
-    while (!empty()) pop_nearest();
+  ~piece_stack() {
+    if (ring_ != first_ring()) deallocate_block(ring_, bytes(capacity_));
   }
-  piece_ring(const piece_ring&) = delete;
-  piece_ring& operator=(const piece_ring&) = delete;
+  piece_stack(const piece_stack&) = delete;
+  piece_stack& operator=(const piece_stack&) = delete;
 
-  bool empty() const { return count_ == 0; }
-  bool is_full() const { return count_ == kMax; }
-  Piece& nearest() { return at(count_ - 1); }
-  Piece& oldest() { return at(0); }
+  // ---- for the owner; `lock` is the lock that thieves hold
 
-  void push_half_of(Piece& whole) {
-    ::new (static_cast<void*>(&at(count_))) Piece(whole, split());
-    ++count_;
-  }
-  void pop_nearest() {
-    nearest().~Piece();
-    --count_;
-  }
-  void pop_oldest() {
-    oldest().~Piece();
-    first_ = (first_ + 1) % kMax;
-    --count_;
+  // Whether there is certainly no piece.
+  bool is_empty() const { return begin_ == end_; }
+
+  // Throws bad_alloc and what the splitting constructor throws.
+  void push_half_of(Piece& whole, mutex& lock) {
+    if (CORBEL_UNLIKELY(end_ - begin_ == capacity_)) make_room(lock);
+    ::new (static_cast<void*>(&at(begin_ - 1))) Piece(whole, split());
+    if (CORBEL_UNLIKELY(slow_)) {
+      mutex::scoped_lock guard(lock);
+      rest_.put_back(begin_);
+    } else {
+      rest_.put_back(begin_);
+    }
+    --begin_;
   }
 
-  std::size_t cells() {
+  // Whether a thief has dropped the ticket. Called after a push; the owner then offers again.
+  bool was_dropped(mutex& lock) {
+    deque_system::compiler_barrier();
+    // relaxed: the thief's barrier orders it after the push
+    if (CORBEL_LIKELY(!is_dropped_.load(std::memory_order_relaxed))) return false;
+    mutex::scoped_lock guard(lock);
+    // relaxed, both: the lock orders them
+    const bool was = is_dropped_.load(std::memory_order_relaxed);
+    is_dropped_.store(false, std::memory_order_relaxed);
+    return was;
+  }
+
+  // Passes the top piece to use(piece) and destroys it. Returns false if there is none.
+  // Sets `*met_thief` if pieces have been stolen.
+  template <typename Use>
+  bool pop(mutex& lock, bool* met_thief, const Use& use) {
+    if (is_empty()) return false;
+    std::size_t claimed = begin_ + 1;
+    if (CORBEL_UNLIKELY(rest_.claim(claimed) != end_)) {
+      const std::size_t known_end = end_;
+      mutex::scoped_lock guard(lock);
+      const auto one = [&](std::size_t) { return begin_ + 1; };
+      const bool is_left = rest_.settle(begin_, &end_, &claimed, one);
+      if (end_ != known_end) *met_thief = true;
+      if (!is_left) return false;
+    }
+    const piece_end top(at(begin_));
+    begin_ = claimed;
+    use(top.piece);
+    return true;
+  }
+
+  // The cells of all pieces that no thief has taken.
+  std::size_t cells(mutex& lock) {
+    mutex::scoped_lock guard(lock);
+    end_ = rest_.end();
     std::size_t sum = 0;
-    for (unsigned i = 0; i < count_; ++i) sum += at(i).cells;
+    for (std::size_t i = begin_; i != end_; ++i) sum += at(i).cells;
     return sum;
   }
 
- private:
-  static constexpr unsigned kMax = 8;
-
-  Piece& at(unsigned i) {
-    return *reinterpret_cast<Piece*>(memory_ + sizeof(Piece) * ((first_ + i) % kMax));
+  // Under the lock, unless there is no ticket: drops all pieces.
+  void close() {
+    for (std::size_t end = rest_.end(); begin_ != end; ++begin_) at(begin_).~Piece();
+    end_ = begin_;
+    rest_.claim(begin_);
+    rest_.close();
   }
 
-  unsigned first_ = 0;
-  unsigned count_ = 0;
-  alignas(Piece) unsigned char memory_[kMax * sizeof(Piece)];
+  // ---- for thieves, under the lock
+
+  // Passes the farthest piece to make(piece). Returns false if there is none, and drops the ticket.
+  template <typename Loop, typename Make>
+  bool steal(const Loop&, const Make& make) {
+    const auto last = [](std::size_t, std::size_t end) { return end - 1; };
+    std::size_t from = 0, to = 0;
+    if (!rest_.take(last, &from, &to)) {
+      is_dropped_.store(true, std::memory_order_relaxed);  // relaxed: the barrier orders it
+      if (!slow_) deque_system::process_barrier();
+      if (!rest_.take(last, &from, &to)) return false;
+      is_dropped_.store(false, std::memory_order_relaxed);  // relaxed: read under the lock
+    }
+    const piece_end farthest(at(from));
+    make(std::move(farthest.piece));
+    return true;
+  }
+
+ private:
+  // So far from 0 that it is never reached.
+  static constexpr std::size_t kBegin = ~std::size_t(0) / 2 + 1;
+  static constexpr std::size_t kFirstCapacity = 8;
+
+  // Destroys a piece at the end of the scope.
+  struct piece_end {
+    Piece& piece;
+    explicit piece_end(Piece& p) : piece(p) {}
+    piece_end(const piece_end&) = delete;
+    ~piece_end() { piece.~Piece(); }
+  };
+
+  void* first_ring() { return first_ring_; }
+  Piece& at(std::size_t number) { return place(ring_, capacity_, number); }
+  static Piece& place(void* ring, std::size_t capacity, std::size_t number) {
+    return static_cast<Piece*>(ring)[number & (capacity - 1)];
+  }
+  static std::size_t bytes(std::size_t capacity) { return capacity * sizeof(Piece); }
+
+  // The owner counts the places of stolen pieces as full until it comes here: before that, a thief
+  // may still move its piece out.
+  void make_room(mutex& lock) {
+    mutex::scoped_lock guard(lock);
+    end_ = rest_.end();
+    if (end_ - begin_ != capacity_) return;
+    void* const larger = allocate_block(bytes(2 * capacity_));
+    std::size_t moved = begin_;
+    struct undo {
+      void* ring;
+      std::size_t capacity, begin;
+      std::size_t& end;
+      ~undo() {
+        if (ring == nullptr) return;
+        for (std::size_t i = begin; i != end; ++i) place(ring, capacity, i).~Piece();
+        deallocate_block(ring, bytes(capacity));
+      }
+    } unwind{larger, 2 * capacity_, begin_, moved};
+    for (; moved != end_; ++moved) {
+      ::new (static_cast<void*>(&place(larger, 2 * capacity_, moved))) Piece(std::move(at(moved)));
+    }
+    unwind.ring = nullptr;
+    for (std::size_t i = begin_; i != end_; ++i) at(i).~Piece();
+    if (ring_ != first_ring()) deallocate_block(ring_, bytes(capacity_));
+    ring_ = larger;
+    capacity_ *= 2;
+  }
+
+  remainder rest_;
+  std::size_t begin_ = kBegin;  // the top piece
+  std::size_t end_ = kBegin;    // the end when the owner last held the lock
+  const bool slow_;
+  std::atomic<bool> is_dropped_{false};
+  std::size_t capacity_ = kFirstCapacity;
+  void* ring_ = first_ring_;
+  alignas(Piece) unsigned char first_ring_[kFirstCapacity * sizeof(Piece)];
 };
 
 // The piece that the runner works on. Ranges need not be assignable, so it is replaced by
@@ -264,10 +379,11 @@ template <typename Range, typename Parts>
 class range_loop {
  public:
   using piece = range_piece<Range>;
+  using unbegun = piece_stack<piece>;
 
   template <typename Partitioner>
   range_loop(thread_data& thread, const Range& range, Partitioner& partitioner)
-      : range_(range), parts_(thread, partitioner) {}
+      : range_(range), parts_(thread, partitioner), is_shared_(arena_width(thread) > 1) {}
 
   piece whole() const { return piece(range_, 0, parts_.cells()); }
 
@@ -281,39 +397,35 @@ class range_loop {
       return;
     }
     current_piece<piece> current(first);
-    piece_ring<piece> waiting;
-    std::size_t rest = current->cells;  // what the runner still has, exposed pieces included
+    piece_stack<piece>& waiting = runner.unbegun();
+    mutex& lock = runner.lock();
+    std::size_t rest = current->cells;  // what the runner still has
+    bool has_offered = false;
+    bool met_thief = false;
     for (unsigned calls = 0;; ++calls) {
+      bool has_pushed = false;
       while (!parts_.is_small(*current, rest, calls) && current->range.is_divisible()) {
-        if (waiting.is_full()) expose_oldest(runner, waiting);
-        waiting.push_half_of(*current);
+        waiting.push_half_of(*current, lock);
+        has_pushed = true;
       }
-      if (!waiting.empty() && !runner.has_exposed()) {
-        rest = current->cells + waiting.cells();
-        expose_oldest(runner, waiting);
+      if (has_pushed && is_shared_ && (!has_offered || waiting.was_dropped(lock))) {
+        runner.offer();
+        has_offered = true;
       }
       if (runner.is_cancelled()) return;
       runner.body()(current->range);
       parts_.record_run(*current, slot);
       rest -= current->cells;
-      if (!waiting.empty()) {
-        current.replace(waiting.nearest());
-        waiting.pop_nearest();
-      } else {
-        const typename Runner::owned_task t = runner.take_back();
-        if (!t) return;
-        current.replace(t->piece);
+      const auto replace = [&](piece& p) { current.replace(p); };
+      if (!waiting.pop(lock, &met_thief, replace)) return;
+      if (CORBEL_UNLIKELY(met_thief)) {
+        rest = current->cells + waiting.cells(lock);
+        met_thief = false;
       }
     }
   }
 
  private:
-  template <typename Runner>
-  static void expose_oldest(Runner& runner, piece_ring<piece>& waiting) {
-    runner.expose(std::move(waiting.oldest()), 1);
-    waiting.pop_oldest();
-  }
-
   template <typename Runner>
   static bool send_parts(Runner&, piece&, unsigned, std::false_type) {
     return true;
@@ -336,6 +448,7 @@ class range_loop {
 
   const Range& range_;
   const Parts parts_;
+  const bool is_shared_;  // whether other threads may take part
 };
 
 // ---- which loop runs a range with a partitioner -------------------------------------------------

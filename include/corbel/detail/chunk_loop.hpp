@@ -47,18 +47,20 @@ class even_chunks {
   // The lengths of the chunks that one runner cuts.
   class lengths {
    public:
-    explicit lengths(const even_chunks& chunks)
-        : grain_(chunks.grain_), last_pair_(chunks.last_pair_), chunks_(chunks) {}
-    // The length of the chunk at a position, in a piece that ends at `end`.
-    std::size_t next(std::size_t position, std::size_t end) const {
-      if (CORBEL_LIKELY(position < last_pair_)) return grain_;
-      return position == last_pair_ && end == chunks_.size_ ? chunks_.half_of_pair()
-                                                            : end - position;
+    explicit lengths(const even_chunks& chunks) : chunks_(chunks) {}
+    // The length of the chunk at a position, in a piece that ends at `end`. Those that follow, up to
+    // `*same_until`, have the same length.
+    std::size_t next(std::size_t position, std::size_t end, std::size_t* same_until) const {
+      if (position < chunks_.last_pair_) {
+        *same_until = end < chunks_.last_pair_ ? end : chunks_.last_pair_;
+        return chunks_.grain_;
+      }
+      const std::size_t middle = chunks_.last_pair_ + chunks_.half_of_pair();
+      *same_until = position < middle ? middle : end;
+      return *same_until - position;
     }
 
    private:
-    const std::size_t grain_;
-    const std::size_t last_pair_;
     const even_chunks& chunks_;
   };
 
@@ -105,13 +107,15 @@ class shrinking_chunks {
     explicit lengths(const shrinking_chunks& chunks)
         : grain_(chunks.grain_), shift_(chunks.shift_ + kFirstSteps), last_shift_(chunks.shift_) {}
 
-    std::size_t next(std::size_t position, std::size_t end) {
+    std::size_t next(std::size_t position, std::size_t end, std::size_t* same_until) {
       const std::size_t rest = end - position;
       const std::size_t part = rest >> shift_;
       if (shift_ != last_shift_) --shift_;
       const std::size_t length = part < grain_ ? grain_ : part;
       // A remainder that would be too short joins the last chunk.
-      return rest <= length || rest - length < grain_ - grain_ / 2 ? rest : length;
+      const bool is_last = rest <= length || rest - length < grain_ - grain_ / 2;
+      *same_until = is_last ? end : position + length;
+      return *same_until - position;
     }
 
    private:
@@ -178,37 +182,34 @@ class chunk_loop {
     const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
     std::size_t position = p.begin;
     std::size_t end = p.end;
-    const auto after = [&](std::size_t known_end) {
-      return position + lengths.next(position, known_end);
-    };
     Value at = value_at(first_, position, std::is_integral<Value>());
     for (;;) {
       while (position != end) {
-        std::size_t next = after(end);
-        const std::size_t limit = unbegun.claim(next);
-        if (CORBEL_UNLIKELY(limit != end)) {
-          if (limit >= next) {
-            end = limit;  // a thief has taken the rest
-          } else if (!settle(runner, position, &end, &next, after)) {
-            break;
+        std::size_t same_until = 0;
+        const std::size_t length = lengths.next(position, end, &same_until);
+        do {
+          const std::size_t next = position + length;
+          if (CORBEL_UNLIKELY(!unbegun.claim(next))) {
+            if (!settle(runner, position, next, &end)) break;
+            same_until = next;
           }
-        }
-        if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) return;
-        const Value stop = value_at(at, next - position, std::is_integral<Value>());
+          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) return;
+          const Value stop = value_at(at, length, std::is_integral<Value>());
 #if defined(__GNUC__)
-        // A chunk is not empty: the body's loop need not test that.
-        if (std::is_scalar<Value>::value && !(at < stop)) __builtin_unreachable();
+          // A chunk is not empty: the body's loop need not test that.
+          if (std::is_scalar<Value>::value && !(at < stop)) __builtin_unreachable();
 #endif
-        blocked_range<Value> chunk(at, stop, grain_);
-        body(chunk);
-        at = stop;
-        position = next;
+          blocked_range<Value> chunk(at, stop, grain_);
+          body(chunk);
+          at = stop;
+          position = next;
+        } while (position != same_until);
+        end = unbegun.known_end(position, end);
       }
       if (runner.take_ticket()) return;
-      std::size_t next = 0;
       // A thief may have lowered the limit for a while, and raised it again.
-      const auto nothing = [&](std::size_t) { return position; };
-      if (!settle(runner, position, &end, &next, nothing)) return;
+      settle(runner, position, position, &end);
+      if (position == end) return;
     }
   }
 
@@ -220,11 +221,13 @@ class chunk_loop {
         grain_(range.grainsize()),
         is_shared_(width > 1) {}
 
-  template <typename Runner, typename Next>
-  static CORBEL_NOINLINE bool settle(Runner& runner, std::size_t position, std::size_t* end,
-                                     std::size_t* next, const Next& choose) {
+  // Claims the positions before `next` under the lock. If that is not possible, claims nothing and
+  // returns false. Stores the end of what is left.
+  template <typename Runner>
+  static CORBEL_NOINLINE bool settle(Runner& runner, std::size_t position, std::size_t next,
+                                     std::size_t* end) {
     mutex::scoped_lock guard(runner.lock());
-    return runner.unbegun().settle(position, end, next, choose);
+    return runner.unbegun().settle(position, next, end);
   }
 
   const std::size_t size_;

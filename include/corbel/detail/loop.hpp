@@ -307,14 +307,13 @@ class loop_runner {
   // Ends the runner's side of its tasks, newest first. Returns whether the whole loop has ended.
   // What a cancelled run has not begun is dropped.
   bool end() {
-    if (!take_ticket()) {
-      mutex::scoped_lock guard(task_.lock);
-      task_.unbegun.close();
-    } else {
-      task_.unbegun.close();
+    if (take_ticket()) {
       if (is_first() && task_.newest == &task_) return true;
       // The ticket's side. relaxed: the runner's own side ends later
       if (has_taken_ticket_) task_.sides.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      mutex::scoped_lock guard(task_.lock);
+      task_.unbegun.close();
     }
     return task::end_side(thread_, task_.newest);
   }

@@ -67,200 +67,221 @@ struct range_piece {
   }
 };
 
-// The pieces that a runner has cut off and not begun: the runner puts the nearest on top and takes it
-// from there, thieves take the farthest, which is usually the largest. Their numbers are those of a
-// remainder, the top one first; a number modulo the capacity is the place in the ring.
+// The pieces that a runner has cut off and not begun. The runner takes the nearest, thieves take the
+// farthest, which is usually the largest. A ring has pointers to them, so that no piece moves in
+// memory while its runner has it. Their numbers are those of a remainder, the nearest first; a number
+// modulo the capacity is the place in the ring.
 //
 // A thief that finds no piece drops the ticket, but the runner may cut its current piece later. So
 // the thief says so (is_dropped_), passes a process barrier and looks again; the runner puts a piece
-// on top and then looks whether the ticket was dropped. Either the thief finds the piece, or the
-// runner sees that it must offer again.
+// back and then looks whether the ticket was dropped. Either the thief finds the piece, or the runner
+// sees that it must offer again.
 template <typename Piece>
-class piece_stack {
+class waiting_pieces {
  public:
-  template <typename Anything>
-  piece_stack(const Anything&, bool slow) : rest_(kBegin, kBegin, slow), slow_(slow) {
-#if defined(__GNUC__) && !defined(__clang__)
-    // Tells gcc that the memory is initialised. Only full places are read, which gcc cannot see, so
-    // it would warn.
-    __asm__("" : "=m"(first_ring_));
-#endif
-  }
-  ~piece_stack() {
-    if (ring_ != first_ring()) deallocate_block(ring_, bytes(capacity_));
-  }
-  piece_stack(const piece_stack&) = delete;
-  piece_stack& operator=(const piece_stack&) = delete;
-
-  // ---- for the owner; `lock` is the lock that thieves hold
-
-  // Whether there is certainly no piece.
-  bool is_empty() const { return begin_ == end_; }
-
-  // Throws bad_alloc and what the splitting constructor throws.
-  void push_half_of(Piece& whole, mutex& lock) {
-    if (CORBEL_UNLIKELY(end_ - begin_ == capacity_)) make_room(lock);
-    ::new (static_cast<void*>(&at(begin_ - 1))) Piece(whole, split());
-    if (CORBEL_UNLIKELY(slow_)) {
-      mutex::scoped_lock guard(lock);
-      rest_.put_back(begin_);
-    } else {
-      rest_.put_back(begin_);
+  waiting_pieces(const Piece&, bool slow) : rest_(kBegin, kBegin, slow), slow_(slow) {}
+  // No thief can come any more.
+  ~waiting_pieces() {
+    destroy_all();
+    if (ring_ != first_ring_) deallocate_block(ring_, (mask_ + 1) * sizeof(node*));
+    while (batch* const b = batches_) {
+      batches_ = b->next;
+      deallocate_block(b, sizeof(batch));
     }
-    --begin_;
   }
+  waiting_pieces(const waiting_pieces&) = delete;
+  waiting_pieces& operator=(const waiting_pieces&) = delete;
 
-  // Whether a thief has dropped the ticket. Called after a push; the owner then offers again.
-  bool was_dropped(mutex& lock) {
-    deque_system::compiler_barrier();
-    // relaxed: the thief's barrier orders it after the push
-    if (CORBEL_LIKELY(!is_dropped_.load(std::memory_order_relaxed))) return false;
-    mutex::scoped_lock guard(lock);
-    // relaxed, both: the lock orders them
-    const bool was = is_dropped_.load(std::memory_order_relaxed);
-    is_dropped_.store(false, std::memory_order_relaxed);
-    return was;
-  }
+  class owner;
 
-  // Passes the top piece to use(piece) and destroys it. Returns false if there is none.
-  // Sets `*met_thief` if pieces have been stolen.
-  template <typename Use>
-  bool pop(mutex& lock, bool* met_thief, const Use& use) {
-    if (is_empty()) return false;
-    std::size_t claimed = begin_ + 1;
-    if (CORBEL_UNLIKELY(rest_.claim(claimed) != end_)) {
-      const std::size_t known_end = end_;
-      mutex::scoped_lock guard(lock);
-      const auto one = [&](std::size_t) { return begin_ + 1; };
-      const bool is_left = rest_.settle(begin_, &end_, &claimed, one);
-      if (end_ != known_end) *met_thief = true;
-      if (!is_left) return false;
-    }
-    const piece_end top(at(begin_));
-    begin_ = claimed;
-    use(top.piece);
-    return true;
-  }
-
-  // The cells of all pieces that no thief has taken.
-  std::size_t cells(mutex& lock) {
-    mutex::scoped_lock guard(lock);
-    end_ = rest_.end();
-    std::size_t sum = 0;
-    for (std::size_t i = begin_; i != end_; ++i) sum += at(i).cells;
-    return sum;
-  }
-
-  // Under the lock, unless there is no ticket: drops all pieces.
-  void close() {
-    for (std::size_t end = rest_.end(); begin_ != end; ++begin_) at(begin_).~Piece();
-    end_ = begin_;
-    rest_.claim(begin_);
-    rest_.close();
-  }
-
-  // ---- for thieves, under the lock
-
-  // Passes the farthest piece to make(piece). Returns false if there is none, and drops the ticket.
+  // Passes the farthest piece to make(piece). Returns false if there is none; the thief then drops
+  // the ticket. Under the lock.
   template <typename Loop, typename Make>
   bool steal(const Loop&, const Make& make) {
     const auto last = [](std::size_t, std::size_t end) { return end - 1; };
-    std::size_t from = 0, to = 0;
-    if (!rest_.take(last, &from, &to)) {
+    std::size_t number = 0, end = 0;
+    if (!rest_.take(last, &number, &end)) {
       is_dropped_.store(true, std::memory_order_relaxed);  // relaxed: the barrier orders it
       if (!slow_) deque_system::process_barrier();
-      if (!rest_.take(last, &from, &to)) return false;
-      is_dropped_.store(false, std::memory_order_relaxed);  // relaxed: read under the lock
+      if (!rest_.take(last, &number, &end)) return false;
+      is_dropped_.store(false, std::memory_order_relaxed);  // relaxed: the owner reads it locked
     }
-    const piece_end farthest(at(from));
-    make(std::move(farthest.piece));
+    struct end_of_theft {
+      waiting_pieces& from;
+      node& n;
+      ~end_of_theft() {
+        n.piece.destroy();
+        n.next = from.returned_;
+        from.returned_ = &n;
+      }
+    } theft{*this, *ring_[number & mask_]};
+    make(std::move(theft.n.piece.get()));
     return true;
+  }
+
+  // Leaves nothing. Called under the lock, when the owner has ended.
+  void close() {
+    destroy_all();
+    rest_.close();
   }
 
  private:
   // So far from 0 that it is never reached.
   static constexpr std::size_t kBegin = ~std::size_t(0) / 2 + 1;
-  static constexpr std::size_t kFirstCapacity = 8;
+  static constexpr std::size_t kFirstCapacity = 32, kBatch = 8;
 
-  // Destroys a piece at the end of the scope.
-  struct piece_end {
-    Piece& piece;
-    explicit piece_end(Piece& p) : piece(p) {}
-    piece_end(const piece_end&) = delete;
-    ~piece_end() { piece.~Piece(); }
+  struct node {
+    manual_lifetime<Piece> piece;
+    node* next;  // of those that have no piece
+  };
+  struct batch {
+    batch* next;
+    node nodes[kBatch];
   };
 
-  void* first_ring() { return first_ring_; }
-  Piece& at(std::size_t number) { return place(ring_, capacity_, number); }
-  static Piece& place(void* ring, std::size_t capacity, std::size_t number) {
-    return static_cast<Piece*>(ring)[number & (capacity - 1)];
+  void destroy_all() {
+    for (std::size_t i = rest_.begin(); i != rest_.end(); ++i) ring_[i & mask_]->piece.destroy();
+    rest_.claim(rest_.end());
   }
-  static std::size_t bytes(std::size_t capacity) { return capacity * sizeof(Piece); }
 
-  // The owner counts the places of stolen pieces as full until it comes here: before that, a thief
-  // may still move its piece out.
-  void make_room(mutex& lock) {
-    mutex::scoped_lock guard(lock);
-    end_ = rest_.end();
-    if (end_ - begin_ != capacity_) return;
-    void* const larger = allocate_block(bytes(2 * capacity_));
-    std::size_t moved = begin_;
-    struct undo {
-      void* ring;
-      std::size_t capacity, begin;
-      std::size_t& end;
-      ~undo() {
-        if (ring == nullptr) return;
-        for (std::size_t i = begin; i != end; ++i) place(ring, capacity, i).~Piece();
-        deallocate_block(ring, bytes(capacity));
+  // Makes the ring larger if the pieces from `begin` on fill it. Returns nodes that are free, and
+  // stores the end. The owner does not count what thieves take until it comes here.
+  CORBEL_NOINLINE node* make_room(mutex& lock, std::size_t begin, node* free, std::size_t* end) {
+    {
+      mutex::scoped_lock guard(lock);
+      *end = rest_.end();
+      while (node* const n = returned_) {
+        returned_ = n->next;
+        n->next = free;
+        free = n;
       }
-    } unwind{larger, 2 * capacity_, begin_, moved};
-    for (; moved != end_; ++moved) {
-      ::new (static_cast<void*>(&place(larger, 2 * capacity_, moved))) Piece(std::move(at(moved)));
+      if (*end - begin == mask_ + 1) double_ring(begin, *end);
     }
-    unwind.ring = nullptr;
-    for (std::size_t i = begin_; i != end_; ++i) at(i).~Piece();
-    if (ring_ != first_ring()) deallocate_block(ring_, bytes(capacity_));
+    if (free != nullptr) return free;
+    batch* const more = ::new (allocate_block(sizeof(batch))) batch;
+    more->next = batches_;
+    batches_ = more;
+    return link(more->nodes);
+  }
+
+  void double_ring(std::size_t begin, std::size_t end) {
+    const std::size_t mask = 2 * mask_ + 1;
+    node** const larger = static_cast<node**>(allocate_block((mask + 1) * sizeof(node*)));
+    for (std::size_t i = begin; i != end; ++i) larger[i & mask] = ring_[i & mask_];
+    if (ring_ != first_ring_) deallocate_block(ring_, (mask_ + 1) * sizeof(node*));
     ring_ = larger;
-    capacity_ *= 2;
+    mask_ = mask;
+  }
+
+  static node* link(node (&nodes)[kBatch]) {
+    for (std::size_t i = 0; i + 1 < kBatch; ++i) nodes[i].next = &nodes[i + 1];
+    nodes[kBatch - 1].next = nullptr;
+    return nodes;
   }
 
   remainder rest_;
-  std::size_t begin_ = kBegin;  // the top piece
-  std::size_t end_ = kBegin;    // the end when the owner last held the lock
   const bool slow_;
   std::atomic<bool> is_dropped_{false};
-  std::size_t capacity_ = kFirstCapacity;
-  void* ring_ = first_ring_;
-  alignas(Piece) unsigned char first_ring_[kFirstCapacity * sizeof(Piece)];
+  std::size_t mask_ = kFirstCapacity - 1;
+  node** ring_ = first_ring_;
+  node* returned_ = nullptr;  // by thieves; protected by the lock
+  batch* batches_ = nullptr;
+  node* first_ring_[kFirstCapacity];
+  node first_nodes_[kBatch];
 };
 
-// The piece that the runner works on. Ranges need not be assignable, so it is replaced by
-// destruction and construction.
+// The side of the runner, and the piece that it runs. What only the runner knows is here, so that the
+// compiler can keep it in registers.
 template <typename Piece>
-class current_piece {
+class waiting_pieces<Piece>::owner {
  public:
-  explicit current_piece(Piece& p) { ::new (static_cast<void*>(memory_)) Piece(std::move(p)); }
-  ~current_piece() {
-    if (full_) piece().~Piece();
+  // `first` becomes the current piece. `lock` is the lock that thieves hold. Throws what moving the
+  // piece throws.
+  owner(waiting_pieces& waiting, mutex& lock, Piece&& first)
+      : waiting_(waiting), lock_(lock), current_(link(waiting.first_nodes_)) {
+    free_ = current_->next;
+    current_->piece.make(std::move(first));
   }
-  current_piece(const current_piece&) = delete;
-  current_piece& operator=(const current_piece&) = delete;
+  ~owner() {
+    if (current_ != nullptr) current_->piece.destroy();
+  }
+  owner(const owner&) = delete;
+  owner& operator=(const owner&) = delete;
 
-  void replace(Piece& p) {
-    piece().~Piece();
-    full_ = false;  // in case the constructor throws
-    ::new (static_cast<void*>(memory_)) Piece(std::move(p));
-    full_ = true;
+  Piece& current() { return current_->piece.get(); }
+
+  // Puts the right half of the current piece back. Throws bad_alloc and what the splitting
+  // constructor throws.
+  void halve() {
+    if (CORBEL_UNLIKELY(free_ == nullptr || end_ - begin_ > waiting_.mask_)) {
+      std::size_t end = 0;
+      free_ = waiting_.make_room(lock_, begin_, free_, &end);
+      end_ = end;
+    }
+    node* const half = free_;
+    half->piece.make(current(), split());
+    free_ = half->next;
+    waiting_.ring_[(begin_ - 1) & waiting_.mask_] = half;
+    if (CORBEL_UNLIKELY(waiting_.slow_)) {
+      mutex::scoped_lock guard(lock_);
+      waiting_.rest_.put_back(begin_);
+    } else {
+      waiting_.rest_.put_back(begin_);
+    }
+    --begin_;
   }
-  Piece& operator*() { return piece(); }
-  Piece* operator->() { return &piece(); }
+
+  // Whether a thief has dropped the ticket. Called after halve; the owner then offers again.
+  bool was_dropped() {
+    deque_system::compiler_barrier();
+    // relaxed: the thief's barrier orders it after put_back
+    if (CORBEL_LIKELY(!waiting_.is_dropped_.load(std::memory_order_relaxed))) return false;
+    mutex::scoped_lock guard(lock_);
+    // relaxed, both: the lock orders them
+    const bool was = waiting_.is_dropped_.load(std::memory_order_relaxed);
+    waiting_.is_dropped_.store(false, std::memory_order_relaxed);
+    return was;
+  }
+
+  // Ends the current piece and makes the nearest one current. Returns false if none is left.
+  bool next() {
+    current_->piece.destroy();
+    current_->next = free_;
+    free_ = current_;
+    current_ = nullptr;
+    if (begin_ == end_) return false;
+    if (CORBEL_UNLIKELY(!waiting_.rest_.claim(begin_ + 1))) {
+      mutex::scoped_lock guard(lock_);
+      std::size_t end = 0;
+      const bool is_left = waiting_.rest_.settle(begin_, begin_ + 1, &end);
+      end_ = end;
+      if (!is_left) return false;
+    }
+    current_ = waiting_.ring_[begin_ & waiting_.mask_];
+    ++begin_;
+    return true;
+  }
+
+  // If pieces have been stolen, stores the cells of those that are left. Returns whether it has.
+  bool count_cells(std::size_t* cells) {
+    if (CORBEL_LIKELY(waiting_.rest_.known_end(begin_, end_) == end_)) return false;
+    mutex::scoped_lock guard(lock_);
+    end_ = waiting_.rest_.end();
+    std::size_t sum = current().cells;
+    for (std::size_t i = begin_; i != end_; ++i) {
+      sum += waiting_.ring_[i & waiting_.mask_]->piece.get().cells;
+    }
+    *cells = sum;
+    return true;
+  }
 
  private:
-  Piece& piece() { return *reinterpret_cast<Piece*>(memory_); }
-
-  bool full_ = true;
-  alignas(Piece) unsigned char memory_[sizeof(Piece)];
+  waiting_pieces& waiting_;
+  mutex& lock_;
+  node* current_;
+  node* free_;
+  std::size_t begin_ = kBegin;  // the nearest piece
+  std::size_t end_ = kBegin;    // the end when the owner last looked under the lock
 };
 
 // ---- partitioners: when a piece is small enough, and which slot it belongs to -------------------
@@ -379,7 +400,7 @@ template <typename Range, typename Parts>
 class range_loop {
  public:
   using piece = range_piece<Range>;
-  using unbegun = piece_stack<piece>;
+  using unbegun = waiting_pieces<piece>;
 
   template <typename Partitioner>
   range_loop(thread_data& thread, const Range& range, Partitioner& partitioner)
@@ -396,32 +417,26 @@ class range_loop {
         !send_parts(runner, first, slot, std::integral_constant<bool, Parts::kOwned>())) {
       return;
     }
-    current_piece<piece> current(first);
-    piece_stack<piece>& waiting = runner.unbegun();
-    mutex& lock = runner.lock();
-    std::size_t rest = current->cells;  // what the runner still has
+    typename unbegun::owner pieces(runner.unbegun(), runner.lock(), std::move(first));
+    std::size_t rest = pieces.current().cells;  // what the runner still has
     bool has_offered = false;
-    bool met_thief = false;
     for (unsigned calls = 0;; ++calls) {
-      bool has_pushed = false;
-      while (!parts_.is_small(*current, rest, calls) && current->range.is_divisible()) {
-        waiting.push_half_of(*current, lock);
-        has_pushed = true;
+      bool has_cut = false;
+      while (!parts_.is_small(pieces.current(), rest, calls) &&
+             pieces.current().range.is_divisible()) {
+        pieces.halve();
+        has_cut = true;
       }
-      if (has_pushed && is_shared_ && (!has_offered || waiting.was_dropped(lock))) {
+      if (has_cut && is_shared_ && (!has_offered || pieces.was_dropped())) {
         runner.offer();
         has_offered = true;
       }
       if (runner.is_cancelled()) return;
-      runner.body()(current->range);
-      parts_.record_run(*current, slot);
-      rest -= current->cells;
-      const auto replace = [&](piece& p) { current.replace(p); };
-      if (!waiting.pop(lock, &met_thief, replace)) return;
-      if (CORBEL_UNLIKELY(met_thief)) {
-        rest = current->cells + waiting.cells(lock);
-        met_thief = false;
-      }
+      runner.body()(pieces.current().range);
+      parts_.record_run(pieces.current(), slot);
+      rest -= pieces.current().cells;
+      if (!pieces.next()) return;
+      pieces.count_cells(&rest);
     }
   }
 

@@ -49,13 +49,20 @@ class basic_remainder {
 
   // ---- for the owner -----------------------------------------------------------------------
 
-  // Claims what lies before `next` and returns the limit. If the limit is less than `next`, the
-  // owner has claimed nothing and calls settle.
-  index claim(index next) {
+  // Claims what lies before `next`. If it returns false, the owner has claimed nothing and calls
+  // settle.
+  bool claim(index next) {
     // (1) release: a thief that reads this by (4) sees what it would see by (5)
     begin_.store(next, std::memory_order_release);
-    System::compiler_barrier();
-    return limit_.load(std::memory_order_relaxed);  // (2) relaxed: the barrier orders it after (1)
+    System::compiler_barrier(begin_, limit_);
+    // (2) relaxed: the barrier orders it after (1)
+    return next <= limit_.load(std::memory_order_relaxed);
+  }
+
+  // Where the owner, whose next number is `begin`, may now expect the end that was `end`: a hint.
+  index known_end(index begin, index end) const {
+    const index limit = limit_.load(std::memory_order_relaxed);  // relaxed: a hint
+    return limit < begin ? end : limit;
   }
 
   // Adds the number before `begin`, which is where what is left begins.
@@ -63,14 +70,13 @@ class basic_remainder {
     begin_.store(begin - 1, std::memory_order_release);  // (5) release: publishes to (4)
   }
 
-  // Under the lock: claims up to next(end) if something is left from `begin` on, else returns false.
-  // Stores the end of what was left and the end of what is claimed.
-  template <typename Next>
-  bool settle(index begin, index* end, index* claimed, const Next& next) {
+  // Under the lock: claims what lies from `begin` up to `next`; if a thief has taken some of it,
+  // claims nothing and returns false. Stores the end of what is left.
+  bool settle(index begin, index next, index* end) {
     *end = end_;
-    *claimed = begin < end_ ? next(end_) : begin;
-    begin_.store(*claimed, std::memory_order_release);  // release: as (1)
-    return begin < end_;
+    const bool is_left = next <= end_;
+    begin_.store(is_left ? next : begin, std::memory_order_release);  // release: as (1)
+    return is_left;
   }
 
   // ---- for whoever holds the lock ----------------------------------------------------------
@@ -104,6 +110,8 @@ class basic_remainder {
   }
 
   index end() const { return end_; }
+  // Exact if the owner does not claim meanwhile.
+  index begin() const { return begin_.load(std::memory_order_relaxed); }  // relaxed: see above
 
  private:
   // Sets the end.

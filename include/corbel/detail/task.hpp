@@ -41,6 +41,18 @@ struct deque_system {
   CORBEL_EXPORT static void deallocate(void* block) noexcept;
   CORBEL_EXPORT static void process_barrier() noexcept;
   static void compiler_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  // Only keeps the store to `stored` before the load of `loaded`. The compiler may keep everything
+  // else in registers, which matters in a loop.
+  template <typename T>
+  static void compiler_barrier(std::atomic<T>& stored, std::atomic<T>& loaded) {
+#if defined(__GNUC__)
+    __asm__ volatile("" : "+m"(stored), "+m"(loaded));
+#else
+    static_cast<void>(stored);
+    static_cast<void>(loaded);
+    compiler_barrier();
+#endif
+  }
 };
 
 template <typename T>

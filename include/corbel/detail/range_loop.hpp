@@ -71,15 +71,12 @@ struct range_piece {
 // farthest, which is usually the largest. A ring has pointers to them, so that no piece moves in
 // memory while its runner has it. Their numbers are those of a remainder, the nearest first; a number
 // modulo the capacity is the place in the ring.
-//
-// A thief that finds no piece drops the ticket, but the runner may cut its current piece later. So
-// the thief says so (is_dropped_), passes a process barrier and looks again; the runner puts a piece
-// back and then looks whether the ticket was dropped. Either the thief finds the piece, or the runner
-// sees that it must offer again.
+// A thief that finds no piece drops the ticket; if the runner then cuts its current piece, it offers
+// again.
 template <typename Piece>
 class waiting_pieces {
  public:
-  waiting_pieces(const Piece&, bool slow) : rest_(kBegin, kBegin, slow), slow_(slow) {}
+  waiting_pieces(const Piece&, bool slow) : rest_(kBegin, kBegin, slow) {}
   // No thief can come any more.
   ~waiting_pieces() {
     destroy_all();
@@ -100,11 +97,8 @@ class waiting_pieces {
   bool steal(const Loop&, const Make& make) {
     const auto last = [](std::size_t, std::size_t end) { return end - 1; };
     std::size_t number = 0, end = 0;
-    if (!rest_.take(last, &number, &end)) {
-      is_dropped_.store(true, std::memory_order_relaxed);  // relaxed: the barrier orders it
-      if (!slow_) deque_system::process_barrier();
-      if (!rest_.take(last, &number, &end)) return false;
-      is_dropped_.store(false, std::memory_order_relaxed);  // relaxed: the owner reads it locked
+    while (!rest_.take(last, &number, &end)) {
+      if (rest_.give_up()) return false;
     }
     struct end_of_theft {
       waiting_pieces& from;
@@ -180,8 +174,6 @@ class waiting_pieces {
   }
 
   remainder rest_;
-  const bool slow_;
-  std::atomic<bool> is_dropped_{false};
   std::size_t mask_ = kFirstCapacity - 1;
   node** ring_ = first_ring_;
   node* returned_ = nullptr;  // by thieves; protected by the lock
@@ -222,26 +214,16 @@ class waiting_pieces<Piece>::owner {
     half->piece.make(current(), split());
     free_ = half->next;
     waiting_.ring_[(begin_ - 1) & waiting_.mask_] = half;
-    if (CORBEL_UNLIKELY(waiting_.slow_)) {
+    if (CORBEL_UNLIKELY(!waiting_.rest_.put_back(begin_))) {
       mutex::scoped_lock guard(lock_);
-      waiting_.rest_.put_back(begin_);
-    } else {
-      waiting_.rest_.put_back(begin_);
+      if (waiting_.rest_.reopen()) has_ticket_ = false;
     }
     --begin_;
   }
 
-  // Whether a thief has dropped the ticket. Called after halve; the owner then offers again.
-  bool was_dropped() {
-    deque_system::compiler_barrier();
-    // relaxed: the thief's barrier orders it after put_back
-    if (CORBEL_LIKELY(!waiting_.is_dropped_.load(std::memory_order_relaxed))) return false;
-    mutex::scoped_lock guard(lock_);
-    // relaxed, both: the lock orders them
-    const bool was = waiting_.is_dropped_.load(std::memory_order_relaxed);
-    waiting_.is_dropped_.store(false, std::memory_order_relaxed);
-    return was;
-  }
+  // Whether pieces are waiting and thieves do not know yet.
+  bool must_offer() const { return !has_ticket_ && begin_ != end_; }
+  void has_offered() { has_ticket_ = true; }
 
   // Ends the current piece and makes the nearest one current. Returns false if none is left.
   bool next() {
@@ -282,6 +264,7 @@ class waiting_pieces<Piece>::owner {
   node* free_;
   std::size_t begin_ = kBegin;  // the nearest piece
   std::size_t end_ = kBegin;    // the end when the owner last looked under the lock
+  bool has_ticket_ = false;     // and no thief has dropped it
 };
 
 // ---- partitioners: when a piece is small enough, and which slot it belongs to -------------------
@@ -419,17 +402,14 @@ class range_loop {
     }
     typename unbegun::owner pieces(runner.unbegun(), runner.lock(), std::move(first));
     std::size_t rest = pieces.current().cells;  // what the runner still has
-    bool has_offered = false;
     for (unsigned calls = 0;; ++calls) {
-      bool has_cut = false;
       while (!parts_.is_small(pieces.current(), rest, calls) &&
              pieces.current().range.is_divisible()) {
         pieces.halve();
-        has_cut = true;
       }
-      if (has_cut && is_shared_ && (!has_offered || pieces.was_dropped())) {
+      if (CORBEL_UNLIKELY(is_shared_ && pieces.must_offer())) {
         runner.offer();
-        has_offered = true;
+        pieces.has_offered();
       }
       if (runner.is_cancelled()) return;
       runner.body()(pieces.current().range);

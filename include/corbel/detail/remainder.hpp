@@ -18,10 +18,13 @@
 // or with the new one.
 //
 // The owner may put numbers back by lowering begin_ (5), and with them what they stand for: a thief
-// that reads (5) or a later claim by (4) sees that.
+// that reads (5) or a later claim by (4) sees that. A thief that has found nothing gives up: it sets
+// the limit to 0 (6), passes a process barrier and looks again (7). An owner that puts back reads the
+// limit afterwards (8). Either the thief finds what was put back, or the owner sees that it was given
+// up.
 //
-// Where the system has no process barrier, the limit that the owner reads is always 0: it claims
-// under the lock.
+// Where the system has no process barrier, the limit that the owner reads is always 0, and it does
+// all this under the lock.
 //
 // The same source runs under a model checker (test/model/remainder_model.cpp).
 #ifndef CORBEL_DETAIL_REMAINDER_HPP
@@ -65,9 +68,22 @@ class basic_remainder {
     return limit < begin ? end : limit;
   }
 
-  // Adds the number before `begin`, which is where what is left begins.
-  void put_back(index begin) {
-    begin_.store(begin - 1, std::memory_order_release);  // (5) release: publishes to (4)
+  // Adds the number before `begin`, which is where what is left begins. If it returns false, the
+  // owner calls reopen.
+  bool put_back(index begin) {
+    // (5) release: publishes what the owner wrote before to (4) and (7)
+    begin_.store(begin - 1, std::memory_order_release);
+    System::compiler_barrier(begin_, limit_);
+    // (8) relaxed: the barrier orders it after (5)
+    return limit_.load(std::memory_order_relaxed) != 0;
+  }
+
+  // Under the lock, after put_back: returns whether a thief had given up. It has not any more.
+  bool reopen() {
+    const bool was_given_up = is_given_up_;
+    is_given_up_ = false;
+    lower(end_);
+    return was_given_up;
   }
 
   // Under the lock: claims what lies from `begin` up to `next`; if a thief has taken some of it,
@@ -103,6 +119,18 @@ class basic_remainder {
     return cut < end;
   }
 
+  // For a thief that could take nothing. Returns false if something is left after all; else the
+  // owner learns by put_back that no thief will come.
+  bool give_up() {
+    // (6) relaxed: the process barrier orders it before (7)
+    limit_.store(0, std::memory_order_relaxed);
+    if (!slow_) System::process_barrier();
+    // (7) acquire: as (4)
+    is_given_up_ = begin_.load(std::memory_order_acquire) >= end_;
+    if (!is_given_up_) lower(end_);
+    return is_given_up_;
+  }
+
   // Leaves nothing. The owner calls it when it claims no more.
   void close() {
     // relaxed, both: the lock orders them
@@ -123,7 +151,8 @@ class basic_remainder {
 
   Atomic<index> begin_;
   Atomic<index> limit_;
-  index end_;  // protected by the lock
+  index end_;                 // protected by the lock
+  bool is_given_up_ = false;  // protected by the lock
   const bool slow_;
 };
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of a piece of a loop (include/corbel/detail/remainder.hpp): exactly one thread gets
+// each number, and that thread sees what the owner stored for the number.
+#include <corbel/detail/remainder.hpp>
+
+#include "model_test.hpp"
+#include "types.hpp"
+
+namespace corbel::model {
+namespace {
+
+using enum std::memory_order;
+
+struct System {
+  static void compiler_barrier(Atomic<std::size_t>&, Atomic<std::size_t>&) {
+    model::compiler_barrier();
+  }
+  static void process_barrier() { model::process_barrier(); }
+};
+
+using Remainder = detail::basic_remainder<Atomic, System>;
+
+// The memory locations of the remainder, the first member of the test.
+constexpr int kBegin = 0;
+constexpr int kLimit = 1;
+
+// The owner's operations: '-' claims a number, '+' puts one back, each with a new value.
+struct Owner {
+  const char* acts;
+  std::size_t length;  // how many numbers are left at the beginning
+  bool slow;
+};
+
+constexpr std::size_t kFirst = 3;  // the first number at the beginning
+
+struct Sharing : Test {
+  explicit Sharing(const Owner& owner)
+      : remainder(kFirst, kFirst + owner.length, owner.slow),
+        acts(owner.acts),
+        end(kFirst + owner.length) {
+    gives_up = false;
+    for (std::size_t i = kFirst; i < end; ++i) values[i].set(++last_value);
+  }
+
+  Remainder remainder;
+  Mutex lock;
+  const char* const acts;
+  static inline char act;          // the current operation, by which mutations select steps
+  static inline bool gives_up;
+  std::size_t begin = kFirst;      // the owner's
+  std::size_t end;                 // as the owner knows it
+  std::array<Var<int>, 8> values;  // of the numbers
+  std::array<int, 16> got_value{};
+  int last_value = 0;
+  bool is_given_up = false;  // protected by the lock
+
+  void got(std::size_t number) {
+    const int value = values[number].get();
+    check(value != 0, "two threads got one number");
+    check(++got_value[std::size_t(value)] == 1, "two threads got one number");
+    values[number].set(0);  // like the thread that runs the piece, which may overwrite it
+  }
+
+  void claim() {
+    if (begin == end) return;
+    if (!remainder.claim(begin + 1)) {
+      const MutexGuard guard(lock);
+      if (!remainder.settle(begin, begin + 1, &end)) return;
+    }
+    got(begin++);
+  }
+
+  void run(int thread) override {
+    if (thread == 0) {
+      for (const char* next = acts; *next != 0; ++next) {
+        act = *next;
+        if (act == '-') {
+          claim();
+        } else {
+          values[begin - 1].set(++last_value);
+          if (!remainder.put_back(begin--)) {
+            const MutexGuard guard(lock);
+            if (remainder.reopen()) is_given_up = false;
+          }
+        }
+      }
+    } else {
+      std::size_t from = 0, to = 0;
+      {
+        const MutexGuard guard(lock);
+        const auto middle = [](std::size_t first, std::size_t last) {
+          return first + (last - first) / 2;
+        };
+        while (!remainder.take(middle, &from, &to)) {
+          gives_up = true;
+          const bool has_given_up = remainder.give_up();
+          gives_up = false;
+          if (!has_given_up) continue;
+          is_given_up = true;
+          return;
+        }
+      }
+      for (; from != to; ++from) got(from);
+    }
+  }
+
+  // The main thread knows all events. It acts as the owner.
+  void finish() override {
+    end = remainder.end();
+    check(!is_given_up || begin == end, "thieves have given up something");
+    while (begin != end) claim();
+    for (int i = 1; i <= last_value; ++i) check(got_value[std::size_t(i)] == 1, "a number is lost");
+    std::size_t from = 0, to = 0;
+    const auto first = [](std::size_t number, std::size_t) { return number; };
+    check(!remainder.take(first, &from, &to), "something is left at the end");
+  }
+};
+
+Result run(int thieves, const char* acts, std::size_t length, bool slow,
+           const Mutation& mutation = nullptr) {
+  return explore<Sharing>(1 + thieves, mutation, Owner{acts, length, slow});
+}
+
+class Remainders : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Model, Remainders, testing::Bool(), [](const auto& info) {
+  return info.param ? "ClaimsUnderTheLock" : "FencesOfTheThief";
+});
+
+TEST_P(Remainders, LastNumber) { EXPECT_SOUND(run(1, "-", 1, GetParam())); }
+TEST_P(Remainders, TwoNumbers) { EXPECT_SOUND(run(1, "--", 2, GetParam())); }
+TEST_P(Remainders, FourNumbers) { EXPECT_SOUND(run(1, "----", 4, GetParam())); }
+TEST_P(Remainders, TwoThieves) { EXPECT_SOUND(run(2, "--", 3, GetParam())); }
+TEST_P(Remainders, TwoThievesAndTheLastNumber) { EXPECT_SOUND(run(2, "-", 1, GetParam())); }
+TEST_P(Remainders, PutsBack) { EXPECT_SOUND(run(1, "-+-", 1, GetParam())); }
+TEST_P(Remainders, PutsTwoBack) { EXPECT_SOUND(run(1, "-++--", 1, GetParam())); }
+TEST_P(Remainders, PutsBackAtTheEnd) { EXPECT_SOUND(run(1, "-+", 1, GetParam())); }
+
+// ---- mutants: each must fail -----------------------------------------------------------------
+
+Mutation weaken(int location, Op op, std::memory_order from, std::memory_order to, char act = 0) {
+  return [=](Step& step) {
+    if (step.location != location || step.op != op || step.order != from) return;
+    if (act == 0 || act == Sharing::act) step.order = to;
+  };
+}
+
+Mutation leave_out(Op op) {
+  return [=](Step& step) {
+    if (step.op == op) step.op = Op::kNothing;
+  };
+}
+
+TEST(RemainderMutant, ThiefWithoutTheBarrier) {
+  EXPECT_BROKEN(run(1, "--", 2, false, leave_out(Op::kProcessBarrier)), "data race");
+}
+
+TEST(RemainderMutant, CompilerMovesTheLoadOfTheLimitUp) {
+  EXPECT_BROKEN(run(1, "--", 2, false, leave_out(Op::kCompilerBarrier)), "data race");
+}
+
+TEST(RemainderMutant, ThiefDoesNotLowerTheLimit) {
+  const Mutation mutant = [](Step& step) {
+    if (step.location == kLimit && step.op == Op::kStore) step.op = Op::kNothing;
+  };
+  EXPECT_BROKEN(run(1, "--", 2, false, mutant), "data race");
+  EXPECT_BROKEN(run(1, "-+", 1, false, mutant), "given up");
+}
+
+// The second barrier: that of give_up.
+TEST(RemainderMutant, ThiefGivesUpWithoutTheBarrier) {
+  const Mutation mutant = [](Step& step) {
+    if (step.op == Op::kProcessBarrier && Sharing::gives_up) step.op = Op::kNothing;
+  };
+  EXPECT_BROKEN(run(1, "-+", 1, false, mutant), "given up");
+}
+
+TEST(RemainderMutant, PutBackIsNotReleased) {
+  const Mutation weak = weaken(kBegin, Op::kStore, release, relaxed, '+');
+  EXPECT_BROKEN(run(1, "-+", 1, false, weak), "data race");
+}
+
+TEST(RemainderMutant, ClaimIsNotReleased) {
+  const Mutation weak = weaken(kBegin, Op::kStore, release, relaxed, '-');
+  EXPECT_BROKEN(run(1, "-++-", 1, false, weak), "data race");
+}
+
+TEST(RemainderMutant, ThiefDoesNotAcquire) {
+  const Mutation weak = weaken(kBegin, Op::kLoad, acquire, relaxed);
+  EXPECT_BROKEN(run(1, "-+", 1, false, weak), "data race");
+}
+
+}  // namespace
+}  // namespace corbel::model

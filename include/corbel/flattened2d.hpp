@@ -20,9 +20,7 @@ class flat_iterator {
 
   using outer_iterator = typename Container::const_iterator;
   using inner_container = typename Container::value_type;
-  using inner_iterator = typename std::conditional<std::is_const<Value>::value,
-                                                   typename inner_container::const_iterator,
-                                                   typename inner_container::iterator>::type;
+  using inner_iterator = typename inner_container::iterator;
 
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -37,9 +35,12 @@ class flat_iterator {
     if (outer_ != end_) inner_ = row().begin();
     skip_empty();
   }
-  // Converts iterator to const_iterator.
+  // Converts iterator to const_iterator, and also const_iterator to iterator, as the iterators of
+  // enumerable_thread_specific do.
   template <typename Other,
-            typename = typename std::enable_if<std::is_same<const Other, Value>::value>::type>
+            typename = typename std::enable_if<
+                !std::is_same<Other, Value>::value &&
+                std::is_same<typename std::remove_const<Other>::type, value_type>::value>::type>
   flat_iterator(const flat_iterator<Container, Other>& other)
       : outer_(other.outer_), end_(other.end_), inner_(other.inner_) {}
 

@@ -62,8 +62,9 @@ class isolated_task_group : private task_group {
 
  private:
   template <typename F>
-  auto inside(F&& f) -> decltype(f()) {
-    using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
+  auto inside(F&& f) -> detail::const_call_result<F> {
+    using call =
+        detail::arena_call<typename std::remove_reference<F>::type, detail::const_call_result<F>>;
     call c(f);
     detail::isolate_in(scope_, &call::call, &c);
     return c.take_result();

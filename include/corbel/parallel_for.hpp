@@ -87,11 +87,17 @@ class numbers_body {
   void operator()(const blocked_range<std::size_t>& range) const {
     if (step_ == 1) {
       const Index end = at(range.end());
-      for (Index i = at(range.begin()); i != end; ++i) f_(i);
+      for (Index i = at(range.begin()); i != end; ++i) {
+        Index given = i;  // f may change what it gets
+        f_(given);
+      }
       return;
     }
     // Does not compute the value after the last one, which may overflow Index.
-    for (std::size_t i = range.begin(); i != range.end(); ++i) f_(at(i));
+    for (std::size_t i = range.begin(); i != range.end(); ++i) {
+      Index given = at(i);
+      f_(given);
+    }
   }
 
  private:
@@ -138,8 +144,9 @@ class numbers_body<Index, F, false> {
 //
 // Index is an integer type, a random access iterator, or a class that can be copied, compared by <,
 // and subtracted to give a difference that converts to size_t and can be added to an Index. f is
-// not copied. It is called as const from several threads at the same time; it may also be a pointer
-// to a member function of Index.
+// not copied. It is called as const from several threads at the same time, each time with a
+// variable of its own, so it may take an Index& too. It may also be a pointer to a member function
+// of Index.
 template <typename Index, typename F, typename Partitioner, typename... Context,
           typename = detail::chosen_partitioner<Partitioner>,
           typename = detail::if_context_or_nothing<Context...>,

@@ -146,6 +146,13 @@ auto find_fed(long) -> decltype(fed_to<Value>(std::declval<const Body&>()));
 template <typename Value, typename Body>
 using fed_item = typename decltype(find_fed<Value, Body>(0))::type;
 
+// Whether an iterator has not reached the end. Before C++20 the requirements of iterators that the
+// program meets by == alone do not give !=.
+template <typename Iterator>
+inline bool is_before(const Iterator& it, const Iterator& last) {
+  return !static_cast<bool>(it == last);
+}
+
 // One call of parallel_for_each.
 template <typename Value, typename Item, typename Body>
 class for_each_call : public feeder<Item> {
@@ -222,7 +229,7 @@ class for_each_call : public feeder<Item> {
   template <typename Iterator>
   void run_span(thread_data& thread, Iterator first, Iterator last) {
     std::size_t done = 0;
-    while (first != last) {
+    while (is_before(first, last)) {
       if (thread.is_cancelled(this->group_)) return;
       auto left = last - first;
       if (left > 1 && thread.tasks->seems_empty()) {
@@ -236,7 +243,7 @@ class for_each_call : public feeder<Item> {
       const Iterator end = static_cast<std::size_t>(left) <= length
                                ? last
                                : first + static_cast<decltype(left)>(length);
-      for (; first != end; ++first) call(*first);
+      for (; is_before(first, end); ++first) call(*first);
     }
   }
 
@@ -251,12 +258,12 @@ class for_each_call : public feeder<Item> {
 
   template <typename Iterator>
   void run_walk(thread_data& thread, Iterator first, Iterator last, std::size_t done) {
-    if (first == last) return;
+    if (!is_before(first, last)) return;
     const std::size_t length = next_length(done, 64);
     Iterator end = first;
-    for (std::size_t i = 0; i < length && end != last; ++i) ++end;
-    if (end != last) spawn_rest(thread, walk<Iterator>{end, last, done + length});
-    for (; first != end; ++first) {
+    for (std::size_t i = 0; i < length && is_before(end, last); ++i) ++end;
+    if (is_before(end, last)) spawn_rest(thread, walk<Iterator>{end, last, done + length});
+    for (; is_before(first, end); ++first) {
       if (thread.is_cancelled(this->group_)) return;
       call(*first);
     }
@@ -296,7 +303,7 @@ class for_each_call : public feeder<Item> {
   void run_input(thread_data& thread, input<Iterator>& source, std::size_t done) {
     items taken;
     const std::size_t length = next_length(done, items::kMax);
-    for (; taken.length < length && source.next != source.last; ++source.next) {
+    for (; taken.length < length && is_before(source.next, source.last); ++source.next) {
       taken.item[taken.length].make(*source.next);
       ++taken.length;
     }
@@ -328,7 +335,7 @@ template <typename Iterator, typename Body>
 inline void for_each_in(thread_data& thread, context_node& group, Iterator first, Iterator last,
                         const Body& body) {
   using value = typename std::remove_cv<typename std::iterator_traits<Iterator>::value_type>::type;
-  if (first == last) return;
+  if (!is_before(first, last)) return;
   using item = fed_item<value, Body>;
   using given = typename std::conditional<
       std::is_base_of<std::forward_iterator_tag, category_of<Iterator>>::value, decltype(*first),

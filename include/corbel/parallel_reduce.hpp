@@ -44,7 +44,7 @@ class reduction_body {
 
   template <typename Range>
   void operator()(Range& range) {
-    value_ = call(func_, const_cast<const Range&>(range), std::move(value_));
+    value_ = call(func_, range, std::move(value_));
   }
   void join(reduction_body& right) {
     value_ = call(reduction_, std::move(value_), std::move(right.value_));
@@ -118,9 +118,10 @@ inline void parallel_reduce(const Range& range, Body& body, Partitioner&& partit
 
 // Reduces the range with functions and returns the result. func(range, value) returns `value` with
 // the chunk added, reduction(left, right) combines two values, `identity` is the identity of the
-// reduction: combining it with a value gives that value. Both functions get their values as rvalues
-// and are called as const from several threads; they may be pointers to member functions of their
-// first argument. Value must be copyable, for the identity, and move-assignable.
+// reduction: combining it with a value gives that value. `func` may take the chunk as a Range& and
+// change it. Both functions get their values as rvalues and are called as const from several
+// threads; they may be pointers to member functions of their first argument. Value must be
+// copyable, for the identity, and move-assignable.
 template <typename Range, typename Value, typename Func, typename Reduction, typename Partitioner,
           typename... Context, typename = detail::chosen_partitioner<Partitioner>,
           typename = detail::if_context_or_nothing<Context...>>

@@ -135,21 +135,23 @@ class task_arena {
     return arena_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  // Calls f() in the arena and returns what it returns, or throws what it throws. The calling
-  // thread occupies a slot there. If none is free, it waits until one is, or until another thread
-  // has made the call for it. Tasks that `f` starts run in the arena. If the thread is in this
-  // arena already, this is a plain call. May additionally throw bad_alloc.
+  // Calls f(), as a const object if it has such a call, in the arena and returns what it returns,
+  // or throws what it throws. The calling thread occupies a slot there. If none is free, it waits
+  // until one is, or until another thread has made the call for it. Tasks that `f` starts run in
+  // the arena. If the thread is in this arena already, this is a plain call. May additionally throw
+  // bad_alloc.
   template <typename F>
-  auto execute(F&& f) -> decltype(f()) {
-    using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
+  auto execute(F&& f) -> detail::const_call_result<F> {
+    using call =
+        detail::arena_call<typename std::remove_reference<F>::type, detail::const_call_result<F>>;
     call c(f);
     detail::execute_in(use(), &call::call, &c);
     return c.take_result();
   }
 
-  // Starts a task in the arena that calls a copy of `f`. It runs eventually, even if no thread
-  // waits in the arena. An exception of `f` ends the program with std::terminate. Throws bad_alloc
-  // and what copying `f` throws.
+  // Starts a task in the arena that calls a copy of `f`, as a const object if it has such a call.
+  // It runs eventually, even if no thread waits in the arena. An exception of `f` ends the program
+  // with std::terminate. Throws bad_alloc and what copying `f` throws.
   template <typename F>
   void enqueue(F&& f) {
     using made = detail::enqueued_task<typename std::decay<F>::type>;
@@ -285,8 +287,9 @@ inline int max_concurrency() { return detail::current_arena_width(); }
 // inside `f` runs only tasks that were started in the scope. Tasks that `f` enqueues are not
 // isolated. May additionally throw bad_alloc.
 template <typename F>
-inline auto isolate(F&& f) -> decltype(f()) {
-  using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;
+inline auto isolate(F&& f) -> detail::const_call_result<F> {
+  using call =
+      detail::arena_call<typename std::remove_reference<F>::type, detail::const_call_result<F>>;
   call c(f);
   detail::isolate_in(detail::new_isolation_scope(), &call::call, &c);
   return c.take_result();

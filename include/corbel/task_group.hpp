@@ -67,10 +67,10 @@ class task_group {
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  // Starts a task that calls a copy of `f` without arguments. If the call returns a task_handle,
-  // that task is submitted, to run next in the same thread if possible. An exception of `f` cancels
-  // the group, and wait throws it. Throws bad_alloc and what copying `f` throws; no task has been
-  // started then.
+  // Starts a task that calls a copy of `f` without arguments, as a const object if it has such a
+  // call. If the call returns a task_handle, that task is submitted, to run next in the same thread
+  // if possible. An exception of `f` cancels the group, and wait throws it. Throws bad_alloc and
+  // what copying `f` throws; no task has been started then.
   template <typename F>
   void run(F&& f) {
     detail::thread_data& thread = detail::current_thread();

@@ -74,7 +74,7 @@ struct handle_access {
 // it.
 template <typename F>
 inline task_base* function_task<F>::call(std::true_type) {
-  task_handle returned = body();
+  task_handle returned = call_as_const(body, 0);
   group_task* const next = handle_access::take(returned);
   if (next == nullptr) return nullptr;
   // relaxed: the owner of the handle stored it

@@ -315,6 +315,75 @@ TEST(ThreadSpecific, Iterators) {
   EXPECT_EQ(*it.operator->(), 2);
 }
 
+// Whether both convert to each other, both have the elements' type without const, and both compare.
+template <typename Iterator, typename ConstIterator, typename T>
+constexpr bool are_of_container() {
+  return std::is_convertible<Iterator, ConstIterator>::value &&
+         std::is_convertible<ConstIterator, Iterator>::value &&
+         std::is_assignable<ConstIterator&, Iterator>::value &&
+         std::is_assignable<Iterator&, ConstIterator>::value &&
+         std::is_same<typename std::iterator_traits<Iterator>::value_type, T>::value &&
+         std::is_same<typename std::iterator_traits<ConstIterator>::value_type, T>::value &&
+         std::is_same<typename std::iterator_traits<Iterator>::reference, T&>::value &&
+         std::is_same<typename std::iterator_traits<ConstIterator>::reference, const T&>::value;
+}
+
+// A container of a program whose const functions iterate without const, as CGAL's
+// Concurrent_compact_container does.
+struct PerThread {
+  using Lists = tbb::enumerable_thread_specific<std::vector<int>>;
+  Lists lists;
+  std::size_t size() const {
+    std::size_t sum = 0;
+    for (Lists::iterator it = lists.begin(); it != lists.end(); ++it) sum += it->size();
+    return sum;
+  }
+};
+
+TEST(ThreadSpecific, IteratorsConvertBothWays) {
+  using Ets = tbb::enumerable_thread_specific<int>;
+  static_assert(are_of_container<Ets::iterator, Ets::const_iterator, int>(), "");
+  static_assert(
+      !std::is_convertible<Ets::iterator, tbb::enumerable_thread_specific<long>::iterator>::value,
+      "");
+  PerThread per_thread;
+  per_thread.lists.local().assign(5, 1);
+  EXPECT_EQ(per_thread.size(), 5U);
+  Ets ets;
+  ets.local() = 3;
+  const Ets& constant = ets;
+  const Ets::iterator it = constant.begin();
+  *it = 4;
+  EXPECT_EQ(*constant.begin(), 4);
+  EXPECT_EQ(constant.end() - it, 1);
+  EXPECT_TRUE(it < constant.end() && constant.end() > it);
+  const Ets::range_type range(constant.range());
+  EXPECT_EQ(range.size(), 1U);
+#if __cplusplus >= 202002L
+  static_assert(std::random_access_iterator<Ets::iterator>);
+  static_assert(std::random_access_iterator<Ets::const_iterator>);
+#endif
+}
+
+// The members of a ContainerRange.
+template <typename Range, typename T>
+constexpr bool is_range_of() {
+  return std::is_same<typename Range::value_type, T>::value &&
+         std::is_same<typename Range::const_reference, const T&>::value &&
+         std::is_same<typename Range::size_type, std::size_t>::value &&
+         std::is_same<typename Range::difference_type, std::ptrdiff_t>::value;
+}
+
+TEST(ThreadSpecific, RangesAreContainerRanges) {
+  using Ets = tbb::enumerable_thread_specific<std::string>;
+  static_assert(is_range_of<Ets::range_type, std::string>(), "");
+  static_assert(is_range_of<Ets::const_range_type, std::string>(), "");
+  static_assert(std::is_same<Ets::range_type::reference, std::string&>::value, "");
+  static_assert(std::is_same<Ets::const_range_type::reference, const std::string&>::value, "");
+  static_assert(std::is_same<Ets::range_type::iterator, Ets::iterator>::value, "");
+  static_assert(std::is_same<Ets::const_range_type::iterator, Ets::const_iterator>::value, "");
+}
+
 TEST(ThreadSpecific, Ranges) {
   using Ets = tbb::enumerable_thread_specific<int>;
   Ets ets;
@@ -405,6 +474,22 @@ TEST(Flattened2d, OfThreads) {
   EXPECT_TRUE(it == constant.begin());
   EXPECT_TRUE(it++ == constant.begin());
   EXPECT_EQ(std::distance(constant.begin(), constant.end()), 6);
+}
+
+TEST(Flattened2d, IteratorsConvertBothWays) {
+  using Lists = tbb::enumerable_thread_specific<std::list<int>>;
+  using Flat = tbb::flattened2d<Lists>;
+  static_assert(std::is_same<Flat::value_type, int>::value, "");
+  static_assert(are_of_container<Flat::iterator, Flat::const_iterator, int>(), "");
+  Lists lists;
+  lists.local() = {1, 2, 3};
+  const Flat flat(lists);
+  for (Flat::iterator it = flat.begin(); it != flat.end(); ++it) *it += 1;
+  EXPECT_EQ(lists.local(), (std::list<int>{2, 3, 4}));
+#if __cplusplus >= 202002L
+  static_assert(std::forward_iterator<Flat::iterator>);
+  static_assert(std::forward_iterator<Flat::const_iterator>);
+#endif
 }
 
 }  // namespace

@@ -9,14 +9,15 @@
 #include <type_traits>
 #include <utility>
 
+#include <corbel/detail/call.hpp>
 #include <corbel/detail/new_task.hpp>
 #include <corbel/detail/task.hpp>
 
 namespace corbel {
 namespace detail {
 
-// call() calls the function and keeps its result; take_result(), which may be called only after it,
-// moves the result out.
+// call() calls the function and keeps its Result, const_call_result<F>; take_result(), which may be
+// called only after it, moves the result out.
 template <typename F, typename Result>
 class arena_call {
  public:
@@ -29,7 +30,7 @@ class arena_call {
 
   static void call(void* self) {
     arena_call& c = *static_cast<arena_call*>(self);
-    ::new (static_cast<void*>(c.storage_)) Result(c.function_());
+    ::new (static_cast<void*>(c.storage_)) Result(call_as_const(c.function_, 0));
     c.returned_ = true;
   }
   Result take_result() { return std::move(result()); }
@@ -48,7 +49,7 @@ class arena_call<F, Result&> {
   explicit arena_call(F& f) : function_(f) {}
   static void call(void* self) {
     arena_call& c = *static_cast<arena_call*>(self);
-    c.result_ = &c.function_();
+    c.result_ = &call_as_const(c.function_, 0);
   }
   Result& take_result() { return *result_; }
 
@@ -61,7 +62,7 @@ template <typename F>
 class arena_call<F, void> {
  public:
   explicit arena_call(F& f) : function_(f) {}
-  static void call(void* self) { static_cast<arena_call*>(self)->function_(); }
+  static void call(void* self) { call_as_const(static_cast<arena_call*>(self)->function_, 0); }
   void take_result() {}
 
  private:
@@ -115,7 +116,7 @@ struct enqueued_task : task_base {
   }
 
  private:
-  static void call(F& f) noexcept { f(); }
+  static void call(F& f) noexcept { call_as_const(f, 0); }
 
   // `dropped` is `cancelled` of task_base::run, which here means that enqueue_guard drops the task:
   // the context is never cancelled.

@@ -54,6 +54,20 @@ inline auto call(Type Class::* member, Object&& object)
   return owner_of_member<Class>(std::forward<Object>(object)).*member;
 }
 
+// Calls f() as a const object if it has such a call, else as it is. The `0` that callers pass as
+// the second argument prefers the first.
+template <typename F>
+inline auto call_as_const(F& f, int) -> decltype(static_cast<const F&>(f)()) {
+  return static_cast<const F&>(f)();
+}
+template <typename F>
+inline auto call_as_const(F& f, long) -> decltype(f()) {
+  return f();
+}
+template <typename F>
+using const_call_result =
+    decltype(call_as_const(std::declval<typename std::remove_reference<F>::type&>(), 0));
+
 // A pointer to a member as an object that can be called.
 template <typename Member>
 class member_function {

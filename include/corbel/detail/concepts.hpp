@@ -68,9 +68,8 @@ concept is_reduce_body = is_splittable<Body> && requires(Body& body, Range& rang
 };
 
 template <typename Value, typename Range, typename Func, typename Reduction>
-concept is_reduction =
-    std::copy_constructible<Value> && gives<Value, Func, const Range&, Value&&> &&
-    gives<Value, Reduction, Value&&, Value&&>;
+concept is_reduction = std::copy_constructible<Value> && gives<Value, Func, Range&, Value&&> &&
+                       gives<Value, Reduction, Value&&, Value&&>;
 
 }  // namespace detail
 }  // namespace corbel

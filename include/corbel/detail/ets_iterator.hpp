@@ -30,9 +30,13 @@ class ets_iterator {
   ets_iterator() = default;
   ets_iterator(const Container* container, std::size_t index)
       : container_(container), index_(static_cast<difference_type>(index)) {}
-  // Converts iterator to const_iterator.
+  // Converts iterator to const_iterator, and also const_iterator to iterator: the elements are
+  // those of the threads and not const. Programs that iterate in const functions of their own rely
+  // on it.
   template <typename Other,
-            typename = typename std::enable_if<std::is_same<const Other, Value>::value>::type>
+            typename = typename std::enable_if<
+                !std::is_same<Other, Value>::value &&
+                std::is_same<typename std::remove_const<Other>::type, value_type>::value>::type>
   ets_iterator(const ets_iterator<Container, Other>& other)
       : container_(other.container_), index_(other.index_) {}
 
@@ -102,12 +106,14 @@ class ets_range : public blocked_range<Iterator> {
  public:
   using value_type = typename std::iterator_traits<Iterator>::value_type;
   using reference = typename std::iterator_traits<Iterator>::reference;
+  using const_reference = const value_type&;
+  using size_type = std::size_t;
   using difference_type = typename std::iterator_traits<Iterator>::difference_type;
   using iterator = Iterator;
 
   ets_range(Iterator begin, Iterator end, std::size_t grainsize = 1)
       : blocked_range<Iterator>(begin, end, grainsize) {}
-  // Converts range_type to const_range_type.
+  // Converts range_type to const_range_type, or back.
   template <typename Other>
   ets_range(const ets_range<Other>& other)
       : blocked_range<Iterator>(other.begin(), other.end(), other.grainsize()) {}

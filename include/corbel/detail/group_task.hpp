@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <corbel/detail/call.hpp>
 #include <corbel/detail/fork.hpp>
 #include <corbel/detail/group_count.hpp>
 #include <corbel/detail/task.hpp>
@@ -99,7 +100,7 @@ struct function_task : group_task {
       group_task* const outer = thread.running;
       thread.running = &t;
       call_captured(*t.context,
-                    [&] { next = t.call(std::is_same<decltype(t.body()), task_handle>()); });
+                    [&] { next = t.call(std::is_same<const_call_result<F>, task_handle>()); });
       thread.running = outer;
     }
     group_count& outstanding = *t.count;
@@ -113,7 +114,7 @@ struct function_task : group_task {
   }
 
   task_base* call(std::false_type) {
-    body();
+    call_as_const(body, 0);
     return nullptr;
   }
   task_base* call(std::true_type);  // in task_handle.hpp

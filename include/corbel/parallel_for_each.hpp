@@ -2,10 +2,9 @@
 // Calls a function for each item of a sequence, in parallel; the function may add items. C++11 and
 // later. Follows the oneTBB specification 1.4 ([algorithms.parallel_for_each]).
 //
-// A thread makes half of its remaining items available to others whenever its deque is empty. This
-// is the lazy binary splitting of A. Tzannes, G. Caragea, R. Barua and U. Vishkin, "Lazy
-// Binary-Splitting: A Run-Time Adaptive Work-Stealing Scheduler" (PPoPP 2010). Without thieves
-// there are few tasks; with thieves there are as many as they ask for, down to one task per item.
+// Items that can be numbered are processed by a loop, see detail/loop.hpp. Where the sequence must be
+// walked, one thread at a time takes the next items and spawns the rest of the sequence; the items
+// that it has taken are a loop.
 #ifndef CORBEL_PARALLEL_FOR_EACH_HPP
 #define CORBEL_PARALLEL_FOR_EACH_HPP
 
@@ -18,6 +17,8 @@
 #include <corbel/detail/concepts.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
+#include <corbel/detail/range_loop.hpp>
+#include <corbel/partitioner.hpp>
 #include <corbel/task_group_context.hpp>
 
 namespace corbel {
@@ -211,43 +212,61 @@ class for_each_call : public feeder<Item> {
     return nullptr;
   }
 
-  // The number of items to take next: a 16th of those already done, at most `max`. The first ones
-  // are taken singly, because there may be few and each may take long.
-  static std::size_t next_length(std::size_t done, std::size_t max) {
-    const std::size_t length = 1 + done / 16;
-    return length < max ? length : max;
+  // Calls the body for item(0), item(1), ..., item(count - 1): a loop with chunks of one item, from
+  // which other threads can take even while the body runs.
+  template <typename ItemAt>
+  void run_items(thread_data& thread, std::size_t count, const ItemAt& item) {
+    const auto body = [&](const blocked_range<std::size_t>& range) {
+      for (std::size_t i = range.begin(); i != range.end(); ++i) call(item(i));
+    };
+    detail::run_loop<copy_body, simple_partitioner>(
+        thread, this->group_, blocked_range<std::size_t>(0, count), body, simple_partitioner());
   }
-
-  // ---- random access iterators: the second half of the rest is spawned
-
-  template <typename Iterator>
-  struct span {
-    Iterator first, last;
-    void run(thread_data& thread, for_each_call& call) { call.run_span(thread, first, last); }
-  };
 
   template <typename Iterator>
   void run_span(thread_data& thread, Iterator first, Iterator last) {
-    std::size_t done = 0;
-    while (is_before(first, last)) {
-      if (thread.is_cancelled(this->group_)) return;
-      auto left = last - first;
-      if (left > 1 && thread.tasks->seems_empty()) {
-        const Iterator middle = first + left / 2;
-        spawn_rest(thread, span<Iterator>{middle, last});
-        last = middle;
-        left = last - first;
-      }
-      const std::size_t length = next_length(done, 16);
-      done += length;
-      const Iterator end = static_cast<std::size_t>(left) <= length
-                               ? last
-                               : first + static_cast<decltype(left)>(length);
-      for (; is_before(first, end); ++first) call(*first);
-    }
+    using difference = decltype(last - first);
+    run_items(thread, static_cast<std::size_t>(last - first),
+              [&](std::size_t i) -> decltype(*first) {
+                return *(first + static_cast<difference>(i));
+              });
   }
 
-  // ---- forward iterators: a thread takes the next items and spawns the rest of the sequence
+  // How many items a thread takes from a sequence that it must walk, if `done` are taken already.
+  // It spawns the rest of the sequence before it runs them. The number grows, so that many threads
+  // soon have work and a walk costs little for each item.
+  static std::size_t next_length(std::size_t done, std::size_t max) {
+    const std::size_t length = 1 + done / 2;
+    return length < max ? length : max;
+  }
+  // At most about 4 KiB of stack.
+  template <typename T>
+  static constexpr std::size_t max_length() {
+    return sizeof(T) >= 4096 ? 1 : sizeof(T) < 64 ? 64 : 4096 / sizeof(T);
+  }
+
+  // Up to kMax objects of type T.
+  template <typename T>
+  struct batch {
+    static constexpr std::size_t kMax = max_length<T>();
+    manual_lifetime<T> item[kMax];
+    std::size_t length = 0;
+
+    batch() = default;
+    batch(const batch&) = delete;
+    batch& operator=(const batch&) = delete;
+    ~batch() {
+      while (length != 0) item[--length].destroy();
+    }
+
+    template <typename Source>
+    void add(Source&& source) {
+      item[length].make(std::forward<Source>(source));
+      ++length;
+    }
+  };
+
+  // ---- forward iterators
 
   template <typename Iterator>
   struct walk {
@@ -258,18 +277,16 @@ class for_each_call : public feeder<Item> {
 
   template <typename Iterator>
   void run_walk(thread_data& thread, Iterator first, Iterator last, std::size_t done) {
-    if (!is_before(first, last)) return;
-    const std::size_t length = next_length(done, 64);
-    Iterator end = first;
-    for (std::size_t i = 0; i < length && is_before(end, last); ++i) ++end;
-    if (is_before(end, last)) spawn_rest(thread, walk<Iterator>{end, last, done + length});
-    for (; is_before(first, end); ++first) {
-      if (thread.is_cancelled(this->group_)) return;
-      call(*first);
-    }
+    batch<Iterator> places;
+    const std::size_t length = next_length(done, places.kMax);
+    for (; places.length < length && is_before(first, last); ++first) places.add(first);
+    if (is_before(first, last)) spawn_rest(thread, walk<Iterator>{first, last, done + length});
+    run_items(thread, places.length, [&](std::size_t i) -> decltype(*first) {
+      return *places.item[i].get();
+    });
   }
 
-  // ---- input iterators: like forward iterators, but the items are moved out of the sequence
+  // ---- input iterators: the items are moved out of the sequence
 
   template <typename Iterator>
   struct input {
@@ -283,36 +300,17 @@ class for_each_call : public feeder<Item> {
     void run(thread_data& thread, for_each_call& call) { call.run_input(thread, *source, done); }
   };
 
-  struct items {
-    // At most about 4 KiB of stack.
-    static constexpr std::size_t kMax = sizeof(Value) >= 4096 ? 1
-                                        : sizeof(Value) < 64  ? 64
-                                                              : 4096 / sizeof(Value);
-    manual_lifetime<Value> item[kMax];
-    std::size_t length = 0;
-
-    items() = default;
-    items(const items&) = delete;
-    items& operator=(const items&) = delete;
-    ~items() {
-      while (length != 0) item[--length].destroy();
-    }
-  };
-
   template <typename Iterator>
   void run_input(thread_data& thread, input<Iterator>& source, std::size_t done) {
-    items taken;
-    const std::size_t length = next_length(done, items::kMax);
-    for (; taken.length < length && is_before(source.next, source.last); ++source.next) {
-      taken.item[taken.length].make(*source.next);
-      ++taken.length;
+    batch<Value> items;
+    const std::size_t length = next_length(done, items.kMax);
+    for (; items.length < length && is_before(source.next, source.last); ++source.next) {
+      items.add(*source.next);
     }
     // From here on only the thread that executes this task touches the iterators.
-    if (taken.length == length) spawn_rest(thread, input_walk<Iterator>{&source, done + length});
-    for (std::size_t i = 0; i < taken.length; ++i) {
-      if (thread.is_cancelled(this->group_)) return;
-      call(std::move(taken.item[i].get()));
-    }
+    if (items.length == length) spawn_rest(thread, input_walk<Iterator>{&source, done + length});
+    run_items(thread, items.length,
+              [&](std::size_t i) -> Value&& { return std::move(items.item[i].get()); });
   }
 
   const Body& body_;

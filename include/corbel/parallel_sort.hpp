@@ -13,7 +13,9 @@
 #include <corbel/detail/concepts.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/quick_sort.hpp>
+#include <corbel/detail/range_loop.hpp>
 #include <corbel/detail/wait_count.hpp>
+#include <corbel/partitioner.hpp>
 
 namespace corbel {
 namespace detail {
@@ -67,31 +69,18 @@ class sort_call {
     for (difference i = 1; i < 16; ++i) {
       if (sorter_.less(first[i], first[i - 1])) return false;
     }
-    call_captured(group_, [&] { check(thread, first + 15, last); });
-    pending_.wait(thread);
-    return !unsorted_.load(std::memory_order_relaxed);  // relaxed: the wait orders it
-  }
-
-  // Sets unsorted_ if an element of [first, last) is less than the one before it.
-  void check(thread_data& thread, Iterator first, Iterator last) {
-    while (last - first > 1) {
-      if (thread.is_cancelled(group_)) return;
+    const auto check = [&](const blocked_range<difference>& places) {
       // relaxed: a thread that reads it late only checks a few more elements
       if (unsorted_.load(std::memory_order_relaxed)) return;
-      if (last - first > 2 * kMaxSerial && thread.tasks->seems_empty()) {
-        const Iterator middle = first + (last - first) / 2;
-        detail::spawn_part(thread, group_, pending_, *this, check_part{middle, last});
-        last = middle + 1;
+      for (difference i = places.begin(); i != places.end(); ++i) {
+        if (!sorter_.less(first[i], first[i - 1])) continue;
+        unsorted_.store(true, std::memory_order_relaxed);  // relaxed: the loop's end orders it
+        return;
       }
-      const Iterator end = first + std::min(last - first, kMaxSerial);
-      for (++first; first != end; ++first) {
-        if (sorter_.less(*first, *(first - 1))) {
-          unsorted_.store(true, std::memory_order_relaxed);  // relaxed: the wait orders it
-          return;
-        }
-      }
-      --first;
-    }
+    };
+    const blocked_range<difference> rest(16, last - first, kMaxSerial);
+    run_loop<copy_body, simple_partitioner>(thread, group_, rest, check, simple_partitioner());
+    return !unsorted_.load(std::memory_order_relaxed);  // relaxed: as above
   }
 
   // ---- tasks
@@ -99,10 +88,6 @@ class sort_call {
   struct sort_part {
     span part;
     void run(thread_data& thread, sort_call& call) const { call.sort(thread, part); }
-  };
-  struct check_part {
-    Iterator first, last;
-    void run(thread_data& thread, sort_call& call) const { call.check(thread, first, last); }
   };
 
   context_node& group_;

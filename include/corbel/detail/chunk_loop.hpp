@@ -174,9 +174,15 @@ class chunk_loop {
   // Value throw, and bad_alloc.
   template <typename Runner>
   void run(Runner& runner, const piece& p) const {
-    if (is_shared_ && chunks_.is_divisible(p)) runner.offer();
     typename Chunks::lengths lengths(chunks_);
     remainder& unbegun = runner.unbegun();
+    if (is_shared_ && chunks_.is_divisible(p)) {
+      // The runner keeps the first chunk, so that every body has something to join.
+      typename Chunks::lengths first(lengths);
+      std::size_t same_until = 0;
+      unbegun.claim(p.begin + first.next(p.begin, p.end, &same_until));
+      runner.offer();
+    }
     auto& body = runner.body();
     context_node& group = runner.group();
     const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
@@ -193,7 +199,10 @@ class chunk_loop {
             if (!settle(runner, position, next, &end)) break;
             same_until = next;
           }
-          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) return;
+          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) {
+            if (position == p.begin) runner.has_done_nothing();
+            return;
+          }
           const Value stop = value_at(at, length, std::is_integral<Value>());
 #if defined(__GNUC__)
           // A chunk is not empty: the body's loop need not test that.

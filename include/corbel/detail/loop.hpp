@@ -91,6 +91,7 @@ struct loop_task : task_base {
   Body* const left;                  // the body that this one is joined to
   std::atomic<std::uint32_t> sides;  // not ended yet
   bool has_body = false;
+  bool is_joined = false;  // at the end
   manual_lifetime<typename std::remove_const<Body>::type> own_body;
   Body* body = nullptr;  // of the runner
 
@@ -139,6 +140,7 @@ struct loop_task : task_base {
     call_captured(c.group, [&] {
       BodyPolicy::make(own_body, *left);
       has_body = true;
+      is_joined = true;
       body = &own_body.get();
       c.loop.run(r, piece);
     });
@@ -208,7 +210,7 @@ struct loop_task : task_base {
       // A cancelled loop is joined too: a body that cancels its own loop because it has found
       // something, as libstdc++'s do, needs the result to be passed on. A loop that has thrown is
       // not joined.
-      if (t->has_body && !t->call->group.has_failed()) {
+      if (t->is_joined && !t->call->group.has_failed()) {
         call_captured(t->call->group,
                       [t] { BodyPolicy::template join<Body>(*t->left, t->own_body.get()); });
       }
@@ -241,6 +243,9 @@ class loop_runner {
   // What thieves may take, and the lock that they hold while they do.
   typename Loop::unbegun& unbegun() const { return task_.unbegun; }
   mutex& lock() const { return task_.lock; }
+
+  // The body has not been called, because the loop is cancelled: it is not joined.
+  void has_done_nothing() { task_.is_joined = false; }
 
   // Lets other threads take what the runner has not begun. There is no ticket yet, or it was
   // dropped. Strong guarantee; throws bad_alloc.

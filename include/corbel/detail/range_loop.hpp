@@ -411,7 +411,10 @@ class range_loop {
         runner.offer();
         pieces.has_offered();
       }
-      if (runner.is_cancelled()) return;
+      if (runner.is_cancelled()) {
+        if (calls == 0) runner.has_done_nothing();
+        return;
+      }
       runner.body()(pieces.current().range);
       parts_.record_run(pieces.current(), slot);
       rest -= pieces.current().cells;

@@ -245,7 +245,7 @@ struct corbel_heap_stats {
   size_t slab_purged;   /* free, decommitted blocks */
   size_t uncarved;      /* bytes of slabs not, or not yet, cut into blocks */
   size_t free_resident; /* free spans, committed */
-  size_t free_purged;   /* free spans, decommitted or never touched */
+  size_t free_purged;   /* free spans, and ends of large blocks, decommitted or never touched */
   size_t free_count;    /* number of free spans */
   size_t largest_free;  /* bytes of the largest free span */
   size_t peak_mapped;   /* maximum of mapped so far */

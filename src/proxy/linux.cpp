@@ -94,12 +94,8 @@ CORBEL_PROXY_API int posix_memalign(void** result, size_t alignment, size_t size
   return 0;
 }
 
-// C23 7.24.3.4 and 5. The size is checked, not trusted: realloc may have shrunk the block in place,
-// so that its size class is larger than the caller's size suggests.
-CORBEL_PROXY_API void free_sized(void* block, size_t size) noexcept {
-  if (size - 1 < alloc::kSmallMax && alloc::put_back_sized(block, size)) return;
-  alloc::deallocate_fast(block);
-}
+// C23 7.24.3.4 and 5. The size is ignored: the slab knows it.
+CORBEL_PROXY_API void free_sized(void* block, size_t) noexcept { alloc::deallocate_fast(block); }
 
 CORBEL_PROXY_API void free_aligned_sized(void* block, size_t, size_t) noexcept {
   alloc::deallocate_fast(block);

@@ -27,9 +27,6 @@ namespace {
 // run, which is slower but also correct. Written once, before the program's constructors run.
 bool basic_forms_are_ours = false;
 
-// The largest size that sized delete handles directly; 0 unless the basic forms are ours.
-std::size_t max_direct_size = 0;
-
 inline bool ours() { return __builtin_expect(basic_forms_are_ours, 1); }
 
 // The definitions that the process sees. volatile, because a compiler that sees the definitions
@@ -73,10 +70,15 @@ __attribute__((noinline, cold)) void* nothrow_slow(size_t size, size_t alignment
   return new_or_null(forms, size, alignment, array);
 }
 
+// Not inlined, so that new_plain() ends with a jump and need not save `size` for the new-handler.
+__attribute__((noinline)) void* new_slow(size_t size) {
+  void* block = alloc::allocate_slow(size);
+  return __builtin_expect(block != nullptr, 1) ? block : allocate_or_throw(size, 0);
+}
+
 inline void* new_plain(size_t size) {
-  void* block = alloc::allocate_fast(size);
-  if (__builtin_expect(block == nullptr, 0)) return allocate_or_throw(size, 0);
-  return block;
+  void* block = alloc::pop_small(size);
+  return __builtin_expect(block != nullptr, 1) ? block : new_slow(size);
 }
 
 inline void* new_aligned(size_t size, size_t alignment) {
@@ -95,9 +97,24 @@ inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
   return nothrow_slow(size, alignment, array);
 }
 
-// Returns whether it has freed the block. If not, as for size 0, ordinary delete must do it.
-inline bool delete_sized(void* block, size_t size) {
-  return __builtin_expect(size - 1 < max_direct_size && alloc::put_back_sized(block, size), 1);
+// The page map in which the other forms of delete look a block up: one without leaves unless the
+// basic forms are ours. There no block is found, so it suffices to ask ours() after a look-up that
+// found none of this thread's blocks, and these forms cost no more than the basic ones. void*,
+// because it must have its value before any constructor runs.
+constinit void* map_of_other_forms = alloc::page_map.without_leaves();
+
+template <auto kBasicForm, class... Alignment>
+__attribute__((noinline)) void delete_slow(void* block, alloc::Span* slab, Alignment... alignment) {
+  if (ours()) return alloc::deallocate_slow(block, slab);
+  (visible.*kBasicForm)(block, alignment...);
+}
+
+// Frees the block. If the program has replaced a basic form, leaves that to the form `kBasicForm`.
+template <auto kBasicForm, class... Alignment>
+inline void delete_by_other_form(void* block, Alignment... alignment) {
+  auto* const map = static_cast<alloc::PageMap*>(map_of_other_forms);
+  alloc::Span* const slab = alloc::find_span(*map, block);
+  if (!alloc::push_own(slab, block)) delete_slow<kBasicForm>(block, slab, alignment...);
 }
 
 }  // namespace
@@ -127,11 +144,11 @@ CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t) noexcept {
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
 }
 
 // ---- nothrow ----------------------------------------------------------------------------------
@@ -155,44 +172,41 @@ CORBEL_PROXY_CXX_API void* operator new[](size_t size, align_val_t alignment,
 }
 
 CORBEL_PROXY_CXX_API void operator delete(void* block, const nothrow_t&) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, const nothrow_t&) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_array(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_array>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t alignment,
                                           const nothrow_t&) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment,
                                             const nothrow_t&) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block)
-                : proxy::visible.delete_aligned_array(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array>(block, alignment);
 }
 
 // ---- sized ------------------------------------------------------------------------------------
 
-CORBEL_PROXY_CXX_API void operator delete(void* block, size_t size) noexcept {
-  if (proxy::delete_sized(block, size)) return;
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_one(block);
+// The size is ignored (decision 0015).
+
+CORBEL_PROXY_CXX_API void operator delete(void* block, size_t) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
 }
 
-CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size) noexcept {
-  if (proxy::delete_sized(block, size)) return;
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_array(block);
+CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_array>(block);
 }
 
-// Not direct: the size class of an aligned block depends on its alignment, not on the size alone.
 CORBEL_PROXY_CXX_API void operator delete(void* block, size_t, align_val_t alignment) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block) : proxy::visible.delete_aligned(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t, align_val_t alignment) noexcept {
-  proxy::ours() ? alloc::deallocate_fast(block)
-                : proxy::visible.delete_aligned_array(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array>(block, alignment);
 }
 
 // ---- the addresses of our own definitions -----------------------------------------------------
@@ -260,7 +274,7 @@ __attribute__((constructor(101))) void find_basic_forms() {
                          address_of(visible.delete_array) == kOperators[5].self &&
                          address_of(visible.delete_aligned) == kOperators[6].self &&
                          address_of(visible.delete_aligned_array) == kOperators[7].self;
-  if (basic_forms_are_ours) max_direct_size = alloc::kSmallMax;
+  if (basic_forms_are_ours) map_of_other_forms = &alloc::page_map;
 }
 
 }  // namespace

@@ -75,6 +75,16 @@ class Libcxx(ProxyTest):
                              "-DLINKED_STATIC", PROXY_ARCHIVE, compiler=CLANG)])
 
 
+class SizedDelete(ProxyTest):
+    """A delete that is told the size does what plain delete does, so it costs the same."""
+
+    def test_preloaded(self):
+        self.succeeds([build("sized_delete", "sized_delete.cpp")], preload=PROXY)
+
+    def test_archive(self):
+        self.succeeds([build("sized_delete_archive", "sized_delete.cpp", PROXY_ARCHIVE)])
+
+
 class OwnOperators(ProxyTest):
     """The forms that a program does not replace call those that it replaces."""
 

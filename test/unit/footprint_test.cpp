@@ -3,6 +3,7 @@
 // equal once all free memory has been given back.
 #include "alloc/map/footprint.hpp"
 
+#include <corbel/malloc.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -119,6 +120,36 @@ TEST_F(FootprintTest, OtherThreadsCountToo) {
   }
   expect_covered();
   for (auto& some : pieces) release(some);
+}
+
+// Near the limit, pages without use are given back when a block is allocated or resized.
+TEST_F(FootprintTest, UnderALimit) {
+  for (std::size_t limit_mib : {8, 64, 256}) {
+    corbel_set_heap_limit(limit_mib << 20);
+    std::vector<Piece> pieces;
+    random_operations(unsigned(limit_mib), 4000, pieces);
+    expect_covered();
+    expect_exact("with blocks in use");
+    release(pieces);
+    corbel_set_heap_limit(0);
+  }
+}
+
+// A program may write to all that malloc_usable_size() reports, and the pages after that stay away.
+TEST_F(FootprintTest, ALargeBlockCountsItsPages) {
+  const std::size_t before = footprint.bytes();
+  char* block = static_cast<char*>(allocate(130 << 10));
+  EXPECT_EQ(footprint.bytes(), before + (132 << 10));
+  EXPECT_EQ(usable_size(block), 132U << 10);
+  block = static_cast<char*>(filled(reallocate(block, 150 << 10)));
+  EXPECT_EQ(footprint.bytes(), before + (152 << 10));
+  block = static_cast<char*>(filled(reallocate(block, 200 << 10)));
+  EXPECT_EQ(block[129 << 10], 0x55);
+  expect_covered();
+  trim(0);  // the block may have moved
+  EXPECT_EQ(footprint.bytes(), before + (200 << 10));
+  deallocate(block);
+  EXPECT_EQ(stats().free_resident, 200U << 10);
 }
 
 // Refusals would reveal a footprint that is right only because two errors cancel out.

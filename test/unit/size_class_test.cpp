@@ -35,8 +35,11 @@ TEST(SizeClass, BlocksAboveEightBytesAreAlignedToSixteen) {
 TEST(SizeClass, WasteInsideABlockIsBounded) {
   for (std::size_t size = 129; size <= kMediumMax; ++size) {
     const std::size_t block = kSizeClasses[class_of(size)].block_size;
-    const std::size_t share = size <= kSmallMax ? 8 : 4;
-    ASSERT_LE(block - size, block / share) << size;
+    if (size <= 16 * 1024) {
+      ASSERT_LE(block - size, block / 8) << size;
+    } else {
+      ASSERT_LT(block - size, 4096U) << size;
+    }
   }
   for (std::size_t size = 9; size <= 128; ++size) {
     ASSERT_LT(kSizeClasses[class_of(size)].block_size - size, 16U) << size;

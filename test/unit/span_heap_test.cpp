@@ -128,7 +128,7 @@ TEST_F(SpanHeapTest, GrowsIntoTheFreeSpanAfterIt) {
 TEST_F(SpanHeapTest, ShrinkFreesTheEnd) {
   Span* span = take(20);
   char* start = span->start();
-  span_heap.shrink(span, 8);
+  span_heap.shrink(span, 8, 0);
   EXPECT_EQ(span->units, 8U);
   EXPECT_TRUE(grow(span, 20));
   EXPECT_EQ(span->start(), start);

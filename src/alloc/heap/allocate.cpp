@@ -82,6 +82,7 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   // The new span may have made the helper thread worth its cost.
   call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
+  set_tail(span, size);
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();
 }

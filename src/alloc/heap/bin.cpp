@@ -29,7 +29,7 @@ Bin* bin_of(Heap* heap, const Span* slab) { return &heap->bins[slab->size_class]
 void make_current(Heap* heap, Bin* bin, Span* slab) {
   bin->available.remove(slab);
   const bool counted = counts_as_empty(bin, slab);
-  bin->set_current(slab);
+  bin->current = slab;
   if (counted && !counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
 }
 
@@ -93,7 +93,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
     }
     slab = adopt_slab(heap, heap->class_of_bin(*bin));
     if (slab == nullptr) slab = make_slab(heap, bin, shortage);
-    bin->set_current(slab);
+    bin->current = slab;
     if (slab == nullptr) return nullptr;
   }
 }
@@ -171,7 +171,7 @@ void return_current(Heap* heap, Bin* bin) {
     slab->blocks.used.set(slab->blocks.used.get() - count);
     bin->list = nullptr;
   }
-  bin->set_current(nullptr);
+  bin->current = nullptr;
   if (slab->blocks.used.get() == 0) {
     release(bin, slab);
   } else {

@@ -22,7 +22,7 @@ void free_own(Heap* heap, Span* slab, void* block) {
 }
 
 // Not inlined, so that its caller need not save registers for it.
-__attribute__((noinline)) void free_any(Span* span, void* block) {
+__attribute__((noinline)) void free_any(void* block, Span* span) {
   if (block == nullptr) return;
   Span* const slab = slab_head(span);
   const std::uintptr_t t = slab->tag();
@@ -45,14 +45,14 @@ __attribute__((noinline)) void free_any(Span* span, void* block) {
 
 }  // namespace
 
-void deallocate_slow(Span* span, void* block) noexcept {
+void deallocate_slow(void* block, Span* span) noexcept {
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
   // A short path for a block of another thread, in the first unit of its slab: a consumer thread
   // frees such blocks all the time. While the outbox is empty, free_any() is used, so that a slow
   // path still calls the helper thread from time to time.
   if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.latest == nullptr) {
-    return free_any(span, block);
+    return free_any(block, span);
   }
   send_later(heap, span, block);
   note_use(heap);

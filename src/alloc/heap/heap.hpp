@@ -34,14 +34,8 @@ struct SlabList {
 };
 
 struct Bin {
-  static constexpr std::uintptr_t kNoUnit = ~std::uintptr_t(0);  // no address lies in it
-
   // The free list: blocks for the next mallocs, all of them from `current`.
   Block* list;
-  // The unit that the blocks on the list lie in; kNoUnit if `current` has several units or is
-  // nullptr. put_back_sized() compares it with a block's unit. set_current() sets it with
-  // `current`.
-  std::uintptr_t unit = kNoUnit;
   // The current slab. It is in neither of the lists below.
   Span* current;
   // Slabs with blocks to give (has_blocks_to_give() in slab.hpp). First in, first out, so that a
@@ -51,14 +45,6 @@ struct Bin {
   SlabList full;
   // The approximate KiB committed for the bin's slabs; those of adopted slabs are not included.
   std::uint32_t committed_kib;
-  // Counts the calls of put_back_sized(). Without it, a malloc and the put_back_sized() of its
-  // block could leave no trace in the heap that idle_heaps.cpp could see.
-  std::uint32_t put_backs;
-
-  void set_current(Span* slab) {
-    current = slab;
-    unit = slab != nullptr && slab->units == 1 ? slab->unit : kNoUnit;
-  }
 };
 
 // Free blocks of one slab that are sent or freed together, linked from the first to the last.

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "alloc/heap/heap.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/dirty_pages.hpp"
 #include "alloc/map/footprint.hpp"
+#include "alloc/pages/huge_pages.hpp"
 #include "alloc/pages/span_heap.hpp"
 
 namespace corbel::alloc {
@@ -28,6 +30,9 @@ constexpr std::size_t kMaxCopyIfResident = std::size_t(2) << 20;
 // that frees so much may never call the allocator again.
 constexpr std::size_t kMinUnmapOnFree = std::size_t(64) << 20;
 
+// Larger blocks have no tail: it would be less than 6 % of them.
+constexpr std::size_t kMaxUnitsWithTail = 17;
+
 std::size_t units_for(std::size_t size) { return size == 0 ? 1 : divide_up(size, kUnit); }
 
 }  // namespace
@@ -44,8 +49,59 @@ Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
   do {
     span = span_heap.allocate(request);
   } while (span == nullptr && search.find(request.shortage, request.kept));
-  if (span != nullptr) span->set_tag(span_tag::kLarge);
+  if (span == nullptr) return nullptr;
+  span->tail = 0;
+  span->set_tag(span_tag::kLarge);
   return span;
+}
+
+namespace {
+
+std::size_t whole_pages(std::size_t size) {
+  return align_up(size, std::max(os::page_size(), kDirtyPage));
+}
+
+// The bytes of the pages after the first `size` bytes.
+std::size_t bytes_after(const Span* span, std::size_t size) {
+  const std::size_t pages = whole_pages(size);
+  return span->units <= kMaxUnitsWithTail && pages < span->bytes() ? span->bytes() - pages : 0;
+}
+
+bool give_back(const Span* span, std::size_t bytes) {
+  char* const start = span->start() + span->bytes() - bytes;
+  if (!os::decommit(start, bytes)) return false;
+  keep_decommitted(start, bytes);
+  return true;
+}
+
+void make_tail(Span* span, std::size_t bytes) {
+  footprint.release(bytes - span->tail);
+  span->tail = std::uint32_t(bytes);
+}
+
+}  // namespace
+
+void trim_tail(Span* span, std::size_t size) {
+  const std::size_t bytes = bytes_after(span, size);
+  const bool wastes = bytes > span->tail && bytes - span->tail > span->bytes() / 16;
+  if (wastes && footprint.is_near_ceiling() && give_back(span, bytes)) make_tail(span, bytes);
+}
+
+void set_tail(Span* span, std::size_t size) {
+  const std::size_t bytes = bytes_after(span, size);
+  if (bytes == 0) return;
+  // Bits of memory in use are stale, but these have not changed since the span was free.
+  const PageMask dirty = *page_masks(span->unit + span->units - 1);
+  const auto clean = std::size_t(std::countl_zero(dirty)) * kDirtyPage;
+  const std::size_t page = std::max(os::page_size(), kDirtyPage);
+  make_tail(span, std::min(bytes, align_down(clean, page)));
+  trim_tail(span, size);
+}
+
+bool count_tail(Span* span) {
+  if (!footprint.try_commit(span->tail)) return false;
+  span->tail = 0;
+  return true;
 }
 
 void free_large(Span* span, void* block) {
@@ -54,17 +110,54 @@ void free_large(Span* span, void* block) {
   span->zeroed = false;
   if (span->bytes() >= kMinUnmapOnFree && !span_heap.is_kept(span)) {
     span_heap.free_and_unmap(span);
-  } else if (span_heap.free(span)) {
-    span_heap.purge_due();
+    return;
   }
+  set_dirty(span, span->units, large_size(span));
+  if (span_heap.free_pages(span)) span_heap.purge_due();
 }
+
+namespace {
+
+// Makes the block larger by a part of its tail.
+bool use_tail(Span* span, std::size_t size, std::size_t* shortage) {
+  if (size <= large_size(span)) {
+    trim_tail(span, size);
+    return true;
+  }
+  const std::size_t more = whole_pages(size) - large_size(span);
+  if (!footprint.try_commit(more)) {
+    *shortage = more;
+    return false;
+  }
+  span->tail -= std::uint32_t(more);
+  return true;
+}
+
+bool grow_large(Span* span, std::size_t size, std::size_t* shortage) {
+  const std::size_t tail = span->tail;
+  if (!count_tail(span)) {
+    *shortage = tail;
+    return false;
+  }
+  if (!span_heap.grow(span, units_for(size), shortage)) {
+    make_tail(span, tail);  // not used meanwhile
+    return false;
+  }
+  set_tail(span, size);
+  return true;
+}
+
+}  // namespace
 
 bool resize_large(Span* span, std::size_t size, std::size_t* shortage) {
   const std::size_t units = units_for(size);
   *shortage = 0;
-  if (units == span->units) return true;
-  if (units > span->units) return span_heap.grow(span, units, shortage);
-  if (span_heap.shrink(span, units)) span_heap.purge_due();
+  if (units == span->units) return use_tail(span, size, shortage);
+  if (units > span->units) return grow_large(span, size, shortage);
+  const std::size_t tail = span->tail;
+  span->tail = 0;
+  if (span_heap.shrink(span, units, tail)) span_heap.purge_due();
+  trim_tail(span, size);
   return true;
 }
 
@@ -88,13 +181,13 @@ bool better_copied(const Span* to, std::size_t units, std::size_t taken_over) {
 
 bool move_large(Span* from, Span* to, std::size_t taken_over) {
   const std::size_t units = std::min(from->units, to->units);
-  if (better_copied(to, units, taken_over)) {
+  if (from->tail != 0 || to->tail != 0 || better_copied(to, units, taken_over)) {
     copy_large(from, to);
     return true;
   }
   switch (span_heap.move_content(from, to, units, taken_over)) {
     case ContentMove::kMoved:
-      if (from->units > units && span_heap.shrink(from, units)) span_heap.purge_due();
+      if (from->units > units && span_heap.shrink(from, units, 0)) span_heap.purge_due();
       from->set_tag(span_tag::kInterior);
       if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
       return true;
@@ -108,7 +201,7 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
 }
 
 void copy_large(Span* from, Span* to) {
-  memcpy(to->start(), from->start(), std::min(from->bytes(), to->bytes()));
+  memcpy(to->start(), from->start(), std::min(large_size(from), large_size(to)));
   free_large(from, from->start());
 }
 

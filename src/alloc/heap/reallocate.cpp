@@ -36,7 +36,7 @@ Span* find_block(const char* function, const void* block) {
 bool is_large(const Span* span) { return span->tag() == span_tag::kLarge; }
 
 std::size_t size_of(const Span* span) {
-  return is_large(span) ? span->bytes() : span->layout().block_size;
+  return is_large(span) ? large_size(span) : span->layout().block_size;
 }
 
 // Whether a block that is large enough for `size` bytes stays where it is. A large block, and one
@@ -52,14 +52,20 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
 // Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted.
 void* move_large_block(Span* from, std::size_t size, std::size_t alignment, LimitCalls& calls) {
   SpanRequest request = large_request(size, alignment);
-  request.moving_in = bytes_moving(from, request.units);
+  const std::size_t moving = bytes_moving(from, request.units);
+  if (moving != 0 && count_tail(from)) request.moving_in = moving;
   Span* to = allocate_large(request, calls);
   if (to == nullptr) return nullptr;
-  if (move_large(from, to, request.taken_over)) return to->start();
+  if (request.moving_in == 0) set_tail(to, size);
+  if (move_large(from, to, request.taken_over)) {
+    trim_tail(to, size);
+    return to->start();
+  }
   // Only copying is left, which needs room for both blocks.
   request = large_request(size, alignment);
   to = allocate_large(request, calls);
   if (to == nullptr) return nullptr;
+  set_tail(to, size);
   copy_large(from, to);
   return to->start();
 }

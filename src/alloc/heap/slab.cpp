@@ -4,10 +4,31 @@
 #include "alloc/heap/slab_pages.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/dirty_pages.hpp"
+#include "alloc/map/footprint.hpp"
 #include "alloc/map/page_map.hpp"
+#include "alloc/pages/huge_pages.hpp"
 #include "alloc/pages/span_heap.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
+
+namespace {
+
+// If a limit is near, gives back the pages after the last block of a slab that was cut from a dirty
+// span. Returns their size, 0 if they stay committed.
+std::size_t give_back_rest(const Span* slab) {
+  const SizeClass& layout = slab->layout();
+  const std::size_t blocks = std::size_t(layout.capacity) * layout.block_size;
+  const std::size_t rest = slab->bytes() - align_up(blocks, os::page_size());
+  if (rest == 0 || !footprint.is_near_ceiling()) return 0;
+  char* const start = slab->start() + slab->bytes() - rest;
+  if (!os::decommit(start, rest)) return 0;
+  keep_decommitted(start, rest);
+  footprint.release(rest);
+  return rest;
+}
+
+}  // namespace
 
 Span* new_slab(unsigned size_class, std::uintptr_t tag, bool sparse, std::size_t* shortage) {
   const SizeClass& layout = kSizeClasses[size_class];
@@ -19,7 +40,7 @@ Span* new_slab(unsigned size_class, std::uintptr_t tag, bool sparse, std::size_t
   slab->size_class = std::uint8_t(size_class);
   slab->decommitted = {};
   slab->visit = {.used = SlabVisit::kNever, .number = 0};
-  slab->committed = slab->zeroed ? 0 : std::uint32_t(slab->bytes());
+  slab->committed = slab->zeroed ? 0 : std::uint32_t(slab->bytes() - give_back_rest(slab));
   for (std::uint32_t i = 1; i < layout.units; ++i) {
     Span* unit = find_span(slab->start() + i * kUnit);
     unit->head_distance = i;
@@ -37,7 +58,8 @@ bool release_slab(Span* slab) {
     unit->set_tag(span_tag::kInterior);
     any_decommitted = any_decommitted || unit->decommitted.pages != 0;
   }
-  if (!slab->zeroed && !any_decommitted) return span_heap.free(slab);
+  if (!any_decommitted && slab->committed == slab->bytes() && !slab->zeroed)
+    return span_heap.free(slab);
   set_dirty(slab, slab->units, slab->committed);
   for (std::uint32_t i = 0; any_decommitted && i < slab->units; ++i) {
     const Span* unit = find_span(slab->start() + i * kUnit);

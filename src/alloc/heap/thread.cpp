@@ -40,7 +40,7 @@ Heap* take_spare_heap() {
 Heap* make_heap() {
   Heap* heap = static_cast<Heap*>(allocate_metadata(sizeof(Heap)));
   if (heap == nullptr) return nullptr;
-  for (Bin& bin : heap->bins) bin.set_current(nullptr);
+  for (Bin& bin : heap->bins) bin.current = nullptr;
   sync::LockGuard guard(registry_lock);
   heap->next = all_heaps;
   all_heaps = heap;

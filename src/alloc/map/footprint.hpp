@@ -4,7 +4,8 @@
 //
 // The count is never less than what is resident. After all caches are reclaimed it exceeds that
 // only by the parts of live blocks that the program never touches. What counts:
-//   - a large block, and a slab cut from a dirty span: all of it
+//   - a large block: all of it but its tail (large.hpp)
+//   - a slab cut from a dirty span: all of it, but for pages that were given back
 //   - a slab cut from a clean span: its committed pages
 //   - free memory: the pages that may be resident (dirty_pages.hpp)
 //   - the allocator's tables: the pages in use
@@ -52,6 +53,9 @@ class Footprint {
     const std::size_t most = ceiling();
     return bytes == 0 || (bytes <= most && this->bytes() <= most - bytes);
   }
+
+  // Whether so little room is left that pages without use should be given back at once.
+  bool is_near_ceiling() const { return !has_room(ceiling() / 4); }
 
   // From now on, a release that starts with a count above `watched` calls memory_fell().
   void set_bounds(std::size_t ceiling, std::size_t hard, std::size_t watched) {

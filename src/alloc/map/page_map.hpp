@@ -29,6 +29,8 @@ struct PageMap {
   std::atomic<std::ptrdiff_t> distance[kRootEntries];
   // Stands for every missing leaf. It is never written: its zeros read as kForeign.
   Span absent[kLeafEntries];
+  // Zeros too, for without_leaves().
+  std::atomic<std::ptrdiff_t> no_distance[kRootEntries];
 
   // nullptr if there is no leaf yet.
   Span* leaf(std::size_t index) {
@@ -39,19 +41,24 @@ struct PageMap {
   Span* at(std::ptrdiff_t d) {
     return reinterpret_cast<Span*>(reinterpret_cast<char*>(absent) + d);
   }
+
+  // The address of a PageMap in which no address is ours: together, `absent` and `no_distance` have
+  // the zeros that a look-up reads in a map without leaves. void*, so that it is a constant.
+  constexpr void* without_leaves() { return absent; }
 };
 
 extern CORBEL_PRIVATE_API PageMap page_map;
 
 // The descriptor of the unit that `address` lies in; its tag is kForeign if the unit is not ours.
 // `address` may be any value: bits above the address space are ignored.
-inline Span* find_span(const void* address) {
+inline Span* find_span(PageMap& map, const void* address) {
   const std::uintptr_t a = address_of(address);
   // (1) an acquire, by the address dependency (plain_load.hpp): sees the leaf mapped by (2) in
   // page_map.cpp
-  const std::ptrdiff_t d = sync::plain_load(page_map.distance[(a >> kLeafBits) % kRootEntries]);
-  return page_map.at(d) + (std::uint32_t(a) >> kUnitBits);
+  const std::ptrdiff_t d = sync::plain_load(map.distance[(a >> kLeafBits) % kRootEntries]);
+  return map.at(d) + (std::uint32_t(a) >> kUnitBits);
 }
+inline Span* find_span(const void* address) { return find_span(page_map, address); }
 
 // The first unit of the slab that the unit `span` belongs to; `span` itself if it is no later unit
 // of a slab.

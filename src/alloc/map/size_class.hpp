@@ -4,8 +4,7 @@
 //   class 0          8 bytes
 //   classes 1..8     16 to 128 in steps of 16
 //   classes 9..64    eight classes per doubling, up to 16 KiB: at most 1/8 of a block is wasted
-//   classes 65..76   four classes per doubling, up to 128 KiB: at most 1/4 of a block is wasted,
-//                    and the whole pages of that waste are never touched
+//   classes 65..92   20 KiB to 128 KiB in steps of 4 KiB: less than a page is wasted
 //
 // Larger blocks get a span of their own (large.hpp).
 #pragma once
@@ -24,7 +23,9 @@ inline constexpr unsigned kUnitBits = 16;
 
 inline constexpr std::size_t kSmallMax = 1024;         // served by the inline path of malloc
 inline constexpr std::size_t kMediumMax = 128 * 1024;  // served from slabs
-inline constexpr unsigned kClasses = 77;
+inline constexpr unsigned kClasses = 93;
+
+inline constexpr unsigned kPageStepBits = 12;  // of the classes above 16 KiB
 
 constexpr unsigned class_of(std::size_t size) {
   if (size <= 8) return 0;
@@ -32,7 +33,7 @@ constexpr unsigned class_of(std::size_t size) {
   const std::size_t last = size - 1;
   const unsigned order = log2_floor(last);
   if (order < 14) return 9 + (order - 7) * 8 + unsigned(last >> (order - 3)) - 8;
-  return 65 + (order - 14) * 4 + unsigned(last >> (order - 2)) - 4;
+  return 61 + unsigned(last >> kPageStepBits);
 }
 
 struct SizeClass {
@@ -58,7 +59,7 @@ constexpr std::size_t block_size_of(unsigned index) {
   if (index == 0) return 8;
   if (index <= 8) return index * 16;
   if (index <= 64) return std::size_t((index - 9) % 8 + 9) << ((index - 9) / 8 + 4);
-  return std::size_t((index - 65) % 4 + 5) << ((index - 65) / 4 + 12);
+  return std::size_t(index - 60) << kPageStepBits;
 }
 
 // The units of a slab. A slab has few blocks, because a thread that uses a few large blocks of many

@@ -82,6 +82,7 @@ struct alignas(kCacheLine) Span {
   union {
     std::uint32_t head_distance;  // a later unit of a slab: how many units after the first
     std::uint32_t committed;      // a slab: the bytes from its beginning that have been committed
+    std::uint32_t tail;  // a large block: the bytes at its end that are not in use (large.hpp)
   };
   union {
     SlabDecommitted decommitted;  // a slab

@@ -309,12 +309,12 @@ bool SpanHeap::free_moved(Span* span, std::size_t taken_over) {
 
 bool SpanHeap::free_pages(Span* span) { return put_back(span, count_dirty(span, span->units)); }
 
-bool SpanHeap::shrink(Span* span, std::size_t units) {
+bool SpanHeap::shrink(Span* span, std::size_t units, std::size_t tail) {
   Span* rest = unit_at(span, std::ptrdiff_t(units));
   rest->units = span->units - std::uint32_t(units);
-  rest->zeroed = false;
   span->units = std::uint32_t(units);
-  return free(rest);
+  set_dirty(rest, rest->units, rest->bytes() - tail);
+  return free_pages(rest);
 }
 
 }  // namespace corbel::alloc

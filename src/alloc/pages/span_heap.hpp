@@ -97,8 +97,9 @@ class SpanHeap {
   // or if a limit leaves no room: then `shortage` is set, else it is 0.
   bool grow(Span* span, std::size_t units, std::size_t* shortage);
 
-  // Frees all but the first `units` units. Returns the same as free().
-  bool shrink(Span* span, std::size_t units);
+  // Frees all but the first `units` units, of which the last `tail` bytes are neither resident nor
+  // counted. Returns the same as free().
+  bool shrink(Span* span, std::size_t units, std::size_t tail);
 
   // Moves the content of the first `units` units of one span to another. Moves pages where the
   // system can, and copies where it cannot, if the limit leaves room for both spans. The

@@ -40,6 +40,7 @@ struct Seen {
   std::uint32_t carved;
   std::uint32_t decommitted;
   std::uint32_t committed;
+  std::uint32_t tail;
   std::uint8_t size_class;
 };
 
@@ -55,6 +56,7 @@ __attribute__((no_sanitize("thread"))) Seen look_at(const Span& span) {
       .carved = span.blocks.carved.peek(),
       .decommitted = __atomic_load_n(&span.decommitted.blocks, __ATOMIC_RELAXED),
       .committed = __atomic_load_n(&span.committed, __ATOMIC_RELAXED),
+      .tail = __atomic_load_n(&span.tail, __ATOMIC_RELAXED),
       .size_class = __atomic_load_n(&span.size_class, __ATOMIC_RELAXED),
   };
 }
@@ -164,7 +166,10 @@ class Census {
     if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses)
       return count_slab(seen, address);
     if (seen.tag == span_tag::kLarge && ends_as(seen, address, span_tag::kInterior)) {
-      s_.large_live += seen.units * kUnit;
+      const std::size_t bytes = seen.units * kUnit;
+      const std::size_t tail = std::min<std::size_t>(seen.tail, bytes);
+      s_.large_live += bytes - tail;
+      s_.free_purged += tail;
       ++s_.large_count;
       return seen.units;
     }

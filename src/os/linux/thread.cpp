@@ -187,6 +187,19 @@ bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument)
   return started;
 }
 
+StackRange own_stack() {
+  ErrnoGuard guard;
+  pthread_attr_t attributes;
+  // For the main thread the C library reads /proc, which may be missing.
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  const auto address = reinterpret_cast<std::uintptr_t>(low);
+  return {address, address + size};
+}
+
 std::size_t default_stack_size() {
   ErrnoGuard guard;
   pthread_attr_t attributes;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/config.hpp"
+#include "os/os.hpp"
 #include "sched/core/parking.hpp"
 
 namespace corbel::sched {
@@ -60,7 +61,9 @@ struct Thread : detail::thread_data {
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
   unsigned waits = 0;                       // how many waits are nested on this stack
   const ArenaScope* arena_scope = nullptr;  // the innermost one on this stack
-  Fibers* fibers = nullptr;                 // from the first suspended task on
+  Fibers* fibers = nullptr;                 // from the first use of another stack on
+  os::StackRange stack;                     // the one it is on, if `knows_stack`
+  bool knows_stack = false;
   void* classic_state = nullptr;            // a classic::ClassicState; outlives the thread
   Thread* next_unused = nullptr;
 

@@ -233,10 +233,12 @@ bool start_thread(const char* name, void (*run)());
 // joins. Returns at once in the child of a fork, which does not have the thread.
 void join_thread();
 
-// Starts a detached thread that blocks all signals but those of its own faults. A `stack_size` of
-// 0, or below the system's minimum, selects the system's default. May call malloc. Returns false
-// when the system refuses.
-bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument);
+// Starts a detached thread. It blocks all signals but those of its own faults (kNone), or those
+// that the calling thread blocks (kAsHere). A `stack_size` of 0, or below the system's minimum,
+// selects the system's default. May call malloc. Returns false when the system refuses.
+enum class TakesSignals { kNone, kAsHere };
+bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
+                    TakesSignals signals = TakesSignals::kNone);
 
 // The addresses of a stack, without its guard pages. Empty where the system does not tell.
 struct StackRange {

@@ -116,9 +116,9 @@ class task_scheduler_handle {
 };
 
 // Releases the handle and waits until the library's threads have ended. Returns false, without
-// waiting, if the handle is empty, if there are other handles, or if called by a task or inside an
-// arena. While another thread is in a parallel call, the wait lasts until the library's threads
-// have no work left there. The library can be used again afterwards.
+// waiting, if the handle is empty, if called by a task or inside an arena, if another thread of the
+// program has used the library and has not ended, or if there are both other handles and threads
+// of the library. The library can be used again afterwards.
 inline bool finalize(task_scheduler_handle& handle, const std::nothrow_t&) noexcept {
   const bool held = handle.holds_;
   handle.release();

@@ -239,6 +239,13 @@ TEST(GlobalControlDeathTest, TerminatesOnExceptionsOfAnyBody) {
 
 // ---- handles ------------------------------------------------------------------------------------
 
+// Returns when there is a thread of the library.
+void start_a_worker() {
+  std::atomic<bool> has_run{false};
+  tbb::task_arena(2).enqueue([&] { has_run = true; });
+  wait_for(has_run);
+}
+
 TEST(SchedulerHandle, Finalizes) {
   for (int repeat = 0; repeat < 5; ++repeat) {
     tbb::task_scheduler_handle handle{tbb::attach()};
@@ -265,7 +272,7 @@ TEST(SchedulerHandle, IsAssignedAnAttach) {
 TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
   const auto work = [] {
     for (int i = 0; i < 300; ++i) {
-      tbb::task_scheduler_handle handle{tbb::attach()};
+      tbb::task_scheduler_init init;
       std::atomic<int> calls{0};
       const auto spin = [&] {
         ++calls;
@@ -273,7 +280,7 @@ TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
       };
       tbb::parallel_invoke(spin, spin, spin);
       EXPECT_EQ(calls, 3);
-      tbb::finalize(handle, std::nothrow);  // false if the other thread holds a handle
+      init.blocking_terminate(std::nothrow);
     }
   };
   std::thread other(work);
@@ -288,6 +295,7 @@ TEST(SchedulerHandle, DoesNotFinalizeInATaskOrWhileOthersHoldHandles) {
   {
     tbb::task_scheduler_handle one{tbb::attach()};
     tbb::task_scheduler_handle other = tbb::task_scheduler_handle::get();
+    start_a_worker();
     EXPECT_THROW(tbb::finalize(one), tbb::unsafe_wait);
     tbb::task_scheduler_handle moved = std::move(other);
     EXPECT_FALSE(other);
@@ -308,6 +316,36 @@ TEST(SchedulerHandle, DoesNotFinalizeInATaskOrWhileOthersHoldHandles) {
   tbb::task_scheduler_handle released{tbb::attach()};
   released.release();
   EXPECT_FALSE(released);
+}
+
+TEST(SchedulerHandle, FinalizesWithAnotherHandleIfNothingHasBeenStarted) {
+  tbb::task_scheduler_handle first{tbb::attach()};
+  tbb::finalize(first, std::nothrow);
+  tbb::task_scheduler_handle one{tbb::attach()}, other{tbb::attach()};
+  EXPECT_TRUE(tbb::finalize(one, std::nothrow));
+  EXPECT_FALSE(one);
+  EXPECT_TRUE(tbb::finalize(other, std::nothrow));
+}
+
+TEST(SchedulerHandle, DoesNotFinalizeWhileAnotherThreadIsInitialized) {
+  for (const bool works : {false, true}) {
+    std::atomic<bool> used{false}, may_end{false};
+    std::thread another([&] {
+      if (works) start_a_worker();
+      tbb::this_task_arena::max_concurrency();
+      used = true;
+      wait_for(may_end);
+    });
+    wait_for(used);
+    tbb::task_scheduler_handle early{tbb::attach()};
+    EXPECT_FALSE(tbb::finalize(early, std::nothrow));
+    tbb::task_scheduler_handle again{tbb::attach()};
+    EXPECT_THROW(tbb::finalize(again), tbb::unsafe_wait);
+    may_end = true;
+    another.join();
+    tbb::task_scheduler_handle late{tbb::attach()};
+    EXPECT_TRUE(tbb::finalize(late, std::nothrow));
+  }
 }
 
 // ---- task_scheduler_init ------------------------------------------------------------------------

@@ -339,13 +339,14 @@ bool ThreadPool::may_end() {
 // thread stands in for the program's: it inherits the signal mask of the last one, and waits until
 // the workers have ended or the program has a thread again.
 void ThreadPool::end_with_program() {
-  // relaxed, all: the caller is the last thread that could request a worker, except for workers
-  if (live_.load(std::memory_order_relaxed) == 0) return;
+  // The caller is the last thread that could request a worker, except for workers.
+  if (!has_workers()) return;
   // Either a worker that parks sees that the threads are gone, or unpark_idle() finds the worker in
   // the list.
   os::process_barrier();
   while (parked_threads.unpark_idle()) {
   }
+  // relaxed: no other thread adds the first request
   if (active() == 0 && requests_.load(std::memory_order_relaxed) == 0) return;
   // (8) acq_rel: either this is before (9), which then sees that the threads are gone, so that the
   // stand-in stays; or it is after (9), and finds no mark
@@ -361,8 +362,7 @@ void* ThreadPool::stand_in(void* self) {
   os::name_thread("corbel");
   ThreadPool& pool = *static_cast<ThreadPool*>(self);
   const auto is_needed = [&] {
-    // relaxed: each end of a worker is a change
-    return pool.live_.load(std::memory_order_relaxed) != 0 && program_threads.are_gone();
+    return pool.has_workers() && program_threads.are_gone();
   };
   do {
     for (;;) {

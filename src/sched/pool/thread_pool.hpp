@@ -46,6 +46,11 @@ class ThreadPool {
   // a worker. Workers start again when an arena requests one.
   bool finalize();
 
+  // Whether there are workers. A hint while other threads can request one.
+  bool has_workers() const {
+    return live_.load(std::memory_order_relaxed) != 0;  // relaxed: as declared
+  }
+
   // Called when the last thread of the program that the library knows of ends: ends the workers
   // that have nothing to do, and lets the others end when they have finished.
   void end_with_program();

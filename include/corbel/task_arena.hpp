@@ -84,7 +84,8 @@ class task_arena {
       : settings_{constraints{automatic, max_concurrency}, reserved_for_masters, int(a_priority)} {}
 
   // Makes an arena as above whose `limits` also select processors: a thread is bound to them while
-  // it is in the arena.
+  // it is in the arena. If max_threads_per_core is neither positive nor automatic, every function
+  // that makes the arena, and max_concurrency if it depends on that, throws std::invalid_argument.
   task_arena(const constraints& limits, unsigned reserved_for_masters = 1,
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
       : settings_{limits, reserved_for_masters, int(a_priority)} {}

@@ -61,7 +61,7 @@ class task_group {
   ~task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
     cancel_and_wait();
-    if (!detail::is_unwinding()) detail::raise(missing_wait());
+    if (!detail::is_unwinding()) detail::raise_own(missing_wait());
   }
 
   task_group(const task_group&) = delete;

@@ -22,10 +22,10 @@ constexpr std::size_t kMaxThreads = 1 << 20;
 global_control::global_control(parameter p, std::size_t value)
     : value_(p == max_allowed_parallelism ? std::min(value, kMaxThreads) : value), parameter_(p) {
   if (p == max_allowed_parallelism && value == 0) {
-    throw std::invalid_argument("max_allowed_parallelism cannot be 0");
+    detail::raise_own(std::invalid_argument("max_allowed_parallelism cannot be 0"));
   }
   if (p < max_allowed_parallelism || p == scheduler_handle || p >= parameter_max) {
-    throw std::invalid_argument("not a parameter that can be set");
+    detail::raise_own(std::invalid_argument("not a parameter that can be set"));
   }
   sched::controls().add(parameter_, value_);
 }
@@ -34,7 +34,7 @@ global_control::~global_control() { sched::controls().remove(parameter_, value_)
 
 std::size_t global_control::active_value(parameter p) {
   if (p < max_allowed_parallelism || p >= parameter_max) {
-    throw std::invalid_argument("not a parameter");
+    detail::raise_own(std::invalid_argument("not a parameter"));
   }
   return sched::controls().active_value(p);
 }

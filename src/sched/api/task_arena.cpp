@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "sched/api/check_constraints.hpp"
 #include "sched/arena/arena.hpp"
 #include "sched/arena/arena_scope.hpp"
 #include "sched/arena/isolation.hpp"
@@ -105,6 +106,7 @@ namespace detail {
 context_node no_group{{0}, {0}, {}};
 
 arena_handle& make_arena(const arena_settings& settings) {
+  check_constraints(settings.limits);
   sched::Thread::current();  // sets the library up
   sched::ArenaPlan plan;
   plan.width =

@@ -131,8 +131,7 @@ TEST_P(StackTest, StolenTasksOfAnIsolationScope) {
   in_small_thread([] {
     Nest nest(kMany);
     const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
-    tbb::task_arena(2).execute(
-        [&] { tbb::this_task_arena::isolate([&] { steal_all(nest); }); });
+    tbb::task_arena(2).execute([&] { tbb::this_task_arena::isolate([&] { steal_all(nest); }); });
     EXPECT_EQ(nest.ended(), kMany);
   });
 }
@@ -145,9 +144,8 @@ TEST_P(StackTest, TasksThatWaitInOtherArenas) {
     tbb::task_arena arenas[] = {{kTasks}, {kTasks}};  // every task may need a slot
     tbb::task_group group;
     for (int i = 0; i < kTasks; ++i) {
-      arenas[i % 2].enqueue(group.defer([&, i] {
-        arenas[(i + 1) % 2].execute([&] { nest.run_one(); });
-      }));
+      arenas[i % 2].enqueue(
+          group.defer([&, i] { arenas[(i + 1) % 2].execute([&] { nest.run_one(); }); }));
     }
     arenas[0].wait_for(group);
     EXPECT_EQ(nest.ended(), kTasks);

@@ -312,5 +312,10 @@ void suspend(void (*tell)(void*, suspend_point), void* argument) {
 
 void resume(suspend_point point) noexcept { point->fibers.resume(*point); }
 
+std::uintptr_t stack_key() noexcept {
+  const sched::Thread* const t = sched::Thread::current_or_null();
+  return t == nullptr || t->fibers == nullptr ? 0 : t->fibers->key();
+}
+
 }  // namespace detail
 }  // namespace corbel

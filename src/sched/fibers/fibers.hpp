@@ -13,6 +13,7 @@
 // like any other, only that its frames lie elsewhere: the thread comes back when it returns.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -34,9 +35,9 @@ struct Stack {
   Stack(std::size_t size, void (*run)(void*), void* argument)
       : fiber(size, run, argument), range(fiber.stack()), knows_range(true) {}
 
-  os::Fiber fiber;            // the first segment
-  os::Fiber* last = &fiber;   // the segment that the thread is or was on
-  os::StackRange range;       // of that segment, if `knows_range`
+  os::Fiber fiber;           // the first segment
+  os::Fiber* last = &fiber;  // the segment that the thread is or was on
+  os::StackRange range;      // of that segment, if `knows_range`
   bool knows_range = false;
 
   // What it waits for if the thread has left it in a wait.
@@ -80,6 +81,11 @@ class Fibers {
   ~Fibers() = default;
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
+
+  // See detail::stack_key.
+  std::uintptr_t key() const {
+    return current_ == &own_ ? 0 : reinterpret_cast<std::uintptr_t>(current_);
+  }
 
   void suspend(void (*tell)(void*, detail::suspend_point), void* argument);
 

@@ -286,8 +286,7 @@ void ThreadPool::park_idle(Thread& t) {
   parked_threads.announce(t, nullptr);
   os::process_barrier();
   // relaxed: the barrier and those in finalize() and end_with_program() order both
-  bool wanted =
-      finalizing_.load(std::memory_order_relaxed) != 0 || program_threads.are_gone();
+  bool wanted = finalizing_.load(std::memory_order_relaxed) != 0 || program_threads.are_gone();
   if (!wanted) {
     sync::LockGuard guard(lock_);
     wanted = find_request() != nullptr;
@@ -361,9 +360,7 @@ void ThreadPool::end_with_program() {
 void* ThreadPool::stand_in(void* self) {
   os::name_thread("corbel");
   ThreadPool& pool = *static_cast<ThreadPool*>(self);
-  const auto is_needed = [&] {
-    return pool.has_workers() && program_threads.are_gone();
-  };
+  const auto is_needed = [&] { return pool.has_workers() && program_threads.are_gone(); };
   do {
     for (;;) {
       // (7) acquire: sees what changed before note_change()

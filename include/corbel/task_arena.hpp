@@ -138,8 +138,9 @@ class task_arena {
 
   // Calls f() in the arena and returns what it returns, or throws what it throws. The calling
   // thread occupies a slot there. If none is free, it waits until one is, or until another thread
-  // has made the call for it. Tasks that `f` starts run in the arena. If the thread is in this
-  // arena already, this is a plain call. May additionally throw bad_alloc.
+  // has made the call for it. Tasks that `f` starts run in the arena. `f` and they run with the
+  // floating-point settings of the thread that made the arena. If the thread is in this arena
+  // already, this is a plain call. May additionally throw bad_alloc.
   template <typename F>
   auto execute(F&& f) -> decltype(f()) {
     using call = detail::arena_call<typename std::remove_reference<F>::type, decltype(f())>;

@@ -58,6 +58,7 @@ bool Arena::take_slot(Thread& t, unsigned from, unsigned to) {
     t.slot = &s;
     t.tasks = &s.tasks;
     t.isolation = kNoIsolation;
+    t.arena_floating_point = floating_point_;
     t.wake_flag = always_signals() ? &always_set : &wake_flag_.word();
     return true;
   }

@@ -43,6 +43,7 @@ struct ThreadPosition {
   bool has_floating_point = false;
   unsigned waits = 0;
   const ArenaScope* arena_scope = nullptr;
+  std::uint32_t arena_floating_point = 0;
 
   static ThreadPosition of(const Thread& t);
   void restore_to(Thread& t) const;
@@ -57,6 +58,7 @@ struct Thread : detail::thread_data {
   BasicWaitNode<Thread, std::atomic> wait_node;
   std::uint32_t random = 1;
   bool is_worker = false;
+  std::uint32_t arena_floating_point = 0;   // the settings of its arena
   Arena* implicit_arena = nullptr;          // an external thread's own
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
   unsigned waits = 0;                       // how many waits are nested on this stack
@@ -87,8 +89,9 @@ bool is_in_no_task(const Thread& t);
 bool is_outside_tasks();
 
 inline ThreadPosition ThreadPosition::of(const Thread& t) {
-  return {t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,  t.context,
-          t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope};
+  return {
+      t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,   t.context,
+      t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope, t.arena_floating_point};
 }
 
 inline void ThreadPosition::restore_to(Thread& t) const {
@@ -103,6 +106,7 @@ inline void ThreadPosition::restore_to(Thread& t) const {
   t.has_floating_point = has_floating_point;
   t.waits = waits;
   t.arena_scope = arena_scope;
+  t.arena_floating_point = arena_floating_point;
 }
 
 }  // namespace corbel::sched

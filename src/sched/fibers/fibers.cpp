@@ -162,6 +162,7 @@ void Fibers::suspend(void (*tell)(void*, detail::suspend_point), void* argument)
   next.position.wake_flag = thread_.wake_flag;
   next.position.tasks = &thread_.slot->tasks;
   next.position.context = &thread_.root;
+  next.position.arena_floating_point = thread_.arena_floating_point;
   go_to(next);
 }
 

@@ -136,7 +136,16 @@ int arena_width(const arena_handle& arena) noexcept {
   return int(sched::arena_of(const_cast<arena_handle&>(arena)).width());
 }
 
-int current_arena_width() { return int(sched::Thread::current().arena->width()); }
+bool is_additional_worker(const arena_handle* arena) noexcept {
+  const sched::Thread* const t = sched::Thread::current_or_null();
+  return t != nullptr && t->arena != nullptr && &sched::handle_of(*t->arena) == arena &&
+         t->arena->is_additional(*t->slot);
+}
+
+int current_arena_width() {
+  const sched::Thread& t = sched::Thread::current();
+  return int(t.arena->width()) + (t.arena->is_additional(*t.slot) ? 1 : 0);
+}
 
 int default_arena_width(const constraints& limits) { return info::default_concurrency(limits); }
 

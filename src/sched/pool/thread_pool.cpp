@@ -172,6 +172,8 @@ bool ThreadPool::too_many(const Arena& arena) const {
 bool ThreadPool::must_leave(const Arena& arena) const {
   // relaxed, both: hints, as in should_leave
   if (too_many(arena) || finalizing_.load(std::memory_order_relaxed) != 0) return true;
+  // It has come for what no other thread may run, and that has been run.
+  if (arena.max_workers() == 0) return true;
   return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;
 }
 
@@ -228,8 +230,10 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
     // relaxed, both: under the lock
     active_.fetch_sub(1, std::memory_order_relaxed);
     arena.workers.fetch_sub(1, std::memory_order_relaxed);
+    // Without another worker to come, the flag stays for the threads that are parked there.
     const bool again =
-        entered ? !arena.wake_flag().is_set() || (arena.has_work() && arena.wake_flag().take())
+        entered ? !arena.wake_flag().is_set() ||
+                      (arena.max_workers() != 0 && arena.has_work() && arena.wake_flag().take())
                 : !arena.is_still_full();
     if (again) add_request(arena);
     last = unlink_if_done(arena);
@@ -270,8 +274,9 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
     if (should_leave(arena) || !spin.once_more()) break;
   }
   if (searching) arena.searching.fetch_sub(1, std::memory_order_relaxed);
+  // What is left is for the threads that are parked there: no other worker comes.
+  if (t.fibers != nullptr || arena.max_workers() == 0) arena.chain_wake_up();
   if (t.fibers != nullptr) {
-    arena.chain_wake_up();
     finish_stacks_in(*t.fibers, *t.slot);
   }
   arena.observe_exit(t);

@@ -5,6 +5,7 @@
 #define CORBEL_ENUMERABLE_THREAD_SPECIFIC_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -17,12 +18,16 @@
 #include <corbel/detail/element_table.hpp>
 #include <corbel/detail/ets_iterator.hpp>
 #include <corbel/detail/ets_maker.hpp>
+#include <corbel/detail/suspend.hpp>
 #include <corbel/flattened2d.hpp>
 
 namespace corbel {
 
-// The specification's choice between space and time. Here all three values behave alike, without a
-// limit on the number of objects, but give different types.
+// What elements belong to. ets_no_key, ets_key_per_instance: threads; the specification's choice
+// between space and time, which behave alike here, without a limit on the number of objects.
+// ets_suspend_aware: stacks. A suspended task (task::suspend) keeps its stack, and so its element;
+// the tasks that its thread runs meanwhile have another one. Where no task is suspended, every
+// thread has one stack. The library must be linked for this value.
 enum ets_key_usage_type { ets_key_per_instance, ets_no_key, ets_suspend_aware };
 
 template <typename T, typename Allocator = cache_aligned_allocator<T>,
@@ -37,9 +42,10 @@ template <typename T, typename Allocator, ets_key_usage_type KeyUsage>
 struct is_ets_of<T, enumerable_thread_specific<T, Allocator, KeyUsage>> : std::true_type {};
 }  // namespace detail
 
-// Holds a T for each thread that has called local(). The thread's first call makes the element,
-// which outlives the thread: it stays until the object is cleared or destroyed. A new thread to
-// which the system gives the id of a thread that has ended takes over that thread's element.
+// Holds a T for each thread (with ets_suspend_aware: each stack) that has called local(). The
+// thread's first call makes the element, which outlives the thread: it stays until the object is
+// cleared or destroyed. A new thread to which the system gives the id of a thread that has ended
+// takes over that thread's element.
 //
 // Any thread may call local(), size(), empty() and iterate at the same time. From a thread's second
 // call on, local() takes no lock. The elements themselves are not protected: a program that
@@ -149,11 +155,11 @@ class enumerable_thread_specific {
   // the element existed before. Throws what the element's constructor or the allocator throws; the
   // thread has no element then.
   reference local() {
-    void* const found = elements_.find();
+    void* const found = elements_.find(key());
     return found != nullptr ? static_cast<node*>(found)->value : make_local();
   }
   reference local(bool& exists) {
-    void* const found = elements_.find();
+    void* const found = elements_.find(key());
     exists = found != nullptr;
     return exists ? static_cast<node*>(found)->value : make_local();
   }
@@ -264,6 +270,14 @@ class enumerable_thread_specific {
     node* node_;
   };
 
+  using by_stack = std::integral_constant<bool, KeyUsage == ets_suspend_aware>;
+  static std::uintptr_t key() noexcept { return key(by_stack()); }
+  static std::uintptr_t key(std::false_type) noexcept { return detail::thread_key(); }
+  static std::uintptr_t key(std::true_type) noexcept {
+    const std::uintptr_t stack = detail::stack_key();
+    return stack != 0 ? stack : detail::thread_key();
+  }
+
   T& element(size_type i) const { return static_cast<node*>(elements_[i])->value; }
 
   // Returns a node whose T make(address) makes.
@@ -276,7 +290,7 @@ class enumerable_thread_specific {
 
   reference make_local() {
     element_owner made(*this, new_node(make_));
-    elements_.add(made.get());
+    elements_.add(key(), made.get());
     node* const added = made.get();
     made.release();
     return added->value;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/context_node.hpp>
 #include <corbel/exceptions.hpp>
 #include <corbel/task_arena.hpp>
 
@@ -29,8 +30,9 @@ class global_control {
     // continues while a task is suspended (task::suspend). The largest value is in effect. Default:
     // the system's.
     thread_stack_size,
-    // Nonzero: an exception that leaves a task ends the program with std::terminate where it is
-    // thrown. The largest value is in effect. Default: 0.
+    // Nonzero: an exception that leaves a task ends the program with std::terminate where it leaves,
+    // and one that these headers throw themselves does so where it is thrown (except bad_alloc, and
+    // those of allocators and memory pools). The largest value is in effect. Default: 0.
     terminate_on_exception,
     // 1 while there is a task_scheduler_handle. Cannot be set.
     scheduler_handle,
@@ -116,9 +118,9 @@ class task_scheduler_handle {
 };
 
 // Releases the handle and waits until the library's threads have ended. Returns false, without
-// waiting, if the handle is empty, if there are other handles, or if called by a task or inside an
-// arena. While another thread is in a parallel call, the wait lasts until the library's threads
-// have no work left there. The library can be used again afterwards.
+// waiting, if the handle is empty, if called by a task or inside an arena, if another thread of the
+// program has used the library and has not ended, or if there are both other handles and threads
+// of the library. The library can be used again afterwards.
 inline bool finalize(task_scheduler_handle& handle, const std::nothrow_t&) noexcept {
   const bool held = handle.holds_;
   handle.release();
@@ -128,7 +130,7 @@ inline bool finalize(task_scheduler_handle& handle, const std::nothrow_t&) noexc
 // Like the form above, but throws unsafe_wait instead of returning false.
 inline void finalize(task_scheduler_handle& handle) {
   if (!finalize(handle, std::nothrow)) {
-    detail::raise(unsafe_wait("the threads of the scheduler could not be waited for"));
+    detail::raise_own(unsafe_wait("the threads of the scheduler could not be waited for"));
   }
 }
 

@@ -46,7 +46,7 @@ struct constraints {
   numa_node_id numa_id = kAutomatic;      // run on this memory node
   int max_concurrency = kAutomatic;       // number of threads
   core_type_id core_type = kAutomatic;    // run on cores of this type
-  int max_threads_per_core = kAutomatic;  // at most this many threads per core
+  int max_threads_per_core = kAutomatic;  // at most this many threads per core; at least 1
 };
 
 }  // namespace detail
@@ -63,7 +63,8 @@ CORBEL_EXPORT std::vector<core_type_id> core_types();
 
 // Returns the number of threads of an arena that has these constraints and no max_concurrency.
 // Without constraints that is the number of processors that the process's affinity mask and its
-// container's quota grant.
+// container's quota grant. Throws std::invalid_argument if max_threads_per_core is neither positive
+// nor -1.
 CORBEL_EXPORT int default_concurrency(const detail::constraints& limits);
 inline int default_concurrency(numa_node_id node = detail::kAutomatic) {
   return default_concurrency(detail::constraints{node});

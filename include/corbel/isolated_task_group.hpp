@@ -34,7 +34,7 @@ class isolated_task_group : private task_group {
 #else
     inside([&] { cancel_and_wait(); });
 #endif
-    if (!detail::is_unwinding()) detail::raise(missing_wait());
+    if (!detail::is_unwinding()) detail::raise_own(missing_wait());
   }
 
   template <typename F>

@@ -180,7 +180,7 @@ CORBEL_REQUIRES(detail::is_index<Index>&& std::constructible_from<Index, int>&&
 inline void parallel_for(Index first, Index last, Index step, const F& f, Partitioner&& partitioner,
                          Context&&... context) {
   if (!(Index(0) < step))
-    detail::raise(std::invalid_argument("parallel_for: step must be positive"));
+    detail::raise_own(std::invalid_argument("parallel_for: step must be positive"));
   if (!(first < last)) return;
   using body_type = detail::numbers_body<Index, F>;
   const std::size_t width = body_type::count_between(Index(0), step);

@@ -36,6 +36,8 @@ CORBEL_EXPORT arena_handle& make_arena(const arena_settings& settings);
 CORBEL_EXPORT arena_handle* attach_arena() noexcept;
 CORBEL_EXPORT void release_arena(arena_handle& arena) noexcept;
 CORBEL_EXPORT int arena_width(const arena_handle& arena) noexcept;
+// Whether the calling thread is the additional worker in this arena of one thread.
+CORBEL_EXPORT bool is_additional_worker(const arena_handle* arena) noexcept;
 CORBEL_EXPORT int current_arena_width();
 CORBEL_EXPORT int default_arena_width(const constraints& limits);
 
@@ -78,13 +80,16 @@ class task_arena {
 
   // At most `max_concurrency` threads work in the arena at a time, external threads included. Of
   // their slots, `reserved_for_masters` are for external threads only. If this leaves no slot for a
-  // worker, one additional worker runs tasks that are enqueued. The arena is made at its first use.
+  // worker, one worker takes a reserved slot for as long as there are enqueued tasks; it waits
+  // while all slots are taken. In an arena of one thread, which is reserved, it does not wait: one
+  // additional worker runs them. The arena is made at its first use.
   task_arena(int max_concurrency = automatic, unsigned reserved_for_masters = 1,
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
       : settings_{constraints{automatic, max_concurrency}, reserved_for_masters, int(a_priority)} {}
 
   // Makes an arena as above whose `limits` also select processors: a thread is bound to them while
-  // it is in the arena.
+  // it is in the arena. If max_threads_per_core is neither positive nor automatic, every function
+  // that makes the arena, and max_concurrency if it depends on that, throws std::invalid_argument.
   task_arena(const constraints& limits, unsigned reserved_for_masters = 1,
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
       : settings_{limits, reserved_for_masters, int(a_priority)} {}
@@ -138,8 +143,8 @@ class task_arena {
   // Calls f(), as a const object if it has such a call, in the arena and returns what it returns,
   // or throws what it throws. The calling thread occupies a slot there. If none is free, it waits
   // until one is, or until another thread has made the call for it. Tasks that `f` starts run in
-  // the arena. If the thread is in this arena already, this is a plain call. May additionally throw
-  // bad_alloc.
+  // the arena. `f` and they run with the floating-point settings of the thread that made the arena.
+  // If the thread is in this arena already, this is a plain call. May additionally throw bad_alloc.
   template <typename F>
   auto execute(F&& f) -> detail::const_call_result<F> {
     using call =
@@ -150,8 +155,9 @@ class task_arena {
   }
 
   // Starts a task in the arena that calls a copy of `f`, as a const object if it has such a call.
-  // It runs eventually, even if no thread waits in the arena. An exception of `f` ends the program
-  // with std::terminate. Throws bad_alloc and what copying `f` throws.
+  // It runs eventually, even if no thread waits in the arena, but not while external threads have
+  // all of several slots and do not wait. An exception of `f` ends the program with std::terminate.
+  // Throws bad_alloc and what copying `f` throws.
   template <typename F>
   void enqueue(F&& f) {
     using made = detail::enqueued_task<typename std::decay<F>::type>;
@@ -211,10 +217,14 @@ class task_arena {
   void start_parallel_phase(parallel_phase::flags = {}) { use(); }
   void end_parallel_phase(parallel_phase::flags = {}) {}
 
-  // Returns how many threads may work in the arena at a time.
+  // Returns how many threads may work in the arena at a time. The additional worker in an arena of
+  // one thread counts itself: it gets 2.
   int max_concurrency() const {
     const int requested = settings_.limits.max_concurrency;
-    return requested > 0 ? requested : detail::default_arena_width(settings_.limits);
+    const int width = requested > 0 ? requested : detail::default_arena_width(settings_.limits);
+    if (CORBEL_LIKELY(width != 1)) return width;
+    // relaxed: only compared, the arena is not read
+    return detail::is_additional_worker(arena_.load(std::memory_order_relaxed)) ? 2 : 1;
   }
 
   // Returns the index of the calling thread's slot in its arena; not_initialized if it is in none.
@@ -276,11 +286,11 @@ inline std::vector<task_arena> create_numa_task_arenas(task_arena::constraints l
 namespace this_task_arena {
 
 // Returns the index of the calling thread's slot, from 0 up; task_arena::not_initialized outside of
-// arenas. It is below max_concurrency(), except in the additional worker for enqueued tasks.
+// arenas. It is below max_concurrency().
 inline int current_thread_index() { return task_arena::current_thread_index(); }
 
-// Returns how many threads may work in the arena at a time. Makes an arena for a thread that has
-// none. Throws bad_alloc.
+// Returns how many threads may work in the arena at a time, as task_arena::max_concurrency does.
+// Makes an arena for a thread that has none. Throws bad_alloc.
 inline int max_concurrency() { return detail::current_arena_width(); }
 
 // Calls f() in an isolation scope and returns what it returns, or throws what it throws. A wait

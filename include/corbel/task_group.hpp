@@ -50,7 +50,12 @@ inline bool wait_for_group(thread_data& thread, group_count& outstanding,
 class task_group {
  public:
   // A group with a context of its own, bound to the context of the thread that waits for the group.
-  task_group() : context_(&own_) {}
+  task_group() : context_(&own_) {
+    detail::thread_data* const thread = detail::this_thread_data;
+    if (CORBEL_UNLIKELY(thread != nullptr && thread->has_floating_point)) {
+      detail::context_access::take_floating_point(own_, *thread);
+    }
+  }
 
   // A group whose tasks run in `context`, which must outlive it. Cancelling the group cancels the
   // context, and each wait resets it at its end.
@@ -61,7 +66,7 @@ class task_group {
   ~task_group() noexcept(false) {
     if (CORBEL_LIKELY(outstanding_.is_done())) return;
     cancel_and_wait();
-    if (!detail::is_unwinding()) detail::raise(missing_wait());
+    if (!detail::is_unwinding()) detail::raise_own(missing_wait());
   }
 
   task_group(const task_group&) = delete;

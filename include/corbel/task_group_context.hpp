@@ -41,7 +41,9 @@ class task_group_context : private detail::lasting_node {
 
   // Flags. fp_settings: tasks run with the floating-point settings (rounding, flush to zero) that
   // the constructing thread has now. Without it they run with those of the parent, or else of the
-  // thread that made the arena. concurrent_wait and exact_exception are always in effect.
+  // arena: those that the thread had that made the arena, or for a thread's own arena those that it
+  // had when it first used the library. They are restored when a call ends. concurrent_wait and
+  // exact_exception are always in effect.
   enum traits_type {
     fp_settings = 1 << 0,
     concurrent_wait = 1 << 1,
@@ -177,6 +179,34 @@ struct context_access {
                                                         std::uint32_t settings) noexcept;
   CORBEL_EXPORT static void restore_floating_point(thread_data& thread,
                                                    std::uint64_t before) noexcept;
+  // Gives a thread that is in no task the settings of its arena until restore_floating_point.
+  // Returns 0 if it has them already, or is in a task: then there is nothing to restore.
+  CORBEL_EXPORT static std::uint64_t use_arena_floating_point(thread_data& thread) noexcept;
+
+  // Gives a context of the program that is made in a task with settings of its context these
+  // settings: its tasks may begin before a wait links it.
+  CORBEL_EXPORT static void take_floating_point(task_group_context& context,
+                                                thread_data& thread) noexcept;
+};
+
+// Applies the settings of the thread's arena to a call that the thread makes outside of tasks.
+class outermost_call {
+ public:
+  explicit outermost_call(thread_data& thread) : thread_(thread) {
+    // relaxed: only a root, or an isolated context that this thread uses, has no link
+    if (CORBEL_UNLIKELY(thread.context->link.load(std::memory_order_relaxed) == 0)) {
+      before_ = context_access::use_arena_floating_point(thread);
+    }
+  }
+  ~outermost_call() {
+    if (CORBEL_UNLIKELY(before_ != 0)) context_access::restore_floating_point(thread_, before_);
+  }
+  outermost_call(const outermost_call&) = delete;
+  outermost_call& operator=(const outermost_call&) = delete;
+
+ private:
+  thread_data& thread_;
+  std::uint64_t before_ = 0;
 };
 
 // Links the program's context, and applies its floating-point settings, for the time of one call.
@@ -184,6 +214,7 @@ class context_use {
  public:
   context_use(thread_data& thread, task_group_context& context)
       : thread_(thread),
+        call_(thread),
         context_(context),
         above_(context_access::link(context, thread)),
         sets_floating_point_(context_access::has_floating_point(context)) {
@@ -204,6 +235,7 @@ class context_use {
 
  private:
   thread_data& thread_;
+  const outermost_call call_;
   task_group_context& context_;
   context_node* const above_;
   const bool sets_floating_point_;

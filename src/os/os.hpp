@@ -233,10 +233,21 @@ bool start_thread(const char* name, void (*run)());
 // joins. Returns at once in the child of a fork, which does not have the thread.
 void join_thread();
 
-// Starts a detached thread that blocks all signals but those of its own faults. A `stack_size` of
-// 0, or below the system's minimum, selects the system's default. May call malloc. Returns false
-// when the system refuses.
-bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument);
+// Starts a detached thread. It blocks all signals but those of its own faults (kNone), or those
+// that the calling thread blocks (kAsHere). A `stack_size` of 0, or below the system's minimum,
+// selects the system's default. May call malloc. Returns false when the system refuses.
+enum class TakesSignals { kNone, kAsHere };
+bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
+                    TakesSignals signals = TakesSignals::kNone);
+
+// The addresses of a stack, without its guard pages. Empty where the system does not tell.
+struct StackRange {
+  std::uintptr_t low = 0, high = 0;
+};
+
+// The range of the stack that the calling thread was started with. For the main thread that is what
+// its limit lets it grow to. May call malloc.
+StackRange own_stack();
 
 // The system's default stack size in bytes; 0 where it does not tell.
 std::size_t default_stack_size();
@@ -263,6 +274,9 @@ class Fiber {
 
   // False when there was no memory: then only the destructor may be called.
   bool is_complete() const { return saved_ != nullptr; }
+
+  // The range of the new stack; empty for the thread's own.
+  StackRange stack() const;
 
   // Leaves `this` and continues `other` where it was left, or at the beginning of its `run`.
   // Returns when a thread switches back to `this`. Requires: the calling thread runs on `this`, no

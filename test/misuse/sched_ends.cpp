@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that fork or end in the middle of a parallel call, or that cannot start threads.
+#include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +111,92 @@ void quick_exit_in_a_body() {
                           });
 }
 
+// ---- the main thread leaves, and the process lives on until its last thread ends
+
+void leave_after_a_call() {
+  std::atomic<int> calls{0};
+  busy(&calls, 8);
+  say("on the way out");
+  pthread_exit(nullptr);
+}
+
+// Another thread, which the library has not seen before, uses it when the main thread has gone.
+void leave_before_another_calls() {
+  std::atomic<int> calls{0};
+  busy(&calls, 8);
+  std::thread([main = pthread_self()] {
+    pthread_join(main, nullptr);
+    for (int i = 0; i < 20; ++i) {
+      std::thread([] {
+        std::atomic<int> own{0};
+        busy(&own, 8);
+        if (own != 511) say("%d calls", int(own));
+      }).join();
+    }
+    say("on the way out");
+  }).detach();
+  pthread_exit(nullptr);
+}
+
+void leave_with_enqueued_tasks() {
+  static std::atomic<int> calls;
+  static corbel::task_arena arena(2);
+  std::atexit([] { say("%d calls", int(calls)); });
+  for (int i = 0; i < 1000; ++i) {
+    arena.enqueue([] {
+      ++calls;
+      test::work_a_little();
+    });
+  }
+  pthread_exit(nullptr);
+}
+
+// The only thread that is left runs a task that does not end. The signal is for the process.
+void leave_and_be_terminated() {
+  static corbel::task_arena arena(2);
+  arena.enqueue([main = pthread_self()] {
+    pthread_join(main, nullptr);
+    say("on the way out");
+    kill(getpid(), SIGTERM);
+    for (;;) pause();
+  });
+  pthread_exit(nullptr);
+}
+
+// As above. The handler runs in a thread that does not block the signal, so not in the worker.
+void leave_and_handle() {
+  static std::atomic<bool> handled;
+  struct sigaction action = {};
+  action.sa_handler = [](int) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    if (!sigismember(&blocked, SIGUSR2)) handled = true;
+  };
+  sigaction(SIGUSR1, &action, nullptr);
+  static corbel::task_arena arena(2);
+  arena.enqueue([main = pthread_self()] {
+    pthread_join(main, nullptr);
+    kill(getpid(), SIGUSR1);
+    while (!handled) std::this_thread::yield();
+    say("on the way out");
+  });
+  pthread_exit(nullptr);
+}
+
+void leave_in_a_child() {
+  std::atomic<int> calls{0};
+  busy(&calls, 8);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> own{0};
+    busy(&own, 8);
+    pthread_exit(nullptr);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  say("the child ends with %d", status);
+}
+
 // ---- no threads
 
 // From now on the system refuses new threads.
@@ -164,6 +252,12 @@ const Case end_cases[] = {{"fork-in-a-body", fork_in_a_body},
                           {"exit-in-a-worker", exit_in_a_worker},
                           {"exit-with-enqueued-tasks", exit_with_enqueued_tasks},
                           {"quick-exit-in-a-body", quick_exit_in_a_body},
+                          {"leave-after-a-call", leave_after_a_call},
+                          {"leave-before-another-calls", leave_before_another_calls},
+                          {"leave-with-enqueued-tasks", leave_with_enqueued_tasks},
+                          {"leave-and-be-terminated", leave_and_be_terminated},
+                          {"leave-and-handle", leave_and_handle},
+                          {"leave-in-a-child", leave_in_a_child},
                           {"threads-none", no_threads},
                           {"threads-none-for-enqueued-tasks", no_threads_for_enqueued_tasks},
                           {"threads-no-more", no_more_threads},

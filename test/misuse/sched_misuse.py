@@ -88,6 +88,11 @@ CASES = {
     "observers-go": "all gone\n",
     "fork-in-a-body": "64 children\n",
     "fork-after-a-call": "1022 calls, the child ends with 0\n",
+    "leave-after-a-call": LEAVING,
+    "leave-before-another-calls": LEAVING,
+    "leave-with-enqueued-tasks": "1000 calls\n",
+    "leave-and-handle": LEAVING,
+    "leave-in-a-child": "the child ends with 0\n",
     "threads-none": "354 calls\n",
     "threads-none-for-enqueued-tasks": "100 calls\n",
     "threads-no-more": "254 calls\n",
@@ -117,6 +122,9 @@ UNCAUGHT = {
     "observer-throws": "on entry",
 }
 
+# A signal ends the program.
+TERMINATED = ["leave-and-be-terminated"]
+
 # The program calls exit(7).
 EXITS = ["exit-in-a-body", "exit-in-a-worker", "exit-with-enqueued-tasks", "quick-exit-in-a-body"]
 
@@ -128,6 +136,8 @@ def expected_of(case):
     if case in UNCAUGHT:
         return -signal.SIGABRT, "", ("terminate called after throwing an instance of "
                                      f"'std::runtime_error'\n  what():  {UNCAUGHT[case]}\n")
+    if case in TERMINATED:
+        return -signal.SIGTERM, LEAVING, ""
     if case in EXITS:
         return 7, LEAVING, ""
     if case in MEMORY_CASES:
@@ -173,7 +183,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     there = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     known = {*MEMORY_CASES} if set(there) & {*MEMORY_CASES} else {*CASES, *ASSERTIONS, *UNCAUGHT,
-                                                                  *EXITS}
+                                                                  *TERMINATED, *EXITS}
     if set(there) != known:
         print("only in the program or in the table:", sorted(set(there) ^ known))
         return 1

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
-#include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include <atomic>
-#include <cfenv>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -377,111 +373,74 @@ TEST(Isolate, RunsNoOuterTasks) {
   }
 }
 
-// ---- floating point -----------------------------------------------------------------------------
+// ---- the index of a thread ----------------------------------------------------------------------
 
-TEST(FloatingPoint, IsThatOfTheThreadThatMadeTheArena) {
-  tbb::this_task_arena::max_concurrency();  // makes this thread's own arena, too
-  const int before = std::fegetround();
-  std::fesetround(FE_UPWARD);
-  tbb::task_arena arena(2);
-  arena.initialize();
-  std::fesetround(FE_DOWNWARD);
-  std::atomic<bool> done{false};
-  int seen = -1;
-  arena.enqueue([&] {
-    seen = std::fegetround();
-    done = true;
-  });
-  wait_for(done);
-  EXPECT_EQ(seen, FE_UPWARD);
-  std::fesetround(before);
+void expect_index(const tbb::task_arena& arena, std::atomic<int>& calls) {
+  const int index = tbb::this_task_arena::current_thread_index();
+  EXPECT_GE(index, 0);
+  EXPECT_LT(index, tbb::this_task_arena::max_concurrency());
+  EXPECT_LT(index, arena.max_concurrency());
+  ++calls;
 }
 
-TEST(FloatingPoint, IsThatOfTheContext) {
-  tbb::this_task_arena::max_concurrency();
-  const int before = std::fegetround();
-  tbb::task_group_context upward(tbb::task_group_context::bound,
-                                 tbb::task_group_context::fp_settings);
-  std::fesetround(FE_UPWARD);
-  upward.capture_fp_settings();
-  std::fesetround(before);
-  for (int repeat = 0; repeat < 100; ++repeat) {
-    std::atomic<int> wrong{0}, calls{0};
-    const auto check = [&] {
-      ++calls;
-      if (std::fegetround() != FE_UPWARD) ++wrong;
-    };
-    tbb::task_group group(upward);
-    for (int i = 0; i < 10; ++i) {
-      group.run([&] { tbb::parallel_invoke(check, check, check); });
+void wait_for_calls(const std::atomic<int>& calls, int number) {
+  while (calls != number) std::this_thread::yield();
+}
+
+TEST(ThreadIndex, IsBelowMaxConcurrencyInAnyWorker) {
+  for (int width = 1; width <= 3; ++width) {
+    for (int reserved = 0; reserved <= width; ++reserved) {
+      tbb::task_arena arena(width, unsigned(reserved));
+      std::atomic<int> calls{0};
+      for (int i = 0; i < 50; ++i) arena.enqueue([&] { expect_index(arena, calls); });
+      wait_for_calls(calls, 50);
+      EXPECT_EQ(arena.max_concurrency(), width);
+      EXPECT_EQ(arena.execute([] { return tbb::this_task_arena::max_concurrency(); }), width);
     }
-    // Run the loop in a worker.
-    tbb::task_arena arena(2);
-    arena.enqueue(group.defer(check));
-    // The wait for the group runs this task first.
-    tbb::task_group plain;
-    for (int i = 0; i < 10; ++i) {
-      plain.run([&] {
-        ++calls;
-        if (std::fegetround() != before) ++wrong;
-      });
-    }
-    group.wait();
-    EXPECT_EQ(std::fegetround(), before);
-    group.run_and_wait(check);
-    EXPECT_EQ(std::fegetround(), before);
-    plain.wait();
-    EXPECT_EQ(calls, 42);
-    ASSERT_EQ(wrong, 0);
   }
 }
 
-TEST(FloatingPoint, IsThatOfTheContextInAnyThread) {
-  tbb::this_task_arena::max_concurrency();
-  const int before = std::fegetround();
-  std::fesetround(FE_UPWARD);
-  tbb::task_group_context upward(tbb::task_group_context::bound,
-                                 tbb::task_group_context::fp_settings);
-  std::fesetround(before);
-  tbb::task_arena alone(1);
-  alone.execute([&] {
-    int seen = -1;
-    const auto look = [&] { seen = std::fegetround(); };
-    tbb::task_group group(upward);
-    tbb::parallel_invoke([&] { group.run(look); }, [] {});  // run at the end of the fork
-    EXPECT_EQ(seen, FE_UPWARD);
-    group.wait();
-
-    seen = -1;
-    bool has_run = false;
-    tbb::parallel_for(tbb::blocked_range<int>(0, 4), [&](const tbb::blocked_range<int>&) {
-      if (!has_run) group.run(look);  // run between two calls of the body
-      has_run = true;
-    });
-    group.wait();
-    EXPECT_EQ(seen, FE_UPWARD);
-
-    struct Look : tbb::task {
-      explicit Look(int& found) : found_(found) {}
-      tbb::task* execute() override {
-        found_ = std::fegetround();
-        return nullptr;
+// External threads have all slots. The task begins when one of them waits, or leaves.
+TEST(ThreadIndex, IsBelowMaxConcurrencyInAFullArena) {
+  for (const bool waits : {false, true}) {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      constexpr int kWidth = 2;
+      tbb::task_arena arena(kWidth, kWidth);
+      std::atomic<int> inside{0}, calls{0};
+      std::atomic<bool> may_go_on{false};
+      tbb::task_group group;
+      std::vector<std::thread> threads;
+      for (int i = 0; i < kWidth; ++i) {
+        threads.emplace_back([&] {
+          arena.execute([&] {
+            ++inside;
+            while (!may_go_on) std::this_thread::yield();
+            if (waits) group.wait();
+          });
+        });
       }
-      int& found_;
-    };
-    seen = -1;
-    tbb::task::spawn_root_and_wait(*new (tbb::task::allocate_root(upward)) Look(seen));
-    EXPECT_EQ(seen, FE_UPWARD);
+      wait_for_calls(inside, kWidth);
+      for (int i = 0; i < 10; ++i) {
+        arena.enqueue(group.defer([&] { expect_index(arena, calls); }));
+      }
+      may_go_on = true;
+      for (std::thread& thread : threads) thread.join();
+      wait_for_calls(calls, 10);
+      group.wait();
+    }
+  }
+}
 
-    seen = -1;
-    tbb::task& parent = *new (tbb::task::allocate_root(upward)) tbb::empty_task;
-    parent.set_ref_count(2);
-    tbb::task::spawn(*new (parent.allocate_child()) Look(seen));
-    parent.wait_for_all();
-    tbb::task::destroy(parent);
-    EXPECT_EQ(seen, FE_UPWARD);
+// The only external thread stays in its slot, and does not wait.
+TEST(ThreadIndex, EnqueuedTasksRunInAnArenaOfOneThread) {
+  tbb::task_arena arena(1);
+  std::atomic<int> calls{0};
+  arena.execute([&] {
+    arena.enqueue([&] { expect_index(arena, calls); });
+    wait_for_calls(calls, 1);
+    expect_index(arena, calls);
+    EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 1);
   });
-  EXPECT_EQ(std::fegetround(), before);
 }
 
 }  // namespace

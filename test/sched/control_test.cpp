@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <tbb/blocked_range.h>
+#include <tbb/critical_section.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
@@ -10,6 +11,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/parallel_sort.h>
+#include <tbb/reader_writer_lock.h>
 #include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -88,6 +90,21 @@ TEST(GlobalControl, RefusesInvalidValues) {
   EXPECT_THROW(global_control(global_control::max_allowed_parallelism, 0), std::invalid_argument);
   EXPECT_THROW(global_control(global_control::scheduler_handle, 1), std::invalid_argument);
   EXPECT_THROW(global_control::active_value(global_control::parameter_max), std::invalid_argument);
+}
+
+TEST(Constraints, RefuseInvalidThreadsPerCore) {
+  for (const int invalid : {0, -2}) {
+    const auto limits = tbb::task_arena::constraints().set_max_threads_per_core(invalid);
+    EXPECT_THROW(tbb::info::default_concurrency(limits), std::invalid_argument);
+    tbb::task_arena arena(limits);
+    EXPECT_THROW(arena.initialize(), std::invalid_argument);
+    EXPECT_THROW(arena.execute([] {}), std::invalid_argument);
+    EXPECT_THROW(arena.max_concurrency(), std::invalid_argument);
+    EXPECT_FALSE(arena.is_active());
+    auto wide = limits;
+    tbb::task_arena of_two(wide.set_max_concurrency(2));
+    EXPECT_THROW(of_two.initialize(), std::invalid_argument);
+  }
 }
 
 TEST(GlobalControl, LimitsTheThreads) {
@@ -175,7 +192,7 @@ TEST(GlobalControlDeathTest, TerminatesOnExceptions) {
 
 // The process ends in whichever call the exception is thrown. This thread throws it.
 template <typename F>
-void expect_death(const F& f) {
+void expect_death(const F& f, const char* message = "ends it") {
   EXPECT_DEATH(
       {
         global_control alone(global_control::max_allowed_parallelism, 1);
@@ -186,7 +203,7 @@ void expect_death(const F& f) {
         }
         std::_Exit(0);
       },
-      "ends it");
+      message);
 }
 
 void throw_it() { throw std::runtime_error("ends it"); }
@@ -237,7 +254,55 @@ TEST(GlobalControlDeathTest, TerminatesOnExceptionsOfAnyBody) {
   });
 }
 
+TEST(GlobalControlDeathTest, TerminatesOnExceptionsOfTheLibrary) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  expect_death([] { tbb::parallel_for(0, 1, 0, [](int) {}); }, "step must be positive");
+  expect_death(
+      [] {
+        tbb::task_group group;
+        const tbb::task_handle held = group.defer([] {});
+        group.run([] {});
+      },
+      "wait");
+  expect_death(
+      [] {
+        tbb::task_scheduler_handle none;
+        tbb::finalize(none);
+      },
+      "could not be waited for");
+  expect_death([] { global_control none(global_control::max_allowed_parallelism, 0); },
+               "cannot be 0");
+  expect_death([] { global_control::active_value(global_control::parameter_max); },
+               "not a parameter");
+  expect_death(
+      [] {
+        tbb::task_arena(tbb::task_arena::constraints().set_max_threads_per_core(0)).initialize();
+      },
+      "max_threads_per_core");
+  expect_death(
+      [] {
+        tbb::critical_section section;
+        section.lock();
+        section.lock();
+      },
+      "held already");
+  expect_death(
+      [] {
+        tbb::reader_writer_lock lock;
+        lock.lock();
+        lock.lock_read();
+      },
+      "held already");
+}
+
 // ---- handles ------------------------------------------------------------------------------------
+
+// Returns when there is a thread of the library.
+void start_a_worker() {
+  std::atomic<bool> has_run{false};
+  tbb::task_arena(2).enqueue([&] { has_run = true; });
+  wait_for(has_run);
+}
 
 TEST(SchedulerHandle, Finalizes) {
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -265,7 +330,7 @@ TEST(SchedulerHandle, IsAssignedAnAttach) {
 TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
   const auto work = [] {
     for (int i = 0; i < 300; ++i) {
-      tbb::task_scheduler_handle handle{tbb::attach()};
+      tbb::task_scheduler_init init;
       std::atomic<int> calls{0};
       const auto spin = [&] {
         ++calls;
@@ -273,7 +338,7 @@ TEST(SchedulerHandle, FinalizesInTwoThreadsAtOnce) {
       };
       tbb::parallel_invoke(spin, spin, spin);
       EXPECT_EQ(calls, 3);
-      tbb::finalize(handle, std::nothrow);  // false if the other thread holds a handle
+      init.blocking_terminate(std::nothrow);
     }
   };
   std::thread other(work);
@@ -288,6 +353,7 @@ TEST(SchedulerHandle, DoesNotFinalizeInATaskOrWhileOthersHoldHandles) {
   {
     tbb::task_scheduler_handle one{tbb::attach()};
     tbb::task_scheduler_handle other = tbb::task_scheduler_handle::get();
+    start_a_worker();
     EXPECT_THROW(tbb::finalize(one), tbb::unsafe_wait);
     tbb::task_scheduler_handle moved = std::move(other);
     EXPECT_FALSE(other);
@@ -308,6 +374,36 @@ TEST(SchedulerHandle, DoesNotFinalizeInATaskOrWhileOthersHoldHandles) {
   tbb::task_scheduler_handle released{tbb::attach()};
   released.release();
   EXPECT_FALSE(released);
+}
+
+TEST(SchedulerHandle, FinalizesWithAnotherHandleIfNothingHasBeenStarted) {
+  tbb::task_scheduler_handle first{tbb::attach()};
+  tbb::finalize(first, std::nothrow);
+  tbb::task_scheduler_handle one{tbb::attach()}, other{tbb::attach()};
+  EXPECT_TRUE(tbb::finalize(one, std::nothrow));
+  EXPECT_FALSE(one);
+  EXPECT_TRUE(tbb::finalize(other, std::nothrow));
+}
+
+TEST(SchedulerHandle, DoesNotFinalizeWhileAnotherThreadIsInitialized) {
+  for (const bool works : {false, true}) {
+    std::atomic<bool> used{false}, may_end{false};
+    std::thread another([&] {
+      if (works) start_a_worker();
+      tbb::this_task_arena::max_concurrency();
+      used = true;
+      wait_for(may_end);
+    });
+    wait_for(used);
+    tbb::task_scheduler_handle early{tbb::attach()};
+    EXPECT_FALSE(tbb::finalize(early, std::nothrow));
+    tbb::task_scheduler_handle again{tbb::attach()};
+    EXPECT_THROW(tbb::finalize(again), tbb::unsafe_wait);
+    may_end = true;
+    another.join();
+    tbb::task_scheduler_handle late{tbb::attach()};
+    EXPECT_TRUE(tbb::finalize(late, std::nothrow));
+  }
 }
 
 // ---- task_scheduler_init ------------------------------------------------------------------------

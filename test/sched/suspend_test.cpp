@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suspending tasks and resuming them.
 #include <corbel/detail/suspend.hpp>
+#include <corbel/enumerable_thread_specific.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_invoke.hpp>
 #include <corbel/task_arena.hpp>
@@ -144,6 +145,41 @@ TEST_F(SuspendTest, InSeveralThreadsOfTheProgram) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(paused_, 4 * 5 * (32 + 4));
+}
+
+// An element of ets_suspend_aware belongs to the stack, one of the other kinds to the thread.
+template <corbel::ets_key_usage_type kUsage>
+void suspend_with_local(bool is_shared) {
+  corbel::enumerable_thread_specific<int, corbel::cache_aligned_allocator<int>, kUsage> local(0);
+  corbel::task_arena(1).execute([&] {
+    suspend_point suspended = nullptr;
+    corbel::task_group group;
+    group.run([&] {
+      bool exists = false;
+      int& other = local.local(exists);
+      EXPECT_EQ(exists, is_shared);
+      other = 2;
+      corbel::detail::resume(suspended);
+      EXPECT_EQ(&local.local(), &other);
+    });
+    int& mine = local.local();
+    mine = 1;
+    auto tell = [&](suspend_point point) { suspended = point; };
+    corbel::detail::suspend_with(tell);
+    EXPECT_EQ(&local.local(), &mine);
+    EXPECT_EQ(mine, is_shared ? 2 : 1);
+    group.wait();
+    EXPECT_EQ(&local.local(), &mine);
+  });
+  EXPECT_EQ(local.size(), is_shared ? 1 : 2);
+  const auto copy = local;
+  EXPECT_EQ(copy.size(), local.size());
+}
+
+TEST_F(SuspendTest, ThreadLocalElementsOfStacks) {
+  suspend_with_local<corbel::ets_no_key>(true);
+  suspend_with_local<corbel::ets_key_per_instance>(true);
+  suspend_with_local<corbel::ets_suspend_aware>(false);
 }
 
 // While one task is suspended, its thread runs the others. One of those resumes it.

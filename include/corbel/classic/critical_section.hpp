@@ -4,6 +4,7 @@
 #ifndef CORBEL_CLASSIC_CRITICAL_SECTION_HPP
 #define CORBEL_CLASSIC_CRITICAL_SECTION_HPP
 
+#include <corbel/detail/context_node.hpp>
 #include <corbel/detail/lock_owner.hpp>
 #include <corbel/exceptions.hpp>
 #include <corbel/mutex.hpp>
@@ -27,7 +28,7 @@ class critical_section {
 
   // Waits until the lock is free, and acquires it. Throws improper_lock if the caller holds it.
   void lock() {
-    if (owner_.is_this_thread()) detail::raise(improper_lock());
+    if (owner_.is_this_thread()) detail::raise_own(improper_lock());
     mutex_.lock();
     owner_.set_this_thread();
   }

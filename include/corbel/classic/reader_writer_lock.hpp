@@ -4,6 +4,7 @@
 #ifndef CORBEL_CLASSIC_READER_WRITER_LOCK_HPP
 #define CORBEL_CLASSIC_READER_WRITER_LOCK_HPP
 
+#include <corbel/detail/context_node.hpp>
 #include <corbel/detail/lock_owner.hpp>
 #include <corbel/exceptions.hpp>
 #include <corbel/rw_mutex.hpp>
@@ -44,7 +45,7 @@ class reader_writer_lock {
   // Waits until no thread is inside, and enters as the writer. Throws improper_lock if the caller
   // is the writer.
   void lock() {
-    if (writer_.is_this_thread()) detail::raise(improper_lock());
+    if (writer_.is_this_thread()) detail::raise_own(improper_lock());
     mutex_.lock();
     writer_.set_this_thread();
   }
@@ -58,7 +59,7 @@ class reader_writer_lock {
   // Waits until no writer is inside or waits, and enters as a reader. Throws improper_lock if the
   // caller is the writer.
   void lock_read() {
-    if (writer_.is_this_thread()) detail::raise(improper_lock());
+    if (writer_.is_this_thread()) detail::raise_own(improper_lock());
     mutex_.lock_shared();
   }
   // Enters as a reader if no writer is inside or waits; returns whether it did. Returns false for

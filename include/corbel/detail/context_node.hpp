@@ -100,6 +100,21 @@ CORBEL_EXPORT void capture_exception(context_node& node) noexcept;
 // rethrows it, or ends the program if the terminate_on_exception control is set.
 [[noreturn]] CORBEL_EXPORT void pass_exception();
 
+// Returns whether the terminate_on_exception control is set.
+CORBEL_EXPORT bool terminates_on_exception() noexcept;
+
+// Throws an exception of the library itself, or ends the program if the terminate_on_exception
+// control is set.
+template <typename Error>
+[[noreturn]] inline void raise_finally(const Error& error) noexcept {
+  raise(error);
+}
+template <typename Error>
+[[noreturn]] inline void raise_own(const Error& error) {
+  if (terminates_on_exception()) raise_finally(error);
+  raise(error);
+}
+
 // Throws the exception that capture_exception kept, if there is one, and removes it from the node:
 // if several threads wait for the group, one gets it.
 CORBEL_EXPORT void rethrow_exception(context_node& node);

@@ -51,9 +51,8 @@ class element_table {
   element_table(const element_table&) = delete;
   element_table& operator=(const element_table&) = delete;
 
-  // Returns the calling thread's element, or nullptr.
-  void* find() const noexcept {
-    const std::uintptr_t key = thread_key();
+  // Returns the element of the calling thread, which has the given key, or nullptr.
+  void* find(std::uintptr_t key) const noexcept {
     // (1) acquire: sees the entries that were copied before (2)
     const table* const newest = newest_.load(std::memory_order_acquire);
     if (newest == nullptr) return nullptr;
@@ -65,9 +64,8 @@ class element_table {
     }
   }
 
-  // Adds the element of the calling thread, or of the thread with the given key, which must have
-  // none. Throws what the allocator throws; nothing has changed then.
-  void add(void* element) { add(thread_key(), element); }
+  // Adds the element of the thread with the given key, which must have none. Throws what the
+  // allocator throws; nothing has changed then.
   void add(std::uintptr_t key, void* element) {
     lock_guard lock(mutex_);
     // relaxed, both: written only under the lock

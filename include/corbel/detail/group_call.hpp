@@ -66,6 +66,7 @@ inline void call_in_group(F&& f) {
   thread_data& thread = current_thread();
   context_node& outer = *thread.context;
   if (thread.is_cancelled(outer)) return;
+  const outermost_call call(thread);
   context_node group;
   group.attach_to(outer);
   const context_switch scope(thread, group);

@@ -5,6 +5,8 @@
 #ifndef CORBEL_DETAIL_SUSPEND_HPP
 #define CORBEL_DETAIL_SUSPEND_HPP
 
+#include <cstdint>
+
 #include <corbel/detail/config.hpp>
 
 namespace corbel {
@@ -29,6 +31,10 @@ CORBEL_EXPORT void suspend(void (*tell)(void* argument, suspend_point point), vo
 // Resumes the task: it continues as soon as its thread is free. Any thread may call it, exactly
 // once for each suspend.
 CORBEL_EXPORT void resume(suspend_point point) noexcept;
+
+// Returns 0 on the stack that the calling thread was started with; on any other stack a number that
+// no other one has.
+CORBEL_EXPORT std::uintptr_t stack_key() noexcept;
 
 // suspend with any function object that can be called as f(point).
 template <typename F>

@@ -99,6 +99,12 @@ Fiber::~Fiber() {
   munmap(stack_, stack_size_);
 }
 
+StackRange Fiber::stack() const {
+  if (stack_ == nullptr) return {};
+  const auto low = reinterpret_cast<std::uintptr_t>(stack_);
+  return {low + page_size(), low + stack_size_};
+}
+
 void Fiber::arrive(const Fiber* from) {
   if (__sanitizer_finish_switch_fiber == nullptr) return;
   const void* bottom = nullptr;

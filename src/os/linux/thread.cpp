@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
@@ -174,17 +176,32 @@ void join_thread() {
   pthread_join(own_thread.thread, nullptr);
 }
 
-bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument) {
+bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
+                    TakesSignals signals) {
   ErrnoGuard guard;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
-  const SignalsForTheProgram blocked;
+  std::optional<SignalsForTheProgram> blocked;
+  if (signals == TakesSignals::kNone) blocked.emplace();
   pthread_t thread;
   const bool started = pthread_create(&thread, &attributes, run, argument) == 0;
   pthread_attr_destroy(&attributes);
   return started;
+}
+
+StackRange own_stack() {
+  ErrnoGuard guard;
+  pthread_attr_t attributes;
+  // For the main thread the C library reads /proc, which may be missing.
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  const auto address = reinterpret_cast<std::uintptr_t>(low);
+  return {address, address + size};
 }
 
 std::size_t default_stack_size() {

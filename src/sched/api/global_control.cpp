@@ -7,6 +7,7 @@
 
 #include "sched/core/thread.hpp"
 #include "sched/pool/controls.hpp"
+#include "sched/pool/program_threads.hpp"
 #include "sched/pool/thread_pool.hpp"
 
 namespace corbel {
@@ -21,10 +22,10 @@ constexpr std::size_t kMaxThreads = 1 << 20;
 global_control::global_control(parameter p, std::size_t value)
     : value_(p == max_allowed_parallelism ? std::min(value, kMaxThreads) : value), parameter_(p) {
   if (p == max_allowed_parallelism && value == 0) {
-    throw std::invalid_argument("max_allowed_parallelism cannot be 0");
+    detail::raise_own(std::invalid_argument("max_allowed_parallelism cannot be 0"));
   }
   if (p < max_allowed_parallelism || p == scheduler_handle || p >= parameter_max) {
-    throw std::invalid_argument("not a parameter that can be set");
+    detail::raise_own(std::invalid_argument("not a parameter that can be set"));
   }
   sched::controls().add(parameter_, value_);
 }
@@ -33,7 +34,7 @@ global_control::~global_control() { sched::controls().remove(parameter_, value_)
 
 std::size_t global_control::active_value(parameter p) {
   if (p < max_allowed_parallelism || p >= parameter_max) {
-    throw std::invalid_argument("not a parameter");
+    detail::raise_own(std::invalid_argument("not a parameter"));
   }
   return sched::controls().active_value(p);
 }
@@ -47,8 +48,12 @@ void task_scheduler_handle::remove() noexcept {
 }
 
 bool task_scheduler_handle::end_threads() noexcept {
-  if (sched::controls().active_value(global_control::scheduler_handle) != 0) return false;
-  return sched::is_outside_tasks() && sched::thread_pool.finalize();
+  if (!sched::is_outside_tasks()) return false;
+  const bool is_attached = sched::Thread::current_or_null() != nullptr;
+  if (sched::program_threads.others_are_attached(is_attached)) return false;
+  const bool others_hold_it = sched::controls().active_value(global_control::scheduler_handle) != 0;
+  if (others_hold_it) return !sched::thread_pool.has_workers();
+  return sched::thread_pool.finalize();
 }
 
 }  // namespace corbel

@@ -4,13 +4,26 @@
 
 #include <corbel/detail/runtime_version.h>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/context_node.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/config.hpp"
 #include "os/os.hpp"
+#include "sched/api/check_constraints.hpp"
 #include "sched/arena/binding.hpp"
 #include "sched/core/width.hpp"
+
+namespace corbel::detail {
+
+void check_constraints(const constraints& limits) {
+  if (limits.max_threads_per_core == 0 || limits.max_threads_per_core < kAutomatic) {
+    raise_own(std::invalid_argument("max_threads_per_core must be positive or automatic"));
+  }
+}
+
+}  // namespace corbel::detail
 
 namespace corbel::info {
 
@@ -35,6 +48,7 @@ std::vector<core_type_id> core_types() {
 }
 
 int default_concurrency(const detail::constraints& limits) {
+  detail::check_constraints(limits);
   if (limits.max_concurrency > 0) return limits.max_concurrency;
   const unsigned width = sched::default_width();
   if (limits.numa_id < 0 && limits.core_type < 0 && limits.max_threads_per_core <= 0) {

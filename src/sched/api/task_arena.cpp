@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "sched/api/check_constraints.hpp"
 #include "sched/arena/arena.hpp"
 #include "sched/arena/arena_scope.hpp"
 #include "sched/arena/isolation.hpp"
@@ -105,6 +106,7 @@ namespace detail {
 context_node no_group{{0}, {0}, {}};
 
 arena_handle& make_arena(const arena_settings& settings) {
+  check_constraints(settings.limits);
   sched::Thread::current();  // sets the library up
   sched::ArenaPlan plan;
   plan.width =
@@ -134,7 +136,16 @@ int arena_width(const arena_handle& arena) noexcept {
   return int(sched::arena_of(const_cast<arena_handle&>(arena)).width());
 }
 
-int current_arena_width() { return int(sched::Thread::current().arena->width()); }
+bool is_additional_worker(const arena_handle* arena) noexcept {
+  const sched::Thread* const t = sched::Thread::current_or_null();
+  return t != nullptr && t->arena != nullptr && &sched::handle_of(*t->arena) == arena &&
+         t->arena->is_additional(*t->slot);
+}
+
+int current_arena_width() {
+  const sched::Thread& t = sched::Thread::current();
+  return int(t.arena->width()) + (t.arena->is_additional(*t.slot) ? 1 : 0);
+}
 
 int default_arena_width(const constraints& limits) { return info::default_concurrency(limits); }
 

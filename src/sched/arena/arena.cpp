@@ -23,9 +23,9 @@ constexpr int kPausesBeforeSteal = 24;
 Arena::Arena(const ArenaPlan& plan)
     : plan_(plan),
       floating_point_(arch::floating_point()),
-      // However narrow the arena, one slot is for the worker that runs what no other thread may
-      // (must_have_worker).
-      slot_count_(std::max(plan.width, plan.reserved + (plan.reserved >= plan.width ? 1 : 0))),
+      // A thread that works in an arena of its own and waits for an enqueued task by other means
+      // never leaves its slot. If that is the only one, the task needs another.
+      slot_count_(plan.width + (plan.width == 1 && plan.reserved != 0 ? 1 : 0)),
       slots_(new Slot[slot_count_]),
       processors_(processors_of(plan)) {
   for (unsigned i = 0; i < slot_count_; ++i) slots_[i].index = i;
@@ -58,6 +58,7 @@ bool Arena::take_slot(Thread& t, unsigned from, unsigned to) {
     t.slot = &s;
     t.tasks = &s.tasks;
     t.isolation = kNoIsolation;
+    t.arena_floating_point = floating_point_;
     t.wake_flag = always_signals() ? &always_set : &wake_flag_.word();
     return true;
   }
@@ -66,12 +67,14 @@ bool Arena::take_slot(Thread& t, unsigned from, unsigned to) {
 
 bool Arena::enter(Thread& t, As as) {
   if (as == As::kCaller) return take_slot(t, 0, plan_.width);
-  if (take_slot(t, plan_.reserved, slot_count_)) return true;
+  // In an arena without slots for workers, the one that must come takes a reserved slot.
+  const unsigned from = plan_.reserved < slot_count_ ? plan_.reserved : 0;
+  if (take_slot(t, from, slot_count_)) return true;
   // External threads have taken the slots. Either a thread leaves before this barrier, and its slot
   // is found; or it leaves after the barrier, and sees that it must wake a worker.
   worker_found_no_slot_.store(1, std::memory_order_relaxed);  // relaxed: the barrier orders it
   os::process_barrier();
-  return take_slot(t, plan_.reserved, slot_count_);
+  return take_slot(t, from, slot_count_);
 }
 
 void Arena::leave(Thread& t) {

@@ -25,10 +25,13 @@ class Arena {
   // The settings of the thread that made the arena, for the workers.
   std::uint32_t floating_point() const { return floating_point_; }
   unsigned width() const { return plan_.width; }
+  // Whether the slot is that of the additional worker in an arena of one thread.
+  bool is_additional(const Slot& s) const { return s.index >= plan_.width; }
 
   // ---- slots
 
-  // Takes a free slot; returns false if there is none. Workers do not take the reserved ones.
+  // Takes a free slot; returns false if there is none. Workers do not take the reserved ones,
+  // unless all are reserved: then the one worker does that must come (must_have_worker).
   enum class As { kCaller, kWorker };
   bool enter(Thread& t, As as);
   // Gives the slot back. Other threads run the tasks that are left in its deque.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/arena/arena_scope.hpp"
 
+#include "arch/arch.hpp"
 #include "sched/arena/arena.hpp"
 #include "sched/core/other_stacks.hpp"
 
@@ -14,6 +15,10 @@ void ArenaScope::begin() {
   thread_.running = nullptr;
   thread_.waits = 0;
   thread_.arena_scope = this;
+  thread_.has_floating_point = false;
+  floating_point_ = arch::floating_point();
+  sets_floating_point_ = floating_point_ != thread_.arena->floating_point();
+  if (sets_floating_point_) arch::set_floating_point(thread_.arena->floating_point());
   binding_.begin(thread_.arena->processors());
   thread_.arena->observe_entry(thread_);
 }
@@ -27,6 +32,7 @@ ArenaScope::~ArenaScope() {
     const bool leaves_work = !thread_.tasks->seems_empty() || arena.has_queued();
     arena.leave(thread_);
     if (leaves_work) request_worker(arena);
+    if (sets_floating_point_) arch::set_floating_point(floating_point_);
   }
   outer_.restore_to(thread_);
 }

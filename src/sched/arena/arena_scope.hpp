@@ -2,6 +2,8 @@
 // A thread's stay in another arena, from entering it to returning to its old slot.
 #pragma once
 
+#include <cstdint>
+
 #include "sched/arena/binding.hpp"
 #include "sched/core/thread.hpp"
 
@@ -29,6 +31,8 @@ class ArenaScope {
   Thread& thread_;
   bool is_in_another_ = false;
   Binding binding_;
+  bool sets_floating_point_ = false;
+  std::uint32_t floating_point_ = 0;  // of the thread, if the arena has others
   const ThreadPosition outer_;
 };
 

@@ -40,7 +40,7 @@ CORBEL_NOINLINE classic_record* spawn_ready(thread_data& thread, classic_record&
   try {
     spawn(thread, ready);
   } catch (const std::bad_alloc&) {
-    run_task(thread, &ready);  // the error could not be reported
+    run_any(thread, &ready);  // the error could not be reported
   }
   return next;
 }
@@ -130,6 +130,14 @@ inline classic_record* end_recycled(thread_data& thread, classic_record& r, clas
   return remove_child(thread, r, next);
 }
 
+// Runs a task that follows one of another group, if either group has floating-point settings.
+// Returns whether it did.
+CORBEL_NOINLINE bool run_with_settings(thread_data& thread, classic_record& r) {
+  if (!sched::needs_floating_point(static_cast<Thread&>(thread), *r.context)) return false;
+  run_any(thread, &r);
+  return true;
+}
+
 // Runs the task and those that follow it by bypass. A traced thread records each task, so there it
 // runs only the one and returns the next.
 template <bool kTraced>
@@ -167,8 +175,15 @@ classic_record* run_chain(thread_data& thread, classic_record* r, bool cancelled
       next = end_recycled(thread, *r, next);
     }
     r = next;
-    if (kTraced || r == nullptr) break;
-    if (CORBEL_UNLIKELY(r->context != thread.context)) thread.context = r->context;
+    if (r == nullptr) break;
+    if (CORBEL_UNLIKELY(r->context != thread.context)) {
+      if (run_with_settings(thread, *r)) {
+        r = nullptr;
+        break;
+      }
+      thread.context = r->context;
+    }
+    if (kTraced) break;
     cancelled = thread.is_cancelled(*r->context);
   } while (true);
   if (ended != 0) count_ended(thread, *awaited, ended);
@@ -247,6 +262,7 @@ void wait_classic(thread_data& thread, classic_record& waiting, classic_record* 
   context_node* const outer = thread.context;
   const bool concurrent = (waiting.bits & classic_record::kConcurrent) != 0;
   {
+    const outermost_call call(thread);
     GroupUse use(thread, waiting);
     classic_record* const outer_awaited = thread.classic.awaited;
     if (thread.classic.running == &waiting) waiting.set_state(classic_record::kExecuting);

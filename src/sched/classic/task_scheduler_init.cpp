@@ -46,7 +46,7 @@ bool task_scheduler_init::blocking_terminate(const std::nothrow_t&) noexcept {
 
 void task_scheduler_init::blocking_terminate() {
   if (!blocking_terminate(std::nothrow)) {
-    throw unsafe_wait("the threads of the scheduler could not be waited for");
+    detail::raise_own(unsafe_wait("the threads of the scheduler could not be waited for"));
   }
 }
 

@@ -65,6 +65,8 @@ std::exception_ptr take_error(context_node& node) {
 
 }  // namespace
 
+bool terminates_on_exception() noexcept { return sched::terminates_on_exception(); }
+
 void pass_exception() {
   if (sched::terminates_on_exception()) std::terminate();
   throw;

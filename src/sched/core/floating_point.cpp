@@ -45,15 +45,35 @@ namespace detail {
 
 namespace {
 constexpr std::uint64_t kHad = std::uint64_t{1} << 32;
-}
+constexpr std::uint64_t kSaved = std::uint64_t{1} << 33;
+}  // namespace
 
 std::uint64_t context_access::use_floating_point(thread_data& thread,
                                                  std::uint32_t settings) noexcept {
   sched::Thread& t = static_cast<sched::Thread&>(thread);
-  const std::uint64_t before = arch::floating_point() | (t.has_floating_point ? kHad : 0);
+  const std::uint64_t before = arch::floating_point() | kSaved | (t.has_floating_point ? kHad : 0);
   t.has_floating_point = true;
   arch::set_floating_point(settings);
   return before;
+}
+
+std::uint64_t context_access::use_arena_floating_point(thread_data& thread) noexcept {
+  const sched::Thread& t = static_cast<sched::Thread&>(thread);
+  if (t.context != &t.root || t.has_floating_point) return 0;
+  const std::uint32_t before = arch::floating_point();
+  if (before == t.arena_floating_point) return 0;
+  arch::set_floating_point(t.arena_floating_point);
+  return before | kSaved;
+}
+
+void context_access::take_floating_point(task_group_context& context,
+                                         thread_data& thread) noexcept {
+  const task_group_context* const source = sched::floating_point_source(*thread.context);
+  if (source == nullptr) return;
+  // relaxed, both: no other thread has the context yet
+  context.floating_point_.store(floating_point(*source), std::memory_order_relaxed);
+  context.state.fetch_or(context_node::kFloatingPoint | context_node::kOwnFloatingPoint,
+                         std::memory_order_relaxed);
 }
 
 void context_access::restore_floating_point(thread_data& thread, std::uint64_t before) noexcept {

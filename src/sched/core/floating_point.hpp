@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floating-point settings belong to contexts: a task runs with those of the nearest context, from
-// its own upwards, that has some, else with those of its arena.
+// its own upwards, that has some, else with those of its arena. A thread has those of its arena
+// whenever it may run a task: a worker from its entry on, a thread of the program while it is in an
+// ArenaScope, or in a parallel call (outermost_call).
 #pragma once
 
 #include <cstdint>

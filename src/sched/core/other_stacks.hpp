@@ -7,6 +7,7 @@ namespace corbel::sched {
 
 class Fibers;
 struct Slot;
+struct Thread;
 
 // Whether the thread could leave the current stack and continue another one now.
 bool has_ready_stack(const Fibers& fibers);
@@ -24,6 +25,11 @@ void finish_stacks_in(Fibers& fibers, const Slot& slot);
 // a wait until they have ended. Suspended tasks stay: when, and by which thread, they are resumed
 // is unknown.
 void finish_waits(Fibers& fibers);
+
+// Calls f(argument) like a function, but on a stack of its own: for a thread that has used up too
+// much of the current one. Returns false, without having called it, if there is no memory for a
+// stack. `f` must not throw.
+bool call_on_new_stack(Thread& t, void (*f)(void*), void* argument);
 
 void delete_fibers(Fibers* fibers);
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/config.hpp"
+#include "os/os.hpp"
 #include "sched/core/parking.hpp"
 
 namespace corbel::sched {
@@ -42,6 +43,7 @@ struct ThreadPosition {
   bool has_floating_point = false;
   unsigned waits = 0;
   const ArenaScope* arena_scope = nullptr;
+  std::uint32_t arena_floating_point = 0;
 
   static ThreadPosition of(const Thread& t);
   void restore_to(Thread& t) const;
@@ -56,12 +58,15 @@ struct Thread : detail::thread_data {
   BasicWaitNode<Thread, std::atomic> wait_node;
   std::uint32_t random = 1;
   bool is_worker = false;
+  std::uint32_t arena_floating_point = 0;   // the settings of its arena
   Arena* implicit_arena = nullptr;          // an external thread's own
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
   unsigned waits = 0;                       // how many waits are nested on this stack
   const ArenaScope* arena_scope = nullptr;  // the innermost one on this stack
-  Fibers* fibers = nullptr;                 // from the first suspended task on
-  void* classic_state = nullptr;            // a classic::ClassicState; outlives the thread
+  Fibers* fibers = nullptr;                 // from the first use of another stack on
+  os::StackRange stack;                     // the one it is on, if `knows_stack`
+  bool knows_stack = false;
+  void* classic_state = nullptr;  // a classic::ClassicState; outlives the thread
   Thread* next_unused = nullptr;
 
   // Random enough to choose a victim (xorshift; G. Marsaglia, 2003).
@@ -84,8 +89,9 @@ bool is_in_no_task(const Thread& t);
 bool is_outside_tasks();
 
 inline ThreadPosition ThreadPosition::of(const Thread& t) {
-  return {t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,  t.context,
-          t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope};
+  return {
+      t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,   t.context,
+      t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope, t.arena_floating_point};
 }
 
 inline void ThreadPosition::restore_to(Thread& t) const {
@@ -100,6 +106,7 @@ inline void ThreadPosition::restore_to(Thread& t) const {
   t.has_floating_point = has_floating_point;
   t.waits = waits;
   t.arena_scope = arena_scope;
+  t.arena_floating_point = arena_floating_point;
 }
 
 }  // namespace corbel::sched

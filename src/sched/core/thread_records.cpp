@@ -34,6 +34,7 @@ Thread& make_thread() {
   t->implicit_arena = nullptr;
   t->seen_global = 0;
   t->waits = 0;
+  t->knows_stack = false;
   t->arena_scope = nullptr;
   // relaxed, all: other threads get the context only with one of this thread's tasks
   t->root.link.store(0, std::memory_order_relaxed);

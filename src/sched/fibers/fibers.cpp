@@ -52,8 +52,49 @@ void Fibers::go_to(Stack& stack) {
   restore_exceptions(stack);
   trace::switch_clock(thread_, here.clock, stack.clock);
   stack.position.restore_to(thread_);
+  here.range = thread_.stack;
+  here.knows_range = thread_.knows_stack;
+  thread_.stack = stack.range;
+  thread_.knows_stack = stack.knows_range;
   current_ = &stack;
-  here.fiber.switch_to(stack.fiber);
+  here.last->switch_to(*stack.last);
+}
+
+void Fibers::run_segment(void* self) {
+  Segment& segment = *static_cast<Segment*>(self);
+  for (;;) {
+    segment.function(segment.argument);
+    segment.fiber.switch_to(*segment.before);
+  }
+}
+
+// Returns nullptr if there is no memory.
+std::unique_ptr<Segment> Fibers::take_segment() {
+  if (unused_segment_ != nullptr) return std::move(unused_segment_);
+  if (!own_.fiber.is_complete()) return nullptr;
+  std::unique_ptr<Segment> made(new (std::nothrow)
+                                    Segment(thread_pool.stack_size(), &Fibers::run_segment));
+  if (made != nullptr && !made->fiber.is_complete()) made.reset();
+  return made;
+}
+
+bool Fibers::call(void (*f)(void*), void* argument) {
+  std::unique_ptr<Segment> segment = take_segment();
+  if (segment == nullptr) return false;
+  // The call may leave this stack and come back to it, but it returns on it.
+  Stack& here = *current_;
+  const os::StackRange range = thread_.stack;
+  segment->before = here.last;
+  segment->function = f;
+  segment->argument = argument;
+  here.last = &segment->fiber;
+  thread_.stack = segment->fiber.stack();
+  segment->before->switch_to(segment->fiber);
+  thread_.stack = range;
+  here.last = segment->before;
+  // One is kept: a thread that has needed one may need it again at once.
+  if (unused_segment_ == nullptr) unused_segment_ = std::move(segment);
+  return true;
 }
 
 void Fibers::run_spare(void* self) {
@@ -121,6 +162,7 @@ void Fibers::suspend(void (*tell)(void*, detail::suspend_point), void* argument)
   next.position.wake_flag = thread_.wake_flag;
   next.position.tasks = &thread_.slot->tasks;
   next.position.context = &thread_.root;
+  next.position.arena_floating_point = thread_.arena_floating_point;
   go_to(next);
 }
 
@@ -250,6 +292,11 @@ void finish_stacks_in(Fibers& fibers, const Slot& slot) { fibers.finish_stacks_i
 
 void finish_waits(Fibers& fibers) { fibers.finish_waits(); }
 
+bool call_on_new_stack(Thread& t, void (*f)(void*), void* argument) {
+  if (t.fibers == nullptr) t.fibers = new (std::nothrow) Fibers(t);
+  return t.fibers != nullptr && t.fibers->call(f, argument);
+}
+
 void delete_fibers(Fibers* fibers) { delete fibers; }
 
 }  // namespace sched
@@ -265,6 +312,11 @@ void suspend(void (*tell)(void*, suspend_point), void* argument) {
 }
 
 void resume(suspend_point point) noexcept { point->fibers.resume(*point); }
+
+std::uintptr_t stack_key() noexcept {
+  const sched::Thread* const t = sched::Thread::current_or_null();
+  return t == nullptr || t->fibers == nullptr ? 0 : t->fibers->key();
+}
 
 }  // namespace detail
 }  // namespace corbel

@@ -7,8 +7,13 @@
 // ended: the thread continues there. A thread switches only between its own stacks, so it shares
 // nothing here with others but the list of resumed tasks, and suspended code continues in its own
 // thread.
+//
+// A stack consists of one or several segments. A wait that would take further work although its
+// segment is half full runs that work on a new segment (call_on_new_stack). Such a call is a call
+// like any other, only that its frames lie elsewhere: the thread comes back when it returns.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -27,9 +32,13 @@ class Fibers;
 // A stack, and what is saved while the thread is on another one.
 struct Stack {
   Stack() = default;  // the thread's own
-  Stack(std::size_t size, void (*run)(void*), void* argument) : fiber(size, run, argument) {}
+  Stack(std::size_t size, void (*run)(void*), void* argument)
+      : fiber(size, run, argument), range(fiber.stack()), knows_range(true) {}
 
-  os::Fiber fiber;
+  os::Fiber fiber;           // the first segment
+  os::Fiber* last = &fiber;  // the segment that the thread is or was on
+  os::StackRange range;      // of that segment, if `knows_range`
+  bool knows_range = false;
 
   // What it waits for if the thread has left it in a wait.
   const void* key = nullptr;
@@ -38,6 +47,16 @@ struct Stack {
   ThreadPosition position;
   trace::PathClock clock;
   void* exceptions[2] = {};  // the C++ runtime's state of a thread: caught, and not yet caught
+};
+
+// A further segment of a stack. It serves one call at a time.
+struct Segment {
+  Segment(std::size_t size, void (*run)(void*)) : fiber(size, run, this) {}
+
+  os::Fiber fiber;
+  os::Fiber* before = nullptr;  // the segment of the caller
+  void (*function)(void*) = nullptr;
+  void* argument = nullptr;
 };
 
 }  // namespace sched
@@ -63,6 +82,11 @@ class Fibers {
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
 
+  // See detail::stack_key.
+  std::uintptr_t key() const {
+    return current_ == &own_ ? 0 : reinterpret_cast<std::uintptr_t>(current_);
+  }
+
   void suspend(void (*tell)(void*, detail::suspend_point), void* argument);
 
   // See other_stacks.hpp.
@@ -72,11 +96,16 @@ class Fibers {
   void finish_stacks_in(const Slot& slot);
   void finish_waits();
 
+  // See call_on_new_stack in other_stacks.hpp.
+  bool call(void (*f)(void*), void* argument);
+
   // From any thread.
   void resume(detail::suspend_point_type& point);
 
  private:
   static void run_spare(void* self);
+  static void run_segment(void* self);
+  std::unique_ptr<Segment> take_segment();
   void run_what_is_left();
   Stack& spare();
   Stack* take_ready();
@@ -91,6 +120,7 @@ class Fibers {
   std::vector<std::unique_ptr<Stack>> made_;
   std::vector<Stack*> spare_;  // in no task
   std::vector<Stack*> left_;   // in a task's wait
+  std::unique_ptr<Segment> unused_segment_;
   // The resumed points: those that any thread may push to, newest first, and then those that this
   // thread has taken from there, in order.
   std::atomic<detail::suspend_point_type*> resumed_{nullptr};

@@ -10,6 +10,7 @@
 #include "sched/core/thread_records.hpp"
 #include "sched/core/width.hpp"
 #include "sched/pool/controls.hpp"
+#include "sched/pool/program_threads.hpp"
 #include "sched/pool/thread_pool.hpp"
 #include "sched/trace/trace.hpp"
 #include "sched/trace/trace_output.hpp"
@@ -33,7 +34,7 @@ void set_up() noexcept {
   }
 }
 
-void detach_thread(void*) {
+void detach_thread() {
   Thread* const t = Thread::current_or_null();
   if (t == nullptr || t->is_worker) return;
   // A thread that the program ends inside a task does not give its slot back.
@@ -47,9 +48,26 @@ void detach_thread(void*) {
   if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
   detail::this_thread_data = nullptr;
   unmake_thread(*t);
+  program_threads.detach();
 }
 
-constinit os::ThreadExit thread_exit{detach_thread};
+void end_thread(void*) {
+  detach_thread();
+  if (program_threads.remove_this()) thread_pool.end_with_program();
+}
+
+constinit os::ThreadExit thread_exit{end_thread};
+
+// If the system has no room for a hook, the arena leaks when the thread ends.
+void hook_thread() {
+  if (thread_exit.hook(&thread_exit)) program_threads.add_this();
+}
+
+// The main thread counts from the beginning, since other threads may come and go. If another thread
+// loads the library, the main thread counts once it uses the library.
+__attribute__((constructor)) void hook_main_thread() {
+  if (os::is_main_thread(os::thread_id())) hook_thread();
+}
 
 // The arena in which the thread works unless the program says otherwise.
 Arena& implicit_arena(Thread& t) {
@@ -64,7 +82,7 @@ Arena& implicit_arena(Thread& t) {
 }  // namespace
 
 void restart_thread(unsigned width) {
-  detach_thread(nullptr);
+  detach_thread();
   implicit_width = width;
 }
 
@@ -83,8 +101,8 @@ thread_data& attach_thread() {
     throw;
   }
   this_thread_data = &t;
-  // If the system has no room for a hook, the arena leaks when the thread ends.
-  sched::thread_exit.hook(&t);
+  sched::program_threads.attach();
+  sched::hook_thread();
   sched::observers.enter(t, t.seen_global);
   return t;
 }

@@ -65,6 +65,22 @@ void warn_of_held_lock() {
   os::write_error(kWarning, sizeof kWarning - 1);
 }
 
+// Whether more than half of the stack that the thread is on is used. False on a stack that the
+// library does not know, as of a program's own coroutine.
+bool is_deep(Thread& t, const void* frame) {
+  if (!t.knows_stack) {
+    t.stack = os::own_stack();
+    t.knows_stack = true;
+  }
+  const auto here = reinterpret_cast<std::uintptr_t>(frame);
+  return here >= t.stack.low && here < t.stack.low + (t.stack.high - t.stack.low) / 2;
+}
+
+// A wait runs the thread's own tasks wherever it is on the stack: they are what it waits for, and
+// perhaps no other thread can run them. Their depth is the program's own. The tasks of others could
+// nest without end, each in a wait of the one before. So a wait that is deep in its stack leaves
+// those alone while it polls. If the wait has not ended by then, perhaps all threads wait like
+// that, and it must not leave work undone for good: it runs the task on a new stack.
 class Wait {
  public:
   Wait(Thread& t, const void* key, bool (*done)(const void*), bool any_key)
@@ -73,23 +89,31 @@ class Wait {
   void run() {
     const trace::ClockPause pause(thread_, trace::Kind::kWait);
     if (detail::held_locks != 0) warn_of_held_lock();
+    // The outermost wait may take a task wherever it is; those in that task look again.
+    is_deep_ = (thread_.waits != 0 || thread_.arena_scope != nullptr) &&
+               is_deep(thread_, __builtin_frame_address(0));
+    takes_foreign_ = !is_deep_;
     ++thread_.waits;
     while (!done_(key_)) {
       if (task_base* const task = thread_.tasks->pop()) {
         detail::run_any(thread_, task);
-      } else if (const FoundTask found = thread_.arena->find(thread_, spin_.is_long())) {
+      } else if (const FoundTask found = find()) {
         chain_if_woken();
-        run_found(thread_, found);
+        run(found);
       } else if (another_stack_is_ready()) {
         chain_if_woken();
         run_ready_stack(*thread_.fibers, key_, done_);
       } else if (spin_.once_more()) {
+        continue;
+      } else if (!takes_foreign_) {
+        takes_foreign_ = true;
         continue;
       } else {
         park();
         continue;
       }
       spin_.reset();
+      takes_foreign_ = !is_deep_;
     }
     chain_if_woken();
     --thread_.waits;
@@ -104,6 +128,22 @@ class Wait {
 
   bool another_stack_is_ready() const {
     return thread_.fibers != nullptr && !is_for_stacks() && has_ready_stack(*thread_.fibers);
+  }
+
+  FoundTask find() {
+    return takes_foreign_ ? thread_.arena->find(thread_, spin_.is_long()) : FoundTask();
+  }
+
+  void run(const FoundTask& found) {
+    struct Call {
+      Thread& thread;
+      const FoundTask& found;
+    } call{thread_, found};
+    const auto run_it = [](void* c) {
+      run_found(static_cast<Call*>(c)->thread, static_cast<Call*>(c)->found);
+    };
+    // Without memory for a stack, the rest of this one must do.
+    if (!is_deep_ || !call_on_new_stack(thread_, run_it, &call)) run_found(thread_, found);
   }
 
   void park() {
@@ -127,6 +167,8 @@ class Wait {
   const bool any_key_;
   Spin spin_;
   bool woken_ = false;
+  bool is_deep_ = false;
+  bool takes_foreign_ = true;  // now
 };
 
 }  // namespace

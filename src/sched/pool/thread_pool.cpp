@@ -10,6 +10,7 @@
 #include "sched/core/thread_records.hpp"
 #include "sched/core/width.hpp"
 #include "sched/pool/dispatch.hpp"
+#include "sched/pool/program_threads.hpp"
 #include "sched/pool/spin.hpp"
 #include "sched/trace/trace.hpp"
 
@@ -171,6 +172,8 @@ bool ThreadPool::too_many(const Arena& arena) const {
 bool ThreadPool::must_leave(const Arena& arena) const {
   // relaxed, both: hints, as in should_leave
   if (too_many(arena) || finalizing_.load(std::memory_order_relaxed) != 0) return true;
+  // It has come for what no other thread may run, and that has been run.
+  if (arena.max_workers() == 0) return true;
   return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;
 }
 
@@ -227,8 +230,10 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
     // relaxed, both: under the lock
     active_.fetch_sub(1, std::memory_order_relaxed);
     arena.workers.fetch_sub(1, std::memory_order_relaxed);
+    // Without another worker to come, the flag stays for the threads that are parked there.
     const bool again =
-        entered ? !arena.wake_flag().is_set() || (arena.has_work() && arena.wake_flag().take())
+        entered ? !arena.wake_flag().is_set() ||
+                      (arena.max_workers() != 0 && arena.has_work() && arena.wake_flag().take())
                 : !arena.is_still_full();
     if (again) add_request(arena);
     last = unlink_if_done(arena);
@@ -269,8 +274,9 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
     if (should_leave(arena) || !spin.once_more()) break;
   }
   if (searching) arena.searching.fetch_sub(1, std::memory_order_relaxed);
+  // What is left is for the threads that are parked there: no other worker comes.
+  if (t.fibers != nullptr || arena.max_workers() == 0) arena.chain_wake_up();
   if (t.fibers != nullptr) {
-    arena.chain_wake_up();
     finish_stacks_in(*t.fibers, *t.slot);
   }
   arena.observe_exit(t);
@@ -284,8 +290,8 @@ void ThreadPool::park_idle(Thread& t) {
   const trace::ClockPause pause(t, trace::Kind::kIdle);
   parked_threads.announce(t, nullptr);
   os::process_barrier();
-  // relaxed: the barrier and the one in finalize() order it
-  bool wanted = finalizing_.load(std::memory_order_relaxed) != 0;
+  // relaxed: the barrier and those in finalize() and end_with_program() order both
+  bool wanted = finalizing_.load(std::memory_order_relaxed) != 0 || program_threads.are_gone();
   if (!wanted) {
     sync::LockGuard guard(lock_);
     wanted = find_request() != nullptr;
@@ -307,19 +313,70 @@ void ThreadPool::run(Thread& t) {
       leave_arena(*arena, work_in(*arena, t));
       continue;
     }
-    // (4) acquire: sees what the caller of finalize() did before (3)
-    if (finalizing_.load(std::memory_order_acquire) != 0) break;
+    if (may_end()) break;
     park_idle(t);
-  }
-  {
-    sync::LockGuard guard(lock_);
-    --threads_;
   }
   detail::this_thread_data = nullptr;
   unmake_thread(t);
   // (5) release: publishes all that the thread did to (6) in finalize()
   live_.fetch_sub(1, std::memory_order_release);
   os::wake_one(live_);
+  if (program_threads.are_gone()) program_threads.note_change();
+}
+
+// Whether this worker, which has found no request, may end: then it no longer counts.
+bool ThreadPool::may_end() {
+  // (4) acquire: sees what the caller of finalize() did before (3)
+  const bool finalizing = finalizing_.load(std::memory_order_acquire) != 0;
+  if (!finalizing && !program_threads.are_gone()) return false;
+  const sync::LockGuard guard(lock_);
+  // Either a request comes before, and this worker takes it; or it comes after, and
+  // provide_worker() starts another worker. The caller of finalize() looks itself.
+  if (!finalizing && find_request() != nullptr) return false;
+  --threads_;
+  return true;
+}
+
+// ---- the end of the program's threads ----------------------------------------------------------
+
+// The workers that still work block all signals. So that the process can be ended meanwhile, a
+// thread stands in for the program's: it inherits the signal mask of the last one, and waits until
+// the workers have ended or the program has a thread again.
+void ThreadPool::end_with_program() {
+  // The caller is the last thread that could request a worker, except for workers.
+  if (!has_workers()) return;
+  // Either a worker that parks sees that the threads are gone, or unpark_idle() finds the worker in
+  // the list.
+  os::process_barrier();
+  while (parked_threads.unpark_idle()) {
+  }
+  // relaxed: no other thread adds the first request
+  if (active() == 0 && requests_.load(std::memory_order_relaxed) == 0) return;
+  // (8) acq_rel: either this is before (9), which then sees that the threads are gone, so that the
+  // stand-in stays; or it is after (9), and finds no mark
+  if (has_stand_in_.exchange(true, std::memory_order_acq_rel)) return;
+  constexpr std::size_t kStackSize = 64 << 10;  // the program's handlers may run there
+  if (!os::start_detached(kStackSize, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere) &&
+      !os::start_detached(0, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere)) {
+    has_stand_in_.store(false, std::memory_order_relaxed);  // relaxed: as if it had not been set
+  }
+}
+
+void* ThreadPool::stand_in(void* self) {
+  os::name_thread("corbel");
+  ThreadPool& pool = *static_cast<ThreadPool*>(self);
+  const auto is_needed = [&] { return pool.has_workers() && program_threads.are_gone(); };
+  do {
+    for (;;) {
+      // (7) acquire: sees what changed before note_change()
+      const std::uint32_t before = program_threads.changes().load(std::memory_order_acquire);
+      if (!is_needed()) break;
+      os::wait(program_threads.changes(), before);
+    }
+    pool.has_stand_in_.exchange(false, std::memory_order_acq_rel);  // (9) acq_rel: with (8)
+    // (8) acq_rel: like the other
+  } while (is_needed() && !pool.has_stand_in_.exchange(true, std::memory_order_acq_rel));
+  return nullptr;
 }
 
 // A request that could not be served stays although the arena's work has been done without a
@@ -361,6 +418,8 @@ void ThreadPool::forget_threads(Thread* survivor) {
   active_.store(0, std::memory_order_relaxed);
   live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
+  has_stand_in_.store(false, std::memory_order_relaxed);
+  program_threads.forget_others(survivor != nullptr && !survivor->is_worker);
   requests_.store(0, std::memory_order_relaxed);
   urgent_.store(kNoPriority, std::memory_order_relaxed);
   for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);

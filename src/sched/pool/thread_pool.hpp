@@ -46,6 +46,15 @@ class ThreadPool {
   // a worker. Workers start again when an arena requests one.
   bool finalize();
 
+  // Whether there are workers. A hint while other threads can request one.
+  bool has_workers() const {
+    return live_.load(std::memory_order_relaxed) != 0;  // relaxed: as declared
+  }
+
+  // Called when the last thread of the program that the library knows of ends: ends the workers
+  // that have nothing to do, and lets the others end when they have finished.
+  void end_with_program();
+
   // In the child of a fork, which has none of the workers: resets everything but the arena that
   // `survivor` is in.
   void forget_threads(Thread* survivor);
@@ -93,6 +102,8 @@ class ThreadPool {
   bool work_in(Arena& arena, Thread& t);  // false: there was no slot
   void leave_arena(Arena& arena, bool entered);
   void park_idle(Thread& t);
+  bool may_end();
+  static void* stand_in(void* self);
   bool should_leave(const Arena& arena) const;
   bool must_leave(const Arena& arena) const;
   bool too_many(const Arena& arena) const;
@@ -111,6 +122,7 @@ class ThreadPool {
   std::atomic<std::uint32_t> max_active_{0};  // the thread limit less the calling thread
   std::atomic<std::size_t> stack_size_{0};
   std::atomic<std::uint32_t> finalizing_{0};  // calls of finalize()
+  std::atomic<bool> has_stand_in_{false};
 };
 
 extern ThreadPool thread_pool;

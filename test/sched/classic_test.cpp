@@ -190,6 +190,34 @@ TEST(ClassicThreadDeathTest, HardwareConcurrencyIsThatOfTheMask) {
       testing::ExitedWithCode(0), "");
 }
 
+// In a new thread, which has no arena before.
+TEST(ClassicInit, PutsTheThreadIntoItsArena) {
+  std::thread([] {
+    {
+      const tbb::task_arena none{tbb::task_arena::attach()};
+      EXPECT_FALSE(none.is_active());
+      EXPECT_EQ(none.max_concurrency(), tbb::task_scheduler_init::default_num_threads());
+    }
+    tbb::task_scheduler_init init(1);
+    EXPECT_EQ(tbb::this_task_arena::current_thread_index(), 0);
+    {
+      const tbb::task_arena mine{tbb::task_arena::attach()};
+      EXPECT_TRUE(mine.is_active());
+      EXPECT_EQ(mine.max_concurrency(), 1);
+    }
+    init.terminate();
+    EXPECT_FALSE(tbb::task_arena(tbb::task_arena::attach()).is_active());
+    init.initialize(3);
+    tbb::task_arena mine;
+    mine.initialize(tbb::task_arena::attach());
+    EXPECT_TRUE(mine.is_active());
+    EXPECT_EQ(mine.max_concurrency(), 3);
+    EXPECT_EQ(mine.execute([] { return tbb::this_task_arena::max_concurrency(); }), 3);
+    mine.terminate();
+    EXPECT_FALSE(mine.is_active());
+  }).join();
+}
+
 TEST(ClassicThread, OutlivesItsObject) {
   static std::atomic<int> stage{0};
   {

@@ -29,10 +29,10 @@ struct Script {
   std::function<void()> at_begin;  // what another thread does between the look and the begin
   int begun = 0;
   int ended = 0;
-  int aborted = 0;
   int depth = 0;
 };
 Script script;
+std::atomic<int> aborted{0};  // how many, also read by other threads
 
 struct Scripted {
   static bool is_available() noexcept { return script.available; }
@@ -52,8 +52,8 @@ struct Scripted {
     --script.depth;
   }
   static unsigned abort() noexcept {
-    ++script.aborted;
     script.depth = 0;
+    ++aborted;
     return detail::kAbortedByLock;
   }
 };
@@ -64,7 +64,10 @@ using RwMutex =
 
 class Elision : public testing::Test {
  protected:
-  Elision() { script = Script(); }
+  Elision() {
+    script = Script();
+    aborted = 0;
+  }
   ~Elision() override { EXPECT_EQ(script.depth, 0); }
 };
 
@@ -105,7 +108,7 @@ TEST_F(Elision, WithoutTransactionsTakesTheLock) {
   rw_mutex.unlock_shared();
   EXPECT_TRUE(rw_mutex.is_free());
   rw_mutex.unlock_shared();  // nothing to unlock: no instruction that is missing
-  EXPECT_EQ(script.begun + script.ended + script.aborted, 0);
+  EXPECT_EQ(script.begun + script.ended + aborted, 0);
 }
 
 TEST_F(Elision, TriesAgainAfterAConflict) {
@@ -145,7 +148,7 @@ TEST_F(Elision, AbortsIfTheLockIsTaken) {
   detail::elided_lock<detail::spinning_mutex, Scripted> mutex;
   script.at_begin = [&] { static_cast<detail::spinning_mutex&>(mutex).lock(); };
   EXPECT_FALSE(mutex.try_lock());
-  EXPECT_EQ(script.aborted, 1);
+  EXPECT_EQ(aborted, 1);
   EXPECT_EQ(script.depth, 0);
   static_cast<detail::spinning_mutex&>(mutex).unlock();
 
@@ -154,12 +157,15 @@ TEST_F(Elision, AbortsIfTheLockIsTaken) {
   script.at_begin = [&] {
     if (script.begun != 2) return;
     static_cast<detail::spinning_mutex&>(mutex).lock();
-    other = std::thread([&] { static_cast<detail::spinning_mutex&>(mutex).unlock(); });
+    other = std::thread([&] {
+      while (aborted != 2) std::this_thread::yield();
+      static_cast<detail::spinning_mutex&>(mutex).unlock();
+    });
   };
   mutex.lock();
   other.join();
   EXPECT_EQ(script.begun, 3);
-  EXPECT_EQ(script.aborted, 2);
+  EXPECT_EQ(aborted, 2);
   EXPECT_TRUE(mutex.is_free());
   mutex.unlock();
 }

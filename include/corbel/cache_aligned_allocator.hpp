@@ -23,9 +23,9 @@ class cache_aligned_allocator : public detail::stateless_allocator<cache_aligned
   cache_aligned_allocator(const cache_aligned_allocator<U>&) noexcept {}
 
   // Returns memory for n objects, not constructed, aligned to the larger of a cache line and
-  // alignof(T). n == 0 returns a unique pointer. If memory is exhausted, calls the new-handler as
-  // operator new does; then throws std::bad_alloc.
-  T* allocate(std::size_t n) {
+  // alignof(T). n == 0 returns a unique pointer. Ignores the hint. If memory is exhausted, calls
+  // the new-handler as operator new does; then throws std::bad_alloc.
+  T* allocate(std::size_t n, const void* = nullptr) {
     return detail::allocate_objects<T>(corbel_allocate, n, detail::kCacheLine);
   }
 

@@ -144,9 +144,6 @@ class memory_pool_allocator : public detail::basic_allocator<T> {
   template <typename U>
   memory_pool_allocator(const memory_pool_allocator<U, P>& src) noexcept : my_pool(src.my_pool) {}
 
-  T* address(T& x) const { return &x; }
-  const T* address(const T& x) const { return &x; }
-
   // Returns memory for n objects, not constructed. Throws bad_alloc if the pool cannot get memory.
   // Does not call the new-handler, which cannot free memory of the pool.
   T* allocate(std::size_t n, const void* = nullptr) {
@@ -156,15 +153,6 @@ class memory_pool_allocator : public detail::basic_allocator<T> {
   }
   // Returns the memory to the pool.
   void deallocate(T* p, std::size_t) { my_pool->free(p); }
-
-  template <typename U, typename... Args>
-  void construct(U* p, Args&&... args) {
-    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
-  }
-  template <typename U>
-  void destroy(U* p) {
-    p->~U();
-  }
 
  protected:
   using pool_type = P;

@@ -11,11 +11,15 @@
 #undef emit
 
 namespace corbel {
+
+// Names a lock; does nothing. Any thread may call it. Here and not in profiling, so that an
+// unqualified call finds it.
+template <typename Lock, typename = typename Lock::scoped_lock>
+inline void set_name(Lock&, const char*) noexcept {}
+
 namespace profiling {
 
-// Names a lock; does nothing. Any thread may call it.
-template <typename Lock>
-inline void set_name(Lock&, const char*) noexcept {}
+using corbel::set_name;
 
 // A named event; does nothing. Any thread may use it.
 class event {

@@ -22,9 +22,9 @@ class scalable_allocator : public detail::stateless_allocator<scalable_allocator
   scalable_allocator(const scalable_allocator<U>&) noexcept {}
 
   // Returns memory for n objects, not constructed, aligned for T even if alignof(T) > 16. n == 0
-  // returns a unique pointer. If memory is exhausted, calls the new-handler as operator new does;
-  // then throws std::bad_alloc.
-  T* allocate(std::size_t n) {
+  // returns a unique pointer. Ignores the hint. If memory is exhausted, calls the new-handler as
+  // operator new does; then throws std::bad_alloc.
+  T* allocate(std::size_t n, const void* = nullptr) {
     return detail::allocate_objects<T>(detail::scalable_allocate, n, alignof(T));
   }
 

@@ -5,6 +5,7 @@
 #define CORBEL_SPIN_MUTEX_HPP
 
 #include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/elided_lock.hpp>
 #include <corbel/detail/scoped_lock.hpp>
 
 namespace corbel {
@@ -14,12 +15,14 @@ namespace corbel {
 // detail::unique_mutex.
 class spin_mutex : public detail::unique_mutex<spin_mutex, detail::spinning_mutex> {};
 
-// TBB's lock that runs critical sections as hardware transactions if it can. Here it is a
-// spin_mutex padded to a cache line: processors that have such transactions have them disabled, and
-// the interface promises no more than mutual exclusion.
+// A spin_mutex, padded to a cache line, that runs critical sections as hardware transactions where
+// the processor has them (RTM of x86): critical sections that touch different data run at the same
+// time. A transaction that is aborted, because another thread touches the same data or because of
+// something that cannot be undone, like a system call, is tried again or runs under the lock.
 class speculative_spin_mutex
-    : public detail::unique_mutex<speculative_spin_mutex,
-                                  detail::padded_algorithm<detail::spinning_mutex>> {};
+    : public detail::unique_mutex<
+          speculative_spin_mutex,
+          detail::padded_algorithm<detail::elided_lock<detail::spinning_mutex>>> {};
 
 }  // namespace corbel
 

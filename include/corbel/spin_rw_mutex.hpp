@@ -6,6 +6,7 @@
 
 #include <corbel/detail/backoff.hpp>
 #include <corbel/detail/basic_rw_mutex.hpp>
+#include <corbel/detail/elided_lock.hpp>
 #include <corbel/detail/scoped_lock.hpp>
 
 namespace corbel {
@@ -32,12 +33,14 @@ class spin_rw_mutex
   }
 };
 
-// TBB's lock that runs critical sections as hardware transactions if it can. Here it is a
-// spin_rw_mutex padded to a cache line; speculative_spin_mutex gives the reasons.
+// A spin_rw_mutex, padded to a cache line, that runs critical sections as hardware transactions, as
+// speculative_spin_mutex does. Transactions of readers and writers do not block each other; a
+// reader or a writer that holds the lock keeps transactions from beginning.
 class speculative_spin_rw_mutex
     : public detail::shared_mutex<
           speculative_spin_rw_mutex,
-          detail::padded_algorithm<detail::basic_rw_mutex<std::atomic, detail::spinning_wait>>> {};
+          detail::padded_algorithm<
+              detail::elided_lock<detail::basic_rw_mutex<std::atomic, detail::spinning_wait>>>> {};
 
 }  // namespace corbel
 

@@ -28,9 +28,11 @@ class tbb_allocator : public detail::stateless_allocator<tbb_allocator, T> {
   tbb_allocator(const tbb_allocator<U>&) noexcept {}
 
   // Returns memory for n objects, not constructed, aligned for T even if alignof(T) > 16. n == 0
-  // returns a unique pointer. If memory is exhausted, calls the new-handler as operator new does;
-  // then throws std::bad_alloc.
-  T* allocate(std::size_t n) { return detail::allocate_objects<T>(corbel_allocate, n, alignof(T)); }
+  // returns a unique pointer. Ignores the hint. If memory is exhausted, calls the new-handler as
+  // operator new does; then throws std::bad_alloc.
+  T* allocate(std::size_t n, const void* = nullptr) {
+    return detail::allocate_objects<T>(corbel_allocate, n, alignof(T));
+  }
 
   // Frees memory that allocate of any tbb_allocator returned. Ignores the count, and nullptr.
   void deallocate(T* p, std::size_t) noexcept { corbel_deallocate(p); }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock of TBB 2020 that reports an attempt to lock it twice.
+// A lock of TBB 2020 that reports an attempt to lock it twice, and what its header included there.
 #pragma once
 
-#include <oneapi/tbb/profiling.h>
-#include <corbel/classic/critical_section.hpp>
-
-namespace tbb {
-inline namespace v1 {
-using corbel::critical_section;
-}
-}  // namespace tbb
+#include <oneapi/tbb/detail/_classic_locks.h>
+#include <tbb/tbb_exception.h>
+#include <tbb/tbb_profiling.h>
+#include <tbb/tbb_stddef.h>
+#include <tbb/tbb_thread.h>

@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/.
+// Forward to the name under oneapi/, and to what this header included in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
+#include <tbb/aligned_space.h>
+#include <tbb/tbb_allocator.h>
+#include <tbb/tbb_profiling.h>
+#include <tbb/tbb_stddef.h>
+#include <corbel/classic/hash.hpp>
+
+namespace tbb {
+inline namespace v1 {
+using corbel::tbb_hash;
+using corbel::tbb_hasher;
+}  // namespace v1
+}  // namespace tbb

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/.
+// Forward to the name under oneapi/, and to what this header included in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/parallel_do.h>
+#include <tbb/aligned_space.h>

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer-preferring lock of TBB 2020.
+// The writer-preferring lock of TBB 2020, and what its header included there.
 #pragma once
 
-#include <oneapi/tbb/profiling.h>
-#include <corbel/classic/reader_writer_lock.hpp>
-
-namespace tbb {
-inline namespace v1 {
-using corbel::reader_writer_lock;
-}
-}  // namespace tbb
+#include <oneapi/tbb/detail/_classic_locks.h>
+#include <tbb/atomic.h>
+#include <tbb/tbb_allocator.h>
+#include <tbb/tbb_exception.h>
+#include <tbb/tbb_thread.h>

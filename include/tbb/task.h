@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/.
+// Forward to the name under oneapi/, and to what this header included in TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/task.h>
+#include <tbb/tbb_profiling.h>
+#include <tbb/tbb_stddef.h>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
+#include <tbb/tbb_stddef.h>
 #include <corbel/classic/task_scheduler_init.hpp>
 
 namespace tbb {

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <oneapi/tbb.h>
+#include <oneapi/tbb/detail/_classic_locks.h>
 #include <tbb/aligned_space.h>
 #include <tbb/blocked_rangeNd.h>
-#include <tbb/critical_section.h>
-#include <tbb/reader_writer_lock.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/task_scheduler_init.h>
+#include <tbb/tbb_allocator.h>
 #include <tbb/tbb_config.h>
 #include <tbb/tbb_exception.h>
 #include <tbb/tbb_profiling.h>

@@ -5,6 +5,7 @@
 
 #include <oneapi/tbb/detail/_namespace.h>
 #include <oneapi/tbb/tick_count.h>
+#include <tbb/tbb_stddef.h>
 #include <corbel/classic/tbb_thread.hpp>
 
 namespace tbb {

@@ -143,26 +143,17 @@ CORBEL_PROXY_API int malloc_trim(size_t pad) noexcept {
   return corbel::alloc::trim(pad) != 0 ? 1 : 0;
 }
 
-// Returns 1 for parameters that tune a design other than ours: they are accepted and have no
-// effect. Returns 0 for values that glibc refuses, for parameters that would change visible
-// behaviour, and for unknown parameters.
+// Answers as glibc does: 1 for parameters that tune a design other than ours, which have no effect,
+// and for unknown parameters; 0 for values that glibc refuses. Also 0 for M_PERTURB, which would
+// change visible behaviour.
 CORBEL_PROXY_API int mallopt(int parameter, int value) noexcept {
-  constexpr int kArenaTest = -7;
-  constexpr int kArenaMax = -8;
   switch (parameter) {
     case M_MXFAST:
       return value >= 0 && size_t(value) <= 80 * sizeof(size_t) / 4 ? 1 : 0;
-    case kArenaTest:
-    case kArenaMax:
-      return value > 0 ? 1 : 0;
-    case M_MMAP_THRESHOLD:
-    case M_TRIM_THRESHOLD:
-    case M_TOP_PAD:
-    case M_MMAP_MAX:
-    case M_CHECK_ACTION:
-      return 1;
-    default:
+    case M_PERTURB:
       return 0;
+    default:
+      return 1;
   }
 }
 

@@ -5,7 +5,8 @@
 #    with gcc and C++17 with clang (both with one compiler if the other is missing);
 #  - all headers in one file with both compilers, in every standard from C++11 on (memory_resource
 #    is empty before C++17), and without exceptions and RTTI;
-#  - the C headers as C99 to C17.
+#  - the C headers as C99 to C17;
+#  - what each header of TBB 2020 brought along is there when only that header is included.
 # Where ccache is installed the sources are compiled to object files, because it stores only those.
 # Usage: headers.sh <include folder> <work folder>
 set -u
@@ -93,6 +94,46 @@ for cxx in $gxx $clangxx; do
   for standard in 11 14 17 20 23; do check "$work"/all/* -- "$cxx" "-std=c++$standard"; done
   check "$work"/all/* -- "$cxx" -std=c++17 -fno-exceptions -fno-rtti
 done
+
+# brings <header> <names in the namespace tbb...>
+mkdir "$work/brings"
+brings() {
+  local header=$1
+  shift
+  {
+    printf '#include <tbb/%s.h>\n' "$header"
+    printf 'using tbb::%s;\n' "$@"
+  } >"$work/brings/${header//\//_}.cpp"
+}
+brings combinable enumerable_thread_specific cache_aligned_allocator
+brings critical_section tbb_thread tick_count improper_lock split
+brings enumerable_thread_specific tbb_allocator cache_aligned_allocator aligned_space tbb_hash
+brings memory_pool scalable_allocator
+brings mutex aligned_space split profiling::set_name
+brings parallel_do task empty_task aligned_space
+brings parallel_for task blocked_range auto_partitioner user_abort
+brings parallel_for_each parallel_do parallel_do_feeder parallel_for task
+brings parallel_invoke task task_group_context
+brings parallel_reduce task auto_partitioner aligned_space split
+brings parallel_scan task auto_partitioner aligned_space
+brings parallel_sort parallel_for blocked_range
+brings partitioner task task_arena
+brings pipeline task tbb_allocator atomic
+brings queuing_mutex split profiling::set_name
+brings queuing_rw_mutex split profiling::set_name
+brings reader_writer_lock tbb_thread tbb_allocator atomic improper_lock
+brings recursive_mutex aligned_space split profiling::set_name
+brings spin_mutex aligned_space split profiling::set_name
+brings spin_rw_mutex split profiling::set_name
+brings task split profiling::set_name
+brings task_arena task user_abort
+brings task_group task missing_wait
+brings task_scheduler_init split
+brings task_scheduler_observer task_arena task
+brings tbb_allocator zero_allocator split
+brings tbb_thread tick_count split
+brings tbb zero_allocator tbb_hash critical_section reader_writer_lock
+check "$work"/brings/* -- "${gxx:-$clangxx}" -std=c++11
 
 for header in corbel/malloc.h corbel/malloc_proxy.h tbb/scalable_allocator.h \
   oneapi/tbb/scalable_allocator.h tbb/tbbmalloc_proxy.h tbb/version.h; do

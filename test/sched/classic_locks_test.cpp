@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tbb/critical_section.h>
 #include <tbb/mutex.h>
+#include <tbb/null_mutex.h>
 #include <tbb/reader_writer_lock.h>
 #include <tbb/spin_rw_mutex.h>
 #include <tbb/tbb_exception.h>
@@ -129,6 +130,14 @@ TEST(Profiling, NamesAreAccepted) {
   tbb::spin_rw_mutex rw_mutex;
   tbb::profiling::set_name(mutex, "mutex");
   tbb::profiling::set_name(rw_mutex, "rw_mutex");
+  // Found by its argument, or by a using-declaration, or both.
+  set_name(mutex, "mutex");
+  tbb::null_mutex null_mutex;
+  set_name(null_mutex, "null_mutex");
+  {
+    using tbb::profiling::set_name;
+    set_name(rw_mutex, "rw_mutex");
+  }
   tbb::profiling::event event("begin");
   event.emit();
   tbb::profiling::event::emit("end");

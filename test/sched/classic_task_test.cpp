@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
+#include <tbb/task_arena.h>
 
 #include <array>
 #include <atomic>
@@ -79,7 +80,12 @@ TEST(ClassicTask, LoopInItsFourForms) {
 TEST(ClassicTask, RelationsAndStates) {
   run([](Call& t) {
     EXPECT_EQ(&task::self(), &t);
-    EXPECT_EQ(t.parent(), nullptr);
+    // The task that stands for the wait.
+    EXPECT_NE(t.parent(), nullptr);
+    EXPECT_EQ(t.parent()->parent(), nullptr);
+    EXPECT_EQ(t.parent()->group(), t.group());
+    EXPECT_EQ(t.parent()->ref_count(), 2);
+    EXPECT_FALSE(t.parent()->is_cancelled());
     EXPECT_EQ(t.state(), task::executing);
     EXPECT_EQ(t.ref_count(), 0);
     EXPECT_FALSE(t.is_cancelled());
@@ -406,6 +412,47 @@ TEST(ClassicTask, List) {
     EXPECT_EQ(runs, 503);
     return nullptr;
   });
+  EXPECT_EQ(balance.alive, 0);
+}
+
+// A root replaces itself by hand, without allocate_continuation, and adds children to its parent.
+// The wait includes them all.
+TEST(ClassicTask, ARootPassesItsParentOn) {
+  std::atomic<int> runs{0};
+  test::Balance balance;
+  run([&](Call& t) -> task* {
+    for (int i = 0; i < 10; ++i) {
+      task::spawn(*new (task::allocate_additional_child_of(*t.parent())) Leaf(balance, runs));
+    }
+    task& next = *new (task::allocate_root()) Leaf(balance, runs);
+    next.set_parent(t.parent());
+    t.set_parent(nullptr);
+    return &next;
+  });
+  EXPECT_EQ(runs, 11);
+  EXPECT_EQ(balance.alive, 0);
+}
+
+// The task that stands for a thread has a reference for a wait, from the beginning and after a
+// wait.
+TEST(ClassicTask, SelfInANewThread) {
+  std::atomic<int> runs{0};
+  test::Balance balance;
+  const auto use_self = [&] {
+    for (int round = 1; round <= 3; ++round) {
+      task& self = task::self();
+      EXPECT_EQ(self.ref_count(), 1);
+      EXPECT_EQ(self.parent(), nullptr);
+      EXPECT_EQ(self.state(), task::executing);
+      task::spawn(*new (task::allocate_additional_child_of(self)) Leaf(balance, runs));
+      self.increment_ref_count();
+      task::spawn(*new (self.allocate_child()) Leaf(balance, runs));
+      self.wait_for_all();
+      EXPECT_EQ(runs.exchange(0), 2);
+    }
+  };
+  std::thread(use_self).join();
+  tbb::task_arena(1).execute(use_self);
   EXPECT_EQ(balance.alive, 0);
 }
 

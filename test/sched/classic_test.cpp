@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of TBB 2020 that oneTBB does not have.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <tbb/aligned_space.h>
 #include <tbb/atomic.h>
 #include <tbb/mutex.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_init.h>
 #include <tbb/tbb_exception.h>
 #include <tbb/tbb_thread.h>
+#include <unistd.h>
 #include <tbb/compat/condition_variable>
 #include <tbb/compat/thread>
 
@@ -13,6 +18,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <typeinfo>
 #include <vector>
@@ -83,6 +89,33 @@ TEST(ClassicAtomic, OtherTypes) {
   EXPECT_EQ(real, 0.5);
 }
 
+TEST(ClassicAtomic, OfAVolatileObject) {
+  struct Shared {
+    tbb::atomic<int> number;
+    tbb::atomic<int*> pointer;
+    tbb::atomic<Colour> colour;
+  };
+  int target = 0;
+  Shared shared;
+  shared.number = 5;
+  shared.pointer = &target;
+  shared.colour = kBlue;
+  const volatile Shared& seen = shared;
+  const int number = seen.number;
+  EXPECT_EQ(number, 5);
+  EXPECT_TRUE(seen.number == 5);
+  EXPECT_EQ(static_cast<int*>(seen.pointer), &target);
+  EXPECT_EQ(static_cast<Colour>(seen.colour), kBlue);
+}
+
+TEST(ClassicAtomic, FreeFunctions) {
+  tbb::atomic<int> number;
+  tbb::store<tbb::release>(number, 7);
+  EXPECT_EQ(tbb::load<tbb::acquire>(number), 7);
+  tbb::store<tbb::relaxed>(number, 8);
+  EXPECT_EQ(tbb::load<tbb::full_fence>(number), 8);
+}
+
 TEST(ClassicAtomic, CountsOnSeveralThreads) {
   tbb::atomic<long> count;
   count = 0;
@@ -120,6 +153,71 @@ TEST(ClassicThread, IsAThread) {
   EXPECT_GE(tbb::tbb_thread::hardware_concurrency(), 1U);
 }
 
+// Leaves this process one processor; returns whether that was possible.
+bool limit_to_one_processor() {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return false;
+  for (int i = 0, kept = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &mask) && kept++ != 0) CPU_CLR(i, &mask);
+  }
+  return sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
+// In a process of its own: the library reads the mask once.
+TEST(ClassicThreadDeathTest, HardwareConcurrencyIsThatOfTheMask) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        if (!limit_to_one_processor()) _exit(0);
+        if (tbb::tbb_thread::hardware_concurrency() != 1) _exit(1);
+        if (tbb::task_scheduler_init::default_num_threads() != 1) _exit(2);
+        tbb::task_scheduler_init init(1);
+        if (tbb::this_task_arena::max_concurrency() != 1) _exit(3);
+        const std::thread::id self = std::this_thread::get_id();
+        std::atomic<bool> alone{true};
+        tbb::parallel_for(0, 10000, [&](int) {
+          if (std::this_thread::get_id() != self) alone = false;
+        });
+        if (!alone) _exit(4);
+        // Needs a thread besides this one, which does not wait.
+        std::atomic<bool> done{false};
+        tbb::this_task_arena::enqueue([&] { done = true; });
+        while (!done) std::this_thread::yield();
+        init.terminate();
+        const tbb::task_scheduler_init wide(2);
+        _exit(tbb::this_task_arena::max_concurrency() == 2 ? 0 : 5);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// In a new thread, which has no arena before.
+TEST(ClassicInit, PutsTheThreadIntoItsArena) {
+  std::thread([] {
+    {
+      const tbb::task_arena none{tbb::task_arena::attach()};
+      EXPECT_FALSE(none.is_active());
+      EXPECT_EQ(none.max_concurrency(), tbb::task_scheduler_init::default_num_threads());
+    }
+    tbb::task_scheduler_init init(1);
+    EXPECT_EQ(tbb::this_task_arena::current_thread_index(), 0);
+    {
+      const tbb::task_arena mine{tbb::task_arena::attach()};
+      EXPECT_TRUE(mine.is_active());
+      EXPECT_EQ(mine.max_concurrency(), 1);
+    }
+    init.terminate();
+    EXPECT_FALSE(tbb::task_arena(tbb::task_arena::attach()).is_active());
+    init.initialize(3);
+    tbb::task_arena mine;
+    mine.initialize(tbb::task_arena::attach());
+    EXPECT_TRUE(mine.is_active());
+    EXPECT_EQ(mine.max_concurrency(), 3);
+    EXPECT_EQ(mine.execute([] { return tbb::this_task_arena::max_concurrency(); }), 3);
+    mine.terminate();
+    EXPECT_FALSE(mine.is_active());
+  }).join();
+}
+
 TEST(ClassicThread, OutlivesItsObject) {
   static std::atomic<int> stage{0};
   {
@@ -147,6 +245,19 @@ TEST(ClassicConditionVariable, IsTheStandardOne) {
     changed.wait(lock, [&] { return ready; });
   }
   thread.join();
+}
+
+TEST(ClassicConditionVariable, TagsOfLocks) {
+  using namespace tbb::interface5;
+  tbb::mutex mutex;
+  mutex.lock();
+  unique_lock<tbb::mutex> adopted(mutex, adopt_lock);
+  EXPECT_TRUE(adopted.owns_lock());
+  const unique_lock<tbb::mutex> tried(mutex, try_to_lock);
+  EXPECT_FALSE(tried.owns_lock());
+  const unique_lock<tbb::mutex> deferred(mutex, defer_lock);
+  EXPECT_FALSE(deferred.owns_lock());
+  EXPECT_TRUE((std::is_same<adopt_lock_t, std::adopt_lock_t>::value));
 }
 
 TEST(ClassicAlignedSpace, HoldsObjectsThatAreConstructedLater) {
@@ -200,6 +311,7 @@ TEST(Exceptions, AreCarriedAsObjects) {
   } catch (const tbb::movable_exception<std::string>& error) {
     EXPECT_EQ(error.data(), "a value of mine");
     EXPECT_STREQ(error.name(), typeid(error).name());
+    EXPECT_STREQ(error.what(), "tbb::movable_exception");
   }
   moved->destroy();
 }

@@ -49,7 +49,9 @@ class atomic_base {
   void store(T value) noexcept {
     value_.store(value, memory_order_of(kSemantics));
   }
-  operator T() const noexcept { return this->template load<acquire>(); }
+  // (1) acquire: the order that TBB 2020 promises; its partners are operations of the program.
+  // volatile: programs convert members of volatile objects.
+  operator T() const volatile noexcept { return value_.load(std::memory_order_acquire); }
 
   // Stores `value` and returns the old value.
   template <memory_semantics kSemantics = full_fence>
@@ -92,7 +94,7 @@ class atomic_number : public atomic_base<T> {
   // Sequentially consistent. Each returns the new value, the postfix operators the old one.
   T operator+=(Difference n) noexcept { return static_cast<T>(fetch_and_add(n) + n); }
   T operator-=(Difference n) noexcept {
-    // (1) seq_cst: the order that TBB 2020 promises; its partners are operations of the program
+    // (2) seq_cst: the order that TBB 2020 promises; its partners are operations of the program
     return static_cast<T>(this->value_.fetch_sub(n, std::memory_order_seq_cst) - n);
   }
   T operator++() noexcept { return static_cast<T>(fetch_and_increment() + 1); }
@@ -162,6 +164,16 @@ class atomic<void*> : public detail::atomic_base<void*> {
     return *this;
   }
 };
+
+// load and store of an atomic, as functions with the order as the first template argument.
+template <memory_semantics kSemantics, typename T>
+T load(const atomic<T>& from) noexcept {
+  return from.template load<kSemantics>();
+}
+template <memory_semantics kSemantics, typename T>
+void store(atomic<T>& to, T value) noexcept {
+  to.template store<kSemantics>(value);
+}
 
 // Returns an atomic that holds `value`.
 template <typename T>

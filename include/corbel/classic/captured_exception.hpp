@@ -80,10 +80,10 @@ class movable_exception : public tbb_exception {
 #if defined(__cpp_rtti) || defined(__GXX_RTTI)
     return typeid(*this).name();
 #else
-    return "movable_exception";
+    return "tbb::movable_exception";
 #endif
   }
-  const char* what() const noexcept override { return "a value thrown by the program"; }
+  const char* what() const noexcept override { return "tbb::movable_exception"; }
 
  private:
   Data data_;

@@ -34,6 +34,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include <corbel/classic/detail/proxies.hpp>
 #include <corbel/classic/detail/record.hpp>
@@ -205,13 +206,16 @@ class task {
   // ---- relations and state
 
   // Returns the task that the calling thread runs. Outside of classic tasks, returns one that
-  // represents the body of a loop or the thread itself; it may have children and be cancelled.
+  // represents the body of a loop or the thread itself; it may have children and be cancelled. That
+  // of a thread has a reference for a wait.
   static task& self() { return detail::current_classic(detail::current_thread()); }
 
-  // Returns the parent; nullptr if there is none, or if the task is a root that is waited for.
+  // Returns the parent; nullptr if there is none. The parent of a root that is waited for is an
+  // empty task, which the wait makes and for which it waits: the root may pass it on with
+  // set_parent, or add children to it.
   task* parent() const {
     detail::classic_record* const p = record().parent;
-    return p == nullptr || p->state() == detail::classic_record::kAnchor ? nullptr : &p->object();
+    return p == nullptr ? nullptr : &p->object();
   }
 
   // Makes `parent` the parent of this task, which must not have been spawned. Changes no reference
@@ -296,6 +300,10 @@ class task {
     detail::current_thread().classic.after = after;
   }
 
+  // Spawns every task of the list, for a wait that follows: the tasks for which there is no memory
+  // run at once. Not reported, because the wait must not be left while other tasks of the list run.
+  inline static void spawn_or_run(task_list& list);
+
   static void spawn_one(detail::thread_data& thread, detail::classic_record& r) {
     r.set_state(detail::classic_record::kReady);
     if (CORBEL_UNLIKELY(r.affinity() != 0)) return detail::spawn_with_affinity(thread, r);
@@ -379,29 +387,68 @@ inline void task::spawn(task_list& list) {
   while (!list.empty()) spawn_one(thread, *list.pop());
 }
 
+inline void task::spawn_or_run(task_list& list) {
+#if CORBEL_EXCEPTIONS
+  detail::thread_data& thread = detail::current_thread();
+  list.reverse();
+  while (!list.empty()) {
+    detail::classic_record* const r = list.pop();
+    try {
+      spawn_one(thread, *r);
+    } catch (const std::bad_alloc&) {
+      detail::run_any(thread, r);
+    }
+  }
+#else
+  spawn(list);
+#endif
+}
+
+namespace detail {
+
+// The parent of roots that are waited for. Initially it has the references of the wait and of the
+// first root.
+struct classic_anchor {
+  classic_record record;
+  empty_task object;
+
+  explicit classic_anchor(const classic_record& root) {
+    static_assert(sizeof(classic_anchor) == sizeof(record) + sizeof(object),
+                  "a task follows its record");
+    record.run = &run_classic;
+    record.context = root.context;
+    record.count.store(2,
+                       std::memory_order_relaxed);  // relaxed: no other thread has the anchor yet
+    record.bits = classic_record::kAllocated | (root.bits & classic_record::kExplicit);
+    record.parent = nullptr;
+  }
+};
+
+}  // namespace detail
+
 inline void task::spawn_root_and_wait(task& root) {
   detail::classic_anchor anchor(root.record());
-  root.record().parent = &anchor;
-  detail::wait_classic(detail::current_thread(), anchor, &root.record());
+  root.record().parent = &anchor.record;
+  detail::wait_classic(detail::current_thread(), anchor.record, &root.record());
 }
 
 inline void task::spawn_root_and_wait(task_list& roots) {
   if (roots.empty()) return;
   detail::classic_record* const first = roots.pop();
   detail::classic_anchor anchor(*first);
-  first->parent = &anchor;
+  first->parent = &anchor.record;
   for (detail::classic_record* r = roots.first_; r != nullptr; r = r->next_in_list()) {
-    r->parent = &anchor;
-    anchor.count.fetch_add(1, std::memory_order_relaxed);  // relaxed: none has been spawned yet
+    r->parent = &anchor.record;
+    anchor.record.add_references(1);
   }
-  spawn(roots);
-  detail::wait_classic(detail::current_thread(), anchor, first);
+  spawn_or_run(roots);
+  detail::wait_classic(detail::current_thread(), anchor.record, first);
 }
 
 inline void task::spawn_and_wait_for_all(task_list& children) {
   if (children.empty()) return wait_for_all();
   task& first = children.pop_front();
-  spawn(children);
+  spawn_or_run(children);
   spawn_and_wait_for_all(first);
 }
 

@@ -12,8 +12,8 @@
 namespace corbel {
 
 // While an object is active, the thread limit is at least the given number of threads (unless a
-// global_control sets max_allowed_parallelism), and the thread that activated the object works in
-// an arena of that number of threads. Only the first active object of a thread gives it such an
+// global_control sets max_allowed_parallelism), and the thread that activated the object is in an
+// arena of that number of threads. Only the first active object of a thread gives it such an
 // arena, and only if it is activated outside of tasks and arenas. The thread that activated an
 // object must be the one that terminates it.
 class task_scheduler_init {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of TBB 2020, based on std::thread. C++11 and later. New programs use std::thread.
+// Needs libcorbel.
 #ifndef CORBEL_CLASSIC_TBB_THREAD_HPP
 #define CORBEL_CLASSIC_TBB_THREAD_HPP
 
@@ -8,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <corbel/info.hpp>
 #include <corbel/tick_count.hpp>
 
 namespace corbel {
@@ -43,10 +45,10 @@ class tbb_thread {
   id get_id() const noexcept { return thread_.get_id(); }
   native_handle_type native_handle() { return thread_.native_handle(); }
 
-  // Returns the number of threads that the machine runs at a time; 1 if that is unknown.
+  // Returns how many threads this process may run at a time: not more than the processors that its
+  // affinity mask and its container grant it.
   static unsigned hardware_concurrency() noexcept {
-    const unsigned known = std::thread::hardware_concurrency();
-    return known != 0 ? known : 1;
+    return static_cast<unsigned>(info::default_concurrency());
   }
 
  private:

@@ -5,7 +5,10 @@
 #define CORBEL_DETAIL_BASIC_ALLOCATOR_HPP
 
 #include <cstddef>
+#include <memory>
+#include <new>
 #include <type_traits>
+#include <utility>
 
 #include <corbel/detail/allocate.hpp>
 
@@ -26,6 +29,23 @@ class basic_allocator {
 
   // Returns the largest n that allocate accepts.
   std::size_t max_size() const noexcept { return max_count<T>(); }
+
+  // Returns the address of `x`, even if its type overloads the operator &.
+  template <typename U>
+  U* address(U& x) const noexcept {
+    return std::addressof(x);
+  }
+
+  // Constructs an object at `p` from the arguments. Throws what its constructor throws.
+  template <typename U, typename... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  // Destroys the object at `p`.
+  template <typename U>
+  void destroy(U* p) {
+    p->~U();
+  }
 };
 
 // For an allocator without an object type.

@@ -35,6 +35,11 @@ class spinning_mutex {
   // (2) release: publishes the critical section to (1)
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
+  // Whether no thread holds the lock.
+  bool is_free() const noexcept {
+    return !held_.load(std::memory_order_relaxed);  // relaxed: a hint, or read in a transaction
+  }
+
  private:
   std::atomic<bool> held_{false};
 };

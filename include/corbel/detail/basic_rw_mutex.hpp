@@ -81,6 +81,12 @@ class basic_rw_mutex {
     return (word_.load(std::memory_order_relaxed) & kReaders) != 0;
   }
 
+  // Whether no thread is inside.
+  bool is_free() const noexcept {
+    // relaxed: a hint, or read in a transaction
+    return (word_.load(std::memory_order_relaxed) & (kWriter | kReaders)) == 0;
+  }
+
   void lock_shared() noexcept {
     if (!try_lock_shared()) {
       waiting wait(*this);

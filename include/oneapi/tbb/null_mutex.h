@@ -3,6 +3,7 @@
 #pragma once
 
 #include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/profiling.h>
 #include <corbel/null_mutex.hpp>
 
 namespace tbb {

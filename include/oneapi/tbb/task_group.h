@@ -4,6 +4,7 @@
 
 #include <oneapi/tbb/detail/_structured_task_group.h>
 #include <oneapi/tbb/detail/_task_group_context.h>
+#include <oneapi/tbb/detail/_task_handle.h>
 #include <corbel/isolated_task_group.hpp>
 #include <corbel/task_group.hpp>
 
@@ -13,6 +14,5 @@ using corbel::isolated_task_group;
 using corbel::missing_wait;
 using corbel::task_completion_handle;
 using corbel::task_group;
-using corbel::task_handle;
 }  // namespace v1
 }  // namespace tbb

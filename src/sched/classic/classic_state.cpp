@@ -46,6 +46,8 @@ task& ClassicState::placeholder() {
   }
   s->next = placeholders_;
   placeholders_ = s;
+  // A wait sets the count to 0. Programs add children of a thread without another set_ref_count.
+  if (&here == &group() && s->ref_count() == 0) s->set_ref_count(1);
   if (s->record().context != &here || &here == &group()) set_group_here(thread_, s->record());
   return *s;
 }

@@ -27,7 +27,16 @@ void task_scheduler_init::initialize(int number_of_threads, stack_size_type thre
   sched::controls().add_minimum(unsigned(threads));
   threads_ = threads;
   stack_size_ = thread_stack_size;
-  if (active_inits++ == 0 && sched::is_outside_tasks()) sched::restart_thread(unsigned(threads));
+  if (active_inits++ != 0 || !sched::is_outside_tasks()) return;
+  sched::restart_thread(unsigned(threads));
+  // The thread is in its arena from now on, and not only from its first call that needs one: a
+  // task_arena can attach to it.
+  try {
+    sched::Thread::current();
+  } catch (...) {
+    terminate();
+    throw;
+  }
 }
 
 void task_scheduler_init::terminate() noexcept {

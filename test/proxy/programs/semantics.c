@@ -291,7 +291,11 @@ static void check_reports(void) {
   CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
   CHECK(mallopt(M_ARENA_MAX, 2) == 1);
   CHECK(mallopt(M_MXFAST, 100000) == 0);
-  if (!peer) CHECK(mallopt(12345, 1) == 0);
+  CHECK(mallopt(M_MXFAST, -1) == 0);
+  CHECK(mallopt(M_ARENA_MAX, 0) == 1);
+  CHECK(mallopt(12345, 1) == 1);  // unknown
+  CHECK(mallopt(-100, 0) == 1);
+  if (!peer) CHECK(mallopt(M_PERTURB, 1) == 0);
   if (!peer) {
     errno = 0;
     CHECK(malloc_info(1, stdout) == -1 && errno == EINVAL);

@@ -43,7 +43,6 @@ struct classic_record : task_base {
     kFreed,
     kRecycle,
     kRecycleToEnqueue,
-    kAnchor,  // not a task, but the parent of roots that are waited for
 
     kToEnqueue = 1U << 3,  // enqueued, instead of run, when its last reference is removed
 
@@ -192,18 +191,6 @@ inline std::uint32_t flags_of(const task_group_context& group) {
              ? std::uint32_t(classic_record::kExplicit)
              : std::uint32_t(classic_record::kExplicit | classic_record::kConcurrent);
 }
-
-// The parent of roots that are waited for. It is not a task. Initially it has the references of the
-// wait and of the first root.
-struct classic_anchor : classic_record {
-  explicit classic_anchor(const classic_record& root) {
-    run = nullptr;
-    context = root.context;
-    count.store(2, std::memory_order_relaxed);  // relaxed: no other thread has the anchor yet
-    bits = kAnchor | (root.bits & kExplicit);
-    parent = nullptr;
-  }
-};
 
 }  // namespace detail
 }  // namespace corbel

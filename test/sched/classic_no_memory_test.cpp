@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of classic tasks that are spawned and waited for when there is no memory for the deque.
+#include <gtest/gtest.h>
+#include <tbb/task.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "classic_tasks.hpp"
+#include "helped.hpp"
+
+namespace {
+
+// Whether large blocks are refused to this thread.
+thread_local bool refuses = false;
+thread_local int refused = 0;
+
+}  // namespace
+
+// Not inlined: gcc would warn that what malloc returned is deleted.
+__attribute__((noinline)) void* operator new(std::size_t bytes) {
+  if (refuses && bytes >= 1024) {
+    ++refused;
+    throw std::bad_alloc();
+  }
+  void* const block = std::malloc(bytes == 0 ? 1 : bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+__attribute__((noinline)) void operator delete(void* block) noexcept { std::free(block); }
+__attribute__((noinline)) void operator delete(void* block, std::size_t) noexcept {
+  std::free(block);
+}
+
+namespace {
+
+using tbb::task;
+
+constexpr int kMany = 20000;  // more than the deque of a new thread holds
+
+// Calls f(list) in a new thread with a list of new tasks, which make_task(i) makes, without memory.
+template <typename MakeTask, typename F>
+void without_memory(const MakeTask& make_task, const F& f) {
+  std::thread([&] {
+    tbb::task_list list;
+    for (int i = 0; i < kMany; ++i) list.push_back(make_task(i));
+    refused = 0;
+    refuses = true;
+    f(list);
+    refuses = false;
+    EXPECT_GT(refused, 0);
+    EXPECT_TRUE(list.empty());
+  }).join();
+}
+
+TEST(ClassicNoMemory, RootsRunAllTheSame) {
+  std::atomic<int> runs{0};
+  test::Balance balance;
+  without_memory(
+      [&](int) -> task& { return *new (task::allocate_root()) test::Leaf(balance, runs); },
+      [](tbb::task_list& list) { task::spawn_root_and_wait(list); });
+  EXPECT_EQ(runs, kMany);
+  EXPECT_EQ(balance.alive, 0);
+}
+
+TEST(ClassicNoMemory, ChildrenRunAllTheSame) {
+  std::atomic<int> runs{0};
+  test::Balance balance;
+  tbb::empty_task* parent = nullptr;
+  without_memory(
+      [&](int i) -> task& {
+        if (i == 0) {
+          parent = new (task::allocate_root()) tbb::empty_task;
+          parent->set_ref_count(kMany + 1);
+        }
+        return *new (parent->allocate_child()) test::Leaf(balance, runs);
+      },
+      [&](tbb::task_list& list) { parent->spawn_and_wait_for_all(list); });
+  task::destroy(*parent);
+  EXPECT_EQ(runs, kMany);
+  EXPECT_EQ(balance.alive, 0);
+}
+
+// The wait throws what a task has thrown, and no task runs after it. The thread's next list is not
+// affected.
+TEST(ClassicNoMemory, RootsThatThrow) {
+  std::atomic<int> runs{0};
+  test::Balance balance;
+  without_memory(
+      [&](int i) -> task& {
+        if (i % 1000 == 999) {
+          return *new (task::allocate_root())
+              test::Call([](test::Call&) -> task* { throw std::runtime_error("a root"); });
+        }
+        return *new (task::allocate_root()) test::Leaf(balance, runs);
+      },
+      [&](tbb::task_list& list) {
+        EXPECT_THROW(task::spawn_root_and_wait(list), std::runtime_error);
+        EXPECT_EQ(balance.alive, 0);
+        refuses = false;
+        runs = 0;
+        for (int i = 0; i < 10; ++i) {
+          list.push_back(*new (task::allocate_root()) test::Leaf(balance, runs));
+        }
+        task::spawn_root_and_wait(list);
+        EXPECT_EQ(runs, 10);
+      });
+  EXPECT_EQ(balance.alive, 0);
+}
+
+}  // namespace

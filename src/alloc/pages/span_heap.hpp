@@ -229,7 +229,7 @@ class SpanHeap {
   // Puts the clean free neighbours of a range that was unmapped into the purge order if they are
   // islands now.
   void note_islands(char* begin, char* end);
-  Span* to_unmap_from(std::size_t bucket) const;
+  Span* to_unmap_from(std::size_t bucket, bool may_split) const;
   Span* next_due() const;
   void note_oldest();
 

@@ -230,9 +230,11 @@ bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {
 }
 
 // The first span of a bucket that may be unmapped; nullptr if there is none.
-Span* SpanHeap::to_unmap_from(std::size_t bucket) const {
+Span* SpanHeap::to_unmap_from(std::size_t bucket, bool may_split) const {
   Span* span = buckets_[bucket];
-  while (span != nullptr && splits_too_many(span)) span = span->next;
+  const auto splits = [](const Span* s) { return own_neighbours(s, s->units) == 2; };
+  may_split = may_split && figures_.areas < kMaxAreas;
+  while (span != nullptr && !may_split && splits(span)) span = span->next;
   return span;
 }
 
@@ -243,12 +245,17 @@ void SpanHeap::unmap_all() {
   // its bucket.
   std::size_t small_left = kMaxSmallHoles;
   std::size_t units_left = figures_.free_units;
+  bool may_split = true;
   for (std::size_t bucket = kBuckets; bucket-- > 1;) {
-    while (Span* span = to_unmap_from(bucket)) {
+    while (Span* span = to_unmap_from(bucket, may_split)) {
       if (units_left < span->units) return;
       if (span->units < kUnmapUnits && !is_island(span) && small_left-- == 0) return;
       units_left -= span->units;
+      const std::size_t before = figures_.mapped_units;
       give_back(span, GiveBack::kAddresses);
+      // A refusal nearly always means that the process has all the mappings it may have. Then what
+      // helps is to unmap islands.
+      if (figures_.mapped_units >= before) may_split = false;
     }
   }
 }

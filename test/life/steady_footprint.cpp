@@ -2,11 +2,15 @@
 // A cycle of allocating and freeing costs no more the thousandth time than the first: neither the
 // blocks nor the allocator's records of them accumulate.
 //
-// Usage: steady_footprint one|moving|burst
+// Usage: steady_footprint one|moving|burst|trims
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <random>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "life.hpp"
 
@@ -42,6 +46,39 @@ void burst() {
   malloc_trim(0);
 }
 
+// Blocks of up to 4 MiB replace each other in many threads, while every thread trims again and
+// again: free memory is given back in pieces of all sizes, and new memory goes between them.
+void trims() {
+  constexpr unsigned kThreads = 8;
+  constexpr std::size_t kLive = std::size_t(16) << 20;  // of each thread
+  const auto work = [](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<std::pair<char*, std::size_t>> blocks;
+    std::size_t live = 0;
+    for (int step = 0; step < 10000;) {
+      if (live > kLive) {
+        std::swap(blocks[random() % blocks.size()], blocks.back());
+        std::free(blocks.back().first);
+        live -= blocks.back().second;
+        blocks.pop_back();
+        continue;
+      }
+      const std::size_t size = 1 + random() % (4U << 20);
+      char* block = static_cast<char*>(std::malloc(size));
+      CHECK(block != nullptr);
+      *static_cast<volatile char*>(block) = 1;
+      blocks.emplace_back(block, size);
+      live += size;
+      if (++step % 10 == 0) malloc_trim(0);
+    }
+    for (const auto& block : blocks) std::free(block.first);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  malloc_trim(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,7 +90,17 @@ int main(int argc, char** argv) {
     if (what == "one") one();
     if (what == "moving") moving();
     if (what == "burst") burst();
+    if (what == "trims") trims();
   };
+  if (what == "trims") {
+    const std::size_t before = life::status_kib("VmSize");
+    for (int i = 0; i < 3; ++i) round();
+    const std::size_t after = life::status_kib("VmSize");
+    std::fprintf(stderr, "addresses %zu, then %zu KiB\n", before, after);
+    // Up to 40 MiB of it are stacks, which the C library keeps for the next threads.
+    CHECK(after < before + (100U << 10));
+    return life::passed("steady footprint");
+  }
   const int rounds = what == "one" ? 2000 : what == "moving" ? 400 : 100;
   // The first rounds may set up tables that all later ones use.
   for (int i = 0; i < 3; ++i) round();

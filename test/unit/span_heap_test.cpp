@@ -210,6 +210,88 @@ TEST_F(SpanHeapTest, UnmapReleasesTheAddresses) {
   EXPECT_EQ(tag_of(start + 127 * kUnit), span_tag::kForeign);
 }
 
+// No neighbour will ever join such a span, so only its unmapping frees its addresses.
+TEST_F(SpanHeapTest, ASmallSpanBetweenUnmappedOnesIsUnmapped) {
+  for (const bool is_clean : {false, true}) {
+    for (const bool is_free_first : {false, true}) {
+      Span* const whole = take(136);
+      Span* const middle = find_span(whole->start() + 64 * kUnit);
+      char* const start = middle->start();
+      span_heap.free(whole);
+      std::vector<Span*> parts;
+      for (const std::size_t units : {64U, 8U, 64U}) parts.push_back(take(units));
+      std::sort(parts.begin(), parts.end(),
+                [](const Span* a, const Span* b) { return a->unit < b->unit; });
+      ASSERT_EQ(parts[1], middle);
+      const auto free_middle = [&] {
+        is_clean ? void(span_heap.free_moved(middle, 0)) : give(middle);
+      };
+      if (is_free_first) free_middle();
+      for (Span* const outer : {parts[0], parts[2]}) {
+        outer->zeroed = false;
+        span_heap.free_and_unmap(outer);
+      }
+      if (!is_free_first) free_middle();
+      EXPECT_TRUE(span_heap.has_due_later());
+      EXPECT_TRUE(os::fake::is_mapped(start, 8 * kUnit));
+      EXPECT_EQ(span_heap.purge_all(0), is_clean ? 0 : 8 * kUnit);
+      EXPECT_EQ(tag_of(start), span_tag::kForeign) << is_clean << is_free_first;
+      EXPECT_FALSE(os::fake::is_mapped(start, 8 * kUnit));
+      EXPECT_FALSE(span_heap.has_due_later());
+    }
+  }
+}
+
+TEST_F(SpanHeapTest, AnIslandThatTheSystemKeepsStaysUsable) {
+  Span* const whole = take(136);
+  span_heap.free(whole);
+  Span* const left = take(64);
+  Span* const middle = take(8);
+  Span* const right = take(64);
+  for (Span* const outer : {left, right}) {
+    outer->zeroed = false;
+    span_heap.free_and_unmap(outer);
+  }
+  span_heap.free_moved(middle, 0);
+  const std::size_t mapped = span_heap.figures().mapped_units;
+  os::fake::refuse({.unmaps_in_1000 = 1000, .decommits_in_1000 = 1000});
+  span_heap.purge_all(0);
+  os::fake::refuse({});
+  EXPECT_EQ(span_heap.figures().mapped_units, mapped);
+  Span* const again = take(8);
+  EXPECT_TRUE(!again->zeroed || reads_zero(again));
+  give(again);
+}
+
+// Linux allows a process some 65,000 mappings, and the program needs some of them.
+TEST_F(SpanHeapTest, ManyHolesLeaveTheProgramItsMappings) {
+  constexpr std::size_t kHoles = 6000;
+  std::vector<Span*> holes;
+  std::vector<Span*> walls;
+  span_heap.free(take(33 * kHoles));
+  for (std::size_t i = 0; i < kHoles; ++i) {
+    holes.push_back(take(32));
+    walls.push_back(take(1));
+  }
+  for (Span* const hole : holes) {
+    hole->zeroed = false;
+    span_heap.free_and_unmap(hole);
+  }
+
+  EXPECT_LE(span_heap.figures().areas, 4096U);
+  EXPECT_LT(os::fake::figures().ranges, 4200U);
+  // Neither do they exhaust what there is: the rest is in use again.
+  os::fake::refuse({.max_ranges = os::fake::figures().ranges});
+  const std::size_t mapped = span_heap.figures().mapped_units;
+  for (std::size_t i = 0; i < 1000; ++i) holes[i] = take(32);
+  EXPECT_EQ(span_heap.figures().mapped_units, mapped);
+  for (std::size_t i = 0; i < 1000; ++i) give(holes[i]);
+  os::fake::refuse({});
+  for (Span* const wall : walls) give(wall);
+  span_heap.unmap_all();
+  EXPECT_EQ(span_heap.figures().areas, 0U);
+}
+
 TEST_F(SpanHeapTest, NullWhenTheSystemRefusesAndUsableAfterwards) {
   os::fake::refuse({.first_map = 1, .maps = 100});
   EXPECT_EQ(span_heap.allocate(std::size_t{1} << 14, 1), nullptr);

@@ -35,7 +35,25 @@ void SpanHeap::link(Span* span) {
   buckets_[bucket] = span;
   non_empty_[bucket / 64] |= std::uint64_t(1) << (bucket % 64);
   figures_.free_units += span->units;
-  if (span->zeroed) return;
+  span->purge_order = {nullptr, nullptr};
+  if (!span->zeroed) {
+    link_for_purge(span);
+  } else if (is_island(span)) {
+    link_island(span);
+  }
+}
+
+bool SpanHeap::is_in_purge_order(const Span* span) const {
+  return span->purge_order.older != nullptr || span->purge_order.newer != nullptr ||
+         oldest_ == span;
+}
+
+void SpanHeap::link_island(Span* span) {
+  span->freed_at = std::uint32_t(os::now_ms());
+  link_for_purge(span);
+}
+
+void SpanHeap::link_for_purge(Span* span) {
   figures_.dirty_units += span->dirty_units;
   // Find the place in the purge order. Nearly always the span is the newest, or a rest of the
   // oldest. Elsewhere the order may be approximate, so the search is bounded.
@@ -61,7 +79,7 @@ void SpanHeap::unlink(Span* span) {
   if (span->next != nullptr) span->next->prev = span->prev;
   if (buckets_[bucket] == nullptr) non_empty_[bucket / 64] &= ~(std::uint64_t(1) << (bucket % 64));
   figures_.free_units -= span->units;
-  if (span->zeroed) return;
+  if (!is_in_purge_order(span)) return;
   figures_.dirty_units -= span->dirty_units;
   Span* const older = span->purge_order.older;
   Span* const newer = span->purge_order.newer;

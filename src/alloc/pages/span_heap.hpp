@@ -9,6 +9,13 @@
 // A free span keeps its pages for the purge delay. A list in the order of freeing tells which spans
 // are due for purging. The system is never called with the lock held.
 //
+// What a purge does with a span (give_back_mode): from 2 MiB on it unmaps the span; below, it
+// decommits the pages, because to unmap them would mostly split a mapping. An island, a small span
+// between units that are not ours, is unmapped too: that splits nothing, and otherwise islands
+// would pile up, since no neighbour can ever join them. So an island is in the purge order even if
+// it is clean. Unmapping stops to split mappings when the heap has many areas (kMaxAreas): the
+// number of mappings of a process is limited, and the program needs some.
+//
 // The span heap counts a span's pages in the footprint (footprint.hpp) when the span is allocated,
 // except for those that are dirty, because these are counted already. A clean span for a slab is
 // not counted at all: the slab counts its pages when it commits them.
@@ -32,6 +39,7 @@ struct SpanFigures {
   std::size_t free_units;
   std::size_t dirty_units;  // free units with at least one dirty page
   std::size_t dirty_pages;  // dirty pages in free units, of kDirtyPage bytes each
+  std::size_t areas;        // runs of adjacent units that are ours
   std::size_t map_calls;
   std::size_t purge_calls;
 };
@@ -193,17 +201,36 @@ class SpanHeap {
                std::size_t lost_end, std::size_t counted);
 
   // insert() coalesces a span with its free neighbours and links the result. link() puts a span
-  // into its bucket and, if it is dirty, into the purge order. unlink() undoes link().
+  // into its bucket and, if it is dirty or an island, into the purge order. unlink() undoes link().
   void insert(Span* span);
   void link(Span* span);
+  void link_for_purge(Span* span);
+  void link_island(Span* span);  // for a clean one
+  bool is_in_purge_order(const Span* span) const;
   void unlink(Span* span);
 
   enum class GiveBack { kPages, kAddresses };
+  struct Given {
+    std::size_t bytes;  // that were resident
+    bool refused;       // the system took nothing
+  };
   static GiveBack give_back_mode(const Span* span);
+  // Whether unmapping the span would split a mapping while the heap has many areas already.
+  bool splits_too_many(const Span* span) const;
   // Unlinks a free span, releases the lock, decommits or unmaps the span, and takes the lock again.
-  // Inserts the span again unless it was unmapped. Requires: the lock is held. Returns the resident
-  // bytes given back.
-  std::size_t give_back(Span* span, GiveBack how);
+  // Inserts the span again unless it was unmapped. Does not unmap a span that splits_too_many().
+  // Requires: the lock is held.
+  Given give_back(Span* span, GiveBack how);
+  // Count the areas when units become ours, and when they are about to be lost. Both change the
+  // tags of the first and the last unit, from kForeign to kInterior and back, in the same critical
+  // section. So every thread that counts sees the neighbours as they were counted. Require: the
+  // lock is held.
+  void enter_area(Span* first, std::size_t units);
+  void leave_area(Span* first, std::size_t units);
+  // Puts the clean free neighbours of a range that was unmapped into the purge order if they are
+  // islands now.
+  void note_islands(char* begin, char* end);
+  Span* to_unmap_from(std::size_t bucket, bool may_split) const;
   Span* next_due() const;
   void note_oldest();
 
@@ -213,7 +240,7 @@ class SpanHeap {
   Span* buckets_[kBuckets]{};
   std::uint64_t non_empty_[(kBuckets + 63) / 64]{};
 
-  // The purge order: the free spans with dirty pages, roughly sorted by `freed_at`.
+  // The purge order: the free spans with dirty pages and the islands, roughly sorted by `freed_at`.
   Span* oldest_ = nullptr;
   Span* newest_ = nullptr;
   // A copy of oldest_->freed_at for threads that do not hold the lock; kNever if there is no such

@@ -185,8 +185,10 @@ bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
   claim_units(static_cast<char*>(memory), units);
   set_dirty(first, units, 0);
   set_content(first, units, {0, 0}, 0);
+  tag_ends(first, units, span_tag::kForeign);
   sync::LockGuard guard(lock_);
   mark_mapping(first, units);
+  enter_area(first, units);
   figures_.mapped_units += units;
   figures_.peak_units = std::max(figures_.peak_units, figures_.mapped_units);
   ++figures_.map_calls;
@@ -237,6 +239,11 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
     char* target = to->start() + begin * kUnit;
     // Tag the target as foreign during the attempt: if the system loses it, another thread may map
     // the same addresses at once and tag them.
+    Span* const part = unit_at(to, std::ptrdiff_t(begin));
+    {
+      sync::LockGuard guard(lock_);
+      leave_area(part, end - begin);
+    }
     tag_units(to, begin, end, span_tag::kForeign);
     order_before_unmap();
     const os::Moved moved = os::move_pages(source, target, (end - begin) * kUnit);
@@ -249,7 +256,8 @@ ContentMove SpanHeap::move_content(Span* from, Span* to, std::size_t units,
       // Needed even if nothing moved: a thread that mapped the memory before these units during the
       // attempt found them foreign and did not mark them.
       sync::LockGuard guard(lock_);
-      mark_mapping(unit_at(to, std::ptrdiff_t(begin)), end - begin);
+      enter_area(part, end - begin);
+      mark_mapping(part, end - begin);
     }
     tag_units(to, begin, end, span_tag::kInterior);
     if (moved == os::Moved::kYes) continue;
@@ -283,8 +291,14 @@ void SpanHeap::give_up(Span* from, char* start, std::size_t units, std::size_t l
   if (lost_begin != 0) copy_back(from, to, lost_begin);
   // Tag the pieces as foreign before they are unmapped: another thread may map the same addresses
   // at once.
+  Span* const after = find_span(start + lost_end * kUnit);
+  {
+    sync::LockGuard guard(lock_);
+    if (lost_begin != 0) leave_area(to, lost_begin);
+    if (lost_end != units) leave_area(after, units - lost_end);
+  }
   tag_units(to, 0, lost_begin, span_tag::kForeign);
-  tag_units(find_span(start + lost_end * kUnit), 0, units - lost_end, span_tag::kForeign);
+  tag_units(after, 0, units - lost_end, span_tag::kForeign);
   const auto left_of = [=](std::size_t begin, std::size_t end) {
     const std::size_t size = (end - begin) * kUnit;
     char* const part = start + begin * kUnit;

@@ -75,18 +75,52 @@ DirtyCount note_left(Span* span, bool clean, bool unmap_tried, std::size_t dirty
 
 }  // namespace
 
-SpanHeap::GiveBack SpanHeap::give_back_mode(const Span* span) {
-  return span->units >= kUnmapUnits ? GiveBack::kAddresses : GiveBack::kPages;
+void SpanHeap::enter_area(Span* first, std::size_t units) {
+  figures_.areas += 1 - own_neighbours(first, units);
+  tag_ends(first, units, span_tag::kInterior);
 }
 
-std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
+void SpanHeap::leave_area(Span* first, std::size_t units) {
+  figures_.areas -= 1 - own_neighbours(first, units);
+  tag_ends(first, units, span_tag::kForeign);
+}
+
+void SpanHeap::note_islands(char* begin, char* end) {
+  const auto note = [this](Span* span) {
+    if (span->zeroed && !is_in_purge_order(span) && is_island(span)) link_island(span);
+  };
+  // Another thread may have mapped the range again. Only beside a foreign unit is it certain which
+  // end of a free span the neighbour is.
+  const Span* before = find_span(begin - kUnit);
+  if (before->tag() == span_tag::kFree && find_span(begin)->tag() == span_tag::kForeign) {
+    note(unit_at(before, 1 - std::ptrdiff_t(before->units)));
+  }
+  Span* after = find_span(end);
+  if (after->tag() == span_tag::kFree && find_span(end - kUnit)->tag() == span_tag::kForeign) {
+    note(after);
+  }
+}
+
+bool SpanHeap::splits_too_many(const Span* span) const {
+  return figures_.areas >= kMaxAreas && own_neighbours(span, span->units) == 2;
+}
+
+SpanHeap::GiveBack SpanHeap::give_back_mode(const Span* span) {
+  return span->units >= kUnmapUnits || is_island(span) ? GiveBack::kAddresses : GiveBack::kPages;
+}
+
+SpanHeap::Given SpanHeap::give_back(Span* span, GiveBack how) {
+  if (splits_too_many(span)) how = GiveBack::kPages;
   unlink(span);
   const std::size_t units = span->units;
   char* start = span->start();
   const std::size_t dirty_pages = dirty_in(span, 0, units).pages;
   figures_.dirty_pages -= dirty_pages;
   ++figures_.purge_calls;
-  if (how == GiveBack::kAddresses) figures_.mapped_units -= units;
+  if (how == GiveBack::kAddresses) {
+    figures_.mapped_units -= units;
+    leave_area(span, units);
+  }
   lock_.unlock();
   bool gone = false;
   if (how == GiveBack::kAddresses) {
@@ -107,6 +141,7 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
     } else if (!gone) {
       tag_units(span, 0, units, span_tag::kInterior);
     }
+    if (!gone) tag_ends(span, units, span_tag::kForeign);
   }
   const bool clean = gone || os::decommit(start, units * kUnit);
   if (clean && !gone) keep_decommitted(start, units * kUnit);
@@ -116,23 +151,27 @@ std::size_t SpanHeap::give_back(Span* span, GiveBack how) {
   lock_.lock();
   if (gone) {
     note_unmapped(address_of(start), address_of(start) + units * kUnit);
-    return dirty_pages * kDirtyPage;
+    note_islands(start, start + units * kUnit);
+    return {dirty_pages * kDirtyPage, false};
   }
   if (how == GiveBack::kAddresses) {
     figures_.mapped_units += units;
+    enter_area(span, units);
     // A thread that mapped the memory before this span during the attempt found the span foreign
     // and did not set this.
     span->set_begins_mapping(true);
   }
   figures_.dirty_pages += dirty.pages;
   insert(span);
-  return clean ? dirty_pages * kDirtyPage : 0;
+  const bool nothing_to_take = how == GiveBack::kPages && dirty_pages == 0;
+  if (!clean || dirty_pages == 0) return {0, !nothing_to_take};
+  return {dirty_pages * kDirtyPage, false};
 }
 
 void SpanHeap::purge_due() {
   sync::LockGuard guard(lock_);
   while (Span* span = next_due()) {
-    if (give_back(span, give_back_mode(span)) == 0) return;
+    if (give_back(span, give_back_mode(span)).refused) return;
   }
 }
 
@@ -157,10 +196,11 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
   // Memory that the system refuses to take back, because it is locked, goes to the end of the purge
   // order.
   int refusals = 0;
-  while (oldest_ != nullptr && figures_.dirty_units * kUnit > keep && refusals < kMaxRefusals) {
-    const std::size_t step = give_back(oldest_, give_back_mode(oldest_));
-    if (step == 0) ++refusals;
-    given += step;
+  while (oldest_ != nullptr && refusals < kMaxRefusals) {
+    if (!oldest_->zeroed && figures_.dirty_units * kUnit <= keep) break;
+    const Given step = give_back(oldest_, give_back_mode(oldest_));
+    if (step.refused) ++refusals;
+    given += step.bytes;
   }
   return given;
 }
@@ -172,7 +212,8 @@ bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {
     const std::size_t counted = footprint.bytes();
     if (counted <= target) return true;
     Span* span = oldest_;
-    if (span != nullptr && span == kept) span = span->purge_order.newer;
+    // Clean islands are not in the footprint.
+    while (span != nullptr && (span == kept || span->zeroed)) span = span->purge_order.newer;
     if (span == nullptr) return false;
     const std::size_t excess = divide_up(counted - target, kUnit);
     // Purge only a part of the span, from its first dirty unit on. Later units may be clean, so
@@ -183,9 +224,18 @@ bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {
     std::size_t units = excess;
     while (units < most && dirty_in(span, lead, units).units < excess) units *= 2;
     if (units < most) span = split(span, lead, units);
-    if (give_back(span, give_back_mode(span)) == 0) ++refusals;
+    if (give_back(span, give_back_mode(span)).refused) ++refusals;
   }
   return footprint.bytes() <= target;
+}
+
+// The first span of a bucket that may be unmapped; nullptr if there is none.
+Span* SpanHeap::to_unmap_from(std::size_t bucket, bool may_split) const {
+  Span* span = buckets_[bucket];
+  const auto splits = [](const Span* s) { return own_neighbours(s, s->units) == 2; };
+  may_split = may_split && figures_.areas < kMaxAreas;
+  while (span != nullptr && !may_split && splits(span)) span = span->next;
+  return span;
 }
 
 void SpanHeap::unmap_all() {
@@ -195,12 +245,17 @@ void SpanHeap::unmap_all() {
   // its bucket.
   std::size_t small_left = kMaxSmallHoles;
   std::size_t units_left = figures_.free_units;
+  bool may_split = true;
   for (std::size_t bucket = kBuckets; bucket-- > 1;) {
-    while (Span* span = buckets_[bucket]) {
+    while (Span* span = to_unmap_from(bucket, may_split)) {
       if (units_left < span->units) return;
-      if (span->units < kUnmapUnits && small_left-- == 0) return;
+      if (span->units < kUnmapUnits && !is_island(span) && small_left-- == 0) return;
       units_left -= span->units;
+      const std::size_t before = figures_.mapped_units;
       give_back(span, GiveBack::kAddresses);
+      // A refusal nearly always means that the process has all the mappings it may have. Then what
+      // helps is to unmap islands.
+      if (figures_.mapped_units >= before) may_split = false;
     }
   }
 }

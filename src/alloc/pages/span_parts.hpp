@@ -16,6 +16,10 @@ inline constexpr std::size_t kMaxChunkUnits = 1024;  // 64 MiB, for programs of 
 // Smaller spans are decommitted instead of unmapped, because unmapping them would mostly split
 // mappings.
 inline constexpr std::size_t kUnmapUnits = kHugePage / kUnit;
+// With this many areas, no further mapping is split. Linux allows a process 65,530 mappings by
+// default. With spans of kUnmapUnits between them, the areas extend over 8 GiB at least, of which a
+// purge then keeps the addresses.
+inline constexpr std::size_t kMaxAreas = 4096;
 // The descriptors of smaller spans are not decommitted with the span: they take only a thousandth
 // of its memory, and each page of them would fault again when the addresses are mapped again.
 inline constexpr std::size_t kForgetUnits = 1024;  // 64 MiB
@@ -31,6 +35,16 @@ inline Span* unit_at(const Span* span, std::ptrdiff_t distance) {
 
 inline Span* last_unit(const Span* span) { return unit_at(span, std::ptrdiff_t(span->units) - 1); }
 
+// How many of the two units around these are ours.
+inline std::size_t own_neighbours(const Span* first, std::size_t units) {
+  return std::size_t(unit_at(first, -1)->tag() != span_tag::kForeign) +
+         std::size_t(unit_at(first, std::ptrdiff_t(units))->tag() != span_tag::kForeign);
+}
+
+inline bool is_island(const Span* span) {
+  return span->units < kUnmapUnits && own_neighbours(span, span->units) == 0;
+}
+
 inline void mark(Span* span, std::uintptr_t value) {
   Span* last = last_unit(span);
   span->set_tag(value);
@@ -40,6 +54,11 @@ inline void mark(Span* span, std::uintptr_t value) {
 
 inline void tag_units(Span* span, std::size_t begin, std::size_t end, std::uintptr_t tag) {
   for (; begin < end; ++begin) unit_at(span, std::ptrdiff_t(begin))->set_tag(tag);
+}
+
+inline void tag_ends(Span* first, std::size_t units, std::uintptr_t tag) {
+  first->set_tag(tag);
+  unit_at(first, std::ptrdiff_t(units) - 1)->set_tag(tag);
 }
 
 // Initialises the descriptors of memory that no other thread knows of yet. Leaves out whether the

@@ -24,11 +24,15 @@ struct Refusals {
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target
   std::uint64_t seed = 1;                  // of the random refusals
   std::size_t mapped_limit = SIZE_MAX;     // bytes that may be mapped at the same time
+  // How many ranges may be mapped at the same time, as the kernel limits the mappings of a process:
+  // refuses an unmap that would split a range, and a map that would add one.
+  std::size_t max_ranges = SIZE_MAX;
 };
 void refuse(const Refusals& refusals);
 
 struct Figures {
   std::size_t mapped_bytes;  // now
+  std::size_t ranges;        // now; adjacent ones count as one
   std::size_t peak_bytes;    // the maximum so far
   std::uint64_t map_calls;   // since the process began, including refused calls
   std::uint64_t maps_refused;

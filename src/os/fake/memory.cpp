@@ -43,6 +43,14 @@ class Ranges {
     return i < count_ && ranges_[i].begin < end;
   }
 
+  std::size_t count() const { return count_; }
+
+  // Whether remove() would leave a part of a range at both ends.
+  bool would_split(std::uintptr_t begin, std::uintptr_t end) const {
+    const Range& whole = ranges_[first_ending_after(begin)];
+    return whole.begin < begin && end < whole.end;
+  }
+
   // False when the table is full.
   bool add(std::uintptr_t begin, std::uintptr_t end) {
     std::size_t i = first_ending_after(begin);
@@ -208,6 +216,12 @@ void* map(std::size_t size, std::size_t alignment, void* hint) {
   keeps_contract(!ranges.meets(address_of(p), address_of(p) + size),
                  "memory was unmapped without a call of this layer");
   keeps_contract(ranges.add(address_of(p), address_of(p) + size), "too many ranges");
+  if (ranges.count() > state.refusals.max_ranges) {
+    ranges.remove(address_of(p), address_of(p) + size);
+    munmap(p, size);
+    ++state.figures.maps_refused;
+    return nullptr;
+  }
   state.figures.mapped_bytes += size;
   if (state.figures.mapped_bytes > state.figures.peak_bytes) {
     state.figures.peak_bytes = state.figures.mapped_bytes;
@@ -224,7 +238,9 @@ bool unmap(void* address, std::size_t size) {
   if (!keeps_contract(ranges.covers(begin, begin + size), "unmap of memory that is not mapped")) {
     return false;
   }
-  if (drawn(state.refusals.unmaps_in_1000)) {
+  const bool has_no_room =
+      ranges.count() >= state.refusals.max_ranges && ranges.would_split(begin, begin + size);
+  if (has_no_room || drawn(state.refusals.unmaps_in_1000)) {
     memset(address, 0xdd, size < (1U << 20) ? size : 1U << 20);
     return false;
   }
@@ -340,6 +356,7 @@ void pretend_page_size(std::size_t size) {
 
 Figures figures() {
   StateGuard guard;
+  state.figures.ranges = ranges.count();
   return state.figures;
 }
 

@@ -7,6 +7,30 @@ namespace corbel::sync {
 
 thread_local constinit std::uint32_t Lock::held_ranks_ = 0;
 thread_local constinit unsigned Lock::held_in_fork_ = 0;
+thread_local constinit std::uint32_t MutexSystem::self_ = 0;
+
+std::uint32_t MutexSystem::new_self() {
+  static constinit std::atomic<std::uint32_t> last{0};
+  // relaxed: only the number matters. A signal handler that comes here at the same time takes a
+  // number, too; this thread holds no lock then, so it does not matter which one stays.
+  std::uint32_t number = 0;
+  while (number == 0) number = (last.fetch_add(1, std::memory_order_relaxed) + 1) & 0x7fffffff;
+  self_ = number;
+  return number;
+}
+
+bool Lock::try_lock_for_fork() {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    if (mutex_.try_lock()) {
+      hold_for_fork(Fork::kTaken);
+      note_taken();
+      return true;
+    }
+    os::yield();
+  }
+  return false;
+}
 
 void Lock::lock_contended() {
   mutex_.lock_contended();

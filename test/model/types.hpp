@@ -166,6 +166,7 @@ struct Kernel {
   static constexpr int kSpins = kSpinsBeforeSleep;
   static constexpr bool kSleeps = true;
   static void pause(int = 0) {}
+  static std::uint32_t self() { return std::uint32_t(Explorer::get().now().thread + 1); }
 
   static void wait(Atomic<std::uint32_t>& word, std::uint32_t expected) {
     Explorer::get().perform({.location = word.location_, .op = Op::kWait, .expected = expected});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set-up of the process, and the fork handlers.
+#include <iterator>
+
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/metadata.hpp"
@@ -23,37 +25,81 @@ constinit std::atomic<bool> process_is_set_up{false};
 // heaps of the threads that the child does not have may be in the middle of an operation, so the
 // child never allocates from them. That memory is shared with the parent until it is
 // written, so this costs nothing unless the child frees many blocks of these heaps.
+//
+// A signal handler may fork that interrupted the allocator, as crash reporters do. POSIX allows
+// that: fork is async-signal-safe. What such a thread can count on:
+//   - The fork never waits for a lock that the thread holds, nor for a thread that waits for such a
+//     lock. It waits for locks of a higher rank only; of the others it takes those that are free.
+//   - The parent continues as if the handler had not forked.
+//   - The child can allocate and free, although POSIX does not require it. It gets a heap of its
+//     own, because the interrupted operation may have left the thread's heap inconsistent. The
+//     locks that the thread holds do not stop it. What they protect is as the interrupted code left
+//     it, a few stores before or after a change. So a child that allocates in the handler takes a
+//     small risk, as with other allocators; one that calls only async-signal-safe functions takes
+//     none. If its handler returns, the interrupted code finishes its operation.
+//   - In a program with several threads, the child does not wait for a lock that another thread of
+//     the parent held, but what that lock protects may be inconsistent.
 
 // constinit: a library's constructor may fork before those of this one run.
 constinit sync::Lock* const locks_in_order[] = {
     &heap_owners_lock, &registry_lock,          &orphans_lock,     &span_heap.lock(),
     &metadata_lock,    &container_limit.lock(), &heap_limit.lock()};
 
-// The heap of the thread that forks. before_fork() marks the thread as in a slow path, so that no
-// other thread takes the heap over while this one waits for a lock: it would be inconsistent in the
-// child.
-constinit Heap* forking_heap = nullptr;  // under all locks
+constexpr unsigned kLocks = unsigned(std::size(locks_in_order));
+
+struct Forking {
+  // The heap of the thread that forks. before_fork() marks the thread as in a slow path, so that no
+  // other thread takes the heap over while this one waits for a lock: it would be inconsistent in
+  // the child.
+  Heap* heap;
+  bool interrupted;  // the fork interrupts a slow path of the allocator
+  bool missing[kLocks];
+};
+// For each thread, because the forks of several threads may overlap if some locks are missing.
+constinit thread_local Forking forking{};
 
 void leave_slow_path(Heap* heap) {
   if (heap != nullptr) heap->slow_paths.decrement();
 }
 
 void before_fork() {
-  Heap* const heap = find_heap();
-  if (heap != nullptr) heap->slow_paths.add(1);
-  for (sync::Lock* lock : locks_in_order) lock->lock_for_fork();
-  forking_heap = heap;
+  // The locks up to this one may be waited for by a thread that waits for one that this thread
+  // holds.
+  unsigned held_end = 0;
+  for (unsigned i = 0; i < kLocks; ++i) {
+    if (locks_in_order[i]->is_held_before_fork()) held_end = i + 1;
+  }
+  // With a lock held, find_heap() might wait for a lock that it must not wait for. The heap cannot
+  // be taken over then, because this thread is in a slow path.
+  Heap* heap = held_end == 0 ? find_heap() : heap_of_thread();
+  if (heap == &unset_heap) heap = nullptr;
+  forking.heap = heap;
+  forking.interrupted = held_end != 0;
+  if (heap != nullptr) {
+    forking.interrupted = forking.interrupted || heap->slow_paths.get() != 0;
+    heap->slow_paths.add(1);
+  }
+  for (unsigned i = 0; i < kLocks; ++i) {
+    forking.missing[i] = i < held_end && !locks_in_order[i]->is_held_before_fork() &&
+                         !locks_in_order[i]->try_lock_for_fork();
+    if (i >= held_end) locks_in_order[i]->lock_for_fork();
+  }
 }
 
 void after_fork_in_parent() {
-  Heap* const heap = forking_heap;
-  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_parent();
-  leave_slow_path(heap);
+  for (unsigned i = 0; i < kLocks; ++i) {
+    if (!forking.missing[i]) locks_in_order[i]->unlock_after_fork_in_parent();
+  }
+  leave_slow_path(forking.heap);
 }
 
 void after_fork_in_child() {
-  for (sync::Lock* lock : locks_in_order) lock->unlock_after_fork_in_child();
-  leave_slow_path(forking_heap);
+  for (unsigned i = 0; i < kLocks; ++i) {
+    sync::Lock* const lock = locks_in_order[i];
+    forking.missing[i] ? lock->reset_in_child() : lock->unlock_after_fork_in_child();
+  }
+  leave_slow_path(forking.heap);
+  if (forking.interrupted) set_this_heap(&this_heap, &unset_heap);
   span_heap.forget_other_threads();
   forget_helper_after_fork();
   forget_other_threads();

@@ -113,7 +113,15 @@ void quick_exit_in_a_body() {
 
 // ---- the main thread leaves, and the process lives on until its last thread ends
 
+// The thread sanitizer has a thread of its own that never ends, and cannot join the main thread.
+void needs_leaving() {
+#if defined(__SANITIZE_THREAD__)
+  _exit(77);
+#endif
+}
+
 void leave_after_a_call() {
+  needs_leaving();
   std::atomic<int> calls{0};
   busy(&calls, 8);
   say("on the way out");
@@ -122,6 +130,7 @@ void leave_after_a_call() {
 
 // Another thread, which the library has not seen before, uses it when the main thread has gone.
 void leave_before_another_calls() {
+  needs_leaving();
   std::atomic<int> calls{0};
   busy(&calls, 8);
   std::thread([main = pthread_self()] {
@@ -139,6 +148,7 @@ void leave_before_another_calls() {
 }
 
 void leave_with_enqueued_tasks() {
+  needs_leaving();
   static std::atomic<int> calls;
   static corbel::task_arena arena(2);
   std::atexit([] { say("%d calls", int(calls)); });
@@ -153,6 +163,7 @@ void leave_with_enqueued_tasks() {
 
 // The only thread that is left runs a task that does not end. The signal is for the process.
 void leave_and_be_terminated() {
+  needs_leaving();
   static corbel::task_arena arena(2);
   arena.enqueue([main = pthread_self()] {
     pthread_join(main, nullptr);
@@ -165,6 +176,7 @@ void leave_and_be_terminated() {
 
 // As above. The handler runs in a thread that does not block the signal, so not in the worker.
 void leave_and_handle() {
+  needs_leaving();
   static std::atomic<bool> handled;
   struct sigaction action = {};
   action.sa_handler = [](int) {
@@ -184,6 +196,7 @@ void leave_and_handle() {
 }
 
 void leave_in_a_child() {
+  needs_leaving();
   std::atomic<int> calls{0};
   busy(&calls, 8);
   const pid_t child = fork();

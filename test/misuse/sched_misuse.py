@@ -152,8 +152,8 @@ def run(program, case):
     if "-traced-" in case:
         timeline = tempfile.NamedTemporaryFile()
         environment["CORBEL_TRACE"] = timeline.name
-    if case.startswith("threads-"):
-        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # leak detection needs a thread
+    if case.startswith(("threads-", "leave-")):
+        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # leak detection needs threads
     try:
         ended = subprocess.run([program, case], env=environment, capture_output=True, text=True,
                                timeout=60)

@@ -62,6 +62,21 @@ TYPED_TEST(AllocatorTest, HasTheMembersOfTheStandard) {
                 "rebind");
 }
 
+// The members that the standard took away in C++20, which TBB 2020 had.
+TYPED_TEST(AllocatorTest, HasTheMembersOfOlderStandards) {
+  using Texts = Rebound<TypeParam, std::string>;
+  Texts allocator;
+  typename Texts::pointer const block = allocator.allocate(2, nullptr);
+  allocator.construct(block, 3, 'x');
+  typename Texts::reference object = *block;
+  typename Texts::const_reference same = object;
+  EXPECT_EQ(object, "xxx");
+  EXPECT_EQ(allocator.address(object), block);
+  EXPECT_EQ(allocator.address(same), block);
+  allocator.destroy(block);
+  allocator.deallocate(block, 2);
+}
+
 TYPED_TEST(AllocatorTest, VoidSpecialisationRebinds) {
   using Void = Rebound<TypeParam, void>;
   static_assert(std::is_same<typename Void::value_type, void>::value, "void");

@@ -18,6 +18,7 @@
 #include <corbel/detail/concepts.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/task_group_context.hpp>
 
 namespace corbel {
@@ -221,9 +222,10 @@ class for_each_call : public feeder<Item> {
 
   template <typename Iterator>
   void run_span(thread_data& thread, Iterator first, Iterator last) {
+    const chunk_trace chunks(thread);
     std::size_t done = 0;
     while (first != last) {
-      if (thread.is_cancelled(this->group_)) return;
+      if (is_cancelled_between_chunks(thread, this->group_)) return;
       auto left = last - first;
       if (left > 1 && thread.tasks->seems_empty()) {
         const Iterator middle = first + left / 2;
@@ -256,8 +258,9 @@ class for_each_call : public feeder<Item> {
     Iterator end = first;
     for (std::size_t i = 0; i < length && end != last; ++i) ++end;
     if (end != last) spawn_rest(thread, walk<Iterator>{end, last, done + length});
+    const chunk_trace chunks(thread);
     for (; first != end; ++first) {
-      if (thread.is_cancelled(this->group_)) return;
+      if (is_cancelled_between_chunks(thread, this->group_)) return;
       call(*first);
     }
   }
@@ -302,8 +305,9 @@ class for_each_call : public feeder<Item> {
     }
     // From here on only the thread that executes this task touches the iterators.
     if (taken.length == length) spawn_rest(thread, input_walk<Iterator>{&source, done + length});
+    const chunk_trace chunks(thread);
     for (std::size_t i = 0; i < taken.length; ++i) {
-      if (thread.is_cancelled(this->group_)) return;
+      if (is_cancelled_between_chunks(thread, this->group_)) return;
       call(std::move(taken.item[i].get()));
     }
   }
@@ -334,6 +338,7 @@ inline void for_each_in(thread_data& thread, context_node& group, Iterator first
       std::is_base_of<std::forward_iterator_tag, category_of<Iterator>>::value, decltype(*first),
       value&>::type;
   constexpr bool feeds = takes_feeder<Body, item, given>::value;
+  const call_trace trace(thread);
   for_each_call<value, item, Body> call(group, body, std::integral_constant<bool, feeds>());
   call.run(thread, first, last, category_of<Iterator>());
 }

@@ -36,6 +36,7 @@ class sort_call {
       sorter_.sort(sorter::whole(first, last));
       return;
     }
+    const call_trace trace(thread);
     if (is_sorted(thread, first, last) || thread.is_cancelled(group_)) return;
     const span all = sorter::whole(first, last);
     call_captured(group_, [&] { sort(thread, all); });
@@ -74,8 +75,9 @@ class sort_call {
 
   // Sets unsorted_ if an element of [first, last) is less than the one before it.
   void check(thread_data& thread, Iterator first, Iterator last) {
+    const chunk_trace chunks(thread);
     while (last - first > 1) {
-      if (thread.is_cancelled(group_)) return;
+      if (is_cancelled_between_chunks(thread, group_)) return;
       // relaxed: a thread that reads it late only checks a few more elements
       if (unsorted_.load(std::memory_order_relaxed)) return;
       if (last - first > 2 * kMaxSerial && thread.tasks->seems_empty()) {

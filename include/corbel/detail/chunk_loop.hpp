@@ -233,10 +233,12 @@ class chunk_loop {
     Value at = value_at(first_, position, std::is_integral<Value>());
     auto& body = runner.body();
     context_node& group = runner.group();
-    const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
+    thread_data& thread = runner.thread();
+    const std::atomic<std::uint64_t>& cancellations = *thread.cancellations;
     // relaxed: a thief's 0 is a hint that there is something to expose; no data depends on it
     while (position < limit.load(std::memory_order_relaxed)) {
-      if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) break;
+      // Like is_cancelled_between_chunks, with the pointer kept in a register.
+      if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && end_chunk(thread, group)) break;
       const std::size_t length = lengths.next(position);
       const Value end = value_at(at, length, std::is_integral<Value>());
 #if defined(__GNUC__)

@@ -97,6 +97,13 @@ class basic_deque {
     return pop_below(b, top_.load(std::memory_order_relaxed));
   }
 
+  // Returns the entry that was pushed last. Right after the push only: a thief may have it by now.
+  T* newest() const {
+    const index b = bottom_.load(std::memory_order_relaxed);  // relaxed: only the owner writes it
+    // relaxed, both: only the owner writes them
+    return ring_.load(std::memory_order_relaxed)->at(b - 1).load(std::memory_order_relaxed);
+  }
+
   // Called when the owner has learnt of a theft other than by a pop, so that the next thief needs
   // no barrier.
   void see_thefts() {

@@ -30,6 +30,7 @@
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
 #include <corbel/detail/task.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/split.hpp>
 
 namespace corbel {
@@ -164,7 +165,8 @@ class loop_runner {
   bool is_first() const { return newest_ == nullptr; }
   context_node& group() const { return call_.group; }
   Body& body() const { return body_; }
-  bool is_cancelled() const { return thread_.is_cancelled(call_.group); }
+  // Asked in front of each chunk.
+  bool is_cancelled() const { return is_cancelled_between_chunks(thread_, call_.group); }
 
   // Makes the piece available to thieves. It must lie to the right of everything the runner still
   // has, except what it has exposed before. Strong guarantee; throws bad_alloc and what moving the
@@ -214,6 +216,7 @@ class loop_runner {
         task* const t = newest_;
         newest_ = t->parent;
         --exposed_;
+        trace_no_push(thread_, *t);
         return owned_task(thread_, t);
       }
       if (popped == nullptr) {
@@ -234,6 +237,7 @@ class loop_runner {
   bool end() {
     task* t = newest_;
     while (t != nullptr) {
+      trace_end(thread_, &call_.done);
       // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
       // what the other one did before its own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
@@ -271,6 +275,7 @@ task_base* loop_task<Loop, Body, BodyPolicy>::execute(task_base* self, thread_da
     call_captured(call.group, [&] {
       BodyPolicy::make(t.body, *t.left);
       t.has_body = true;
+      const chunk_trace chunks(thread);
       call.loop.run(runner, t.piece);
     });
   }
@@ -290,14 +295,17 @@ inline void run_loop(thread_data& thread, context_node& group, const Range& rang
                      Partitioner partitioner) {
   using loop_type =
       typename loop_for<Range, typename std::remove_reference<Partitioner>::type>::type;
+  const call_trace trace(thread);
   const loop_type loop(thread, range, partitioner);
   loop_call<loop_type> call(group, loop);
   loop_runner<loop_type, Body, BodyPolicy> runner(thread, call, nullptr, body);
   call_captured(group, [&] {
     typename loop_type::piece piece(loop.whole());
+    const chunk_trace chunks(thread);
     loop.run(runner, piece);
   });
   if (CORBEL_UNLIKELY(!runner.end())) wait_for_flag(thread, call.done);
+  trace_join(thread, &call.done);
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that begin after other tasks have ended (task_group::task_group::set_task_order).
 #include <corbel/detail/group_task.hpp>
+#include <corbel/detail/trace.hpp>
 
 #include <new>
 
@@ -57,12 +58,19 @@ void append(task_order::entry*& list, task_order::entry* more) {
 
 // Spawns the task. If there is no memory to push it, runs it at once: there is no caller to report
 // the error to.
-void begin(thread_data& thread, group_task& t) noexcept {
+void begin(thread_data& thread, const task_order& order) noexcept {
+  group_task& t = *order.task;
+  const bool is_traced = thread.trace != nullptr;
+  // The path to the task leads through the last of its predecessors, which need not be the one that
+  // ends here.
+  const std::uint64_t here = is_traced ? critical_path_length(thread) : 0;
+  trace_join(thread, &order);
   try {
     spawn(thread, t);
   } catch (const std::bad_alloc&) {
     run_any(thread, &t);
   }
+  if (is_traced) set_path_length(thread, here);
 }
 
 }  // namespace
@@ -149,7 +157,8 @@ void end_order(thread_data& thread, task_order& order) noexcept {
     after = entry->next;
     task_order& later = *entry->later;
     delete entry;
-    if (may_begin(later)) begin(thread, *later.task);
+    trace_end(thread, &later);
+    if (may_begin(later)) begin(thread, later);
     drop(later);
   }
   drop(order);

@@ -27,7 +27,9 @@ class Fibers;
 // A stack, and what is saved while the thread is on another one.
 struct Stack {
   Stack() = default;  // the thread's own
-  Stack(std::size_t size, void (*run)(void*), void* argument) : fiber(size, run, argument) {}
+  Stack(std::size_t size, void (*run)(void*), void* argument) : fiber(size, run, argument) {
+    clock.tasks = 1;  // the stack only looks for tasks: no outermost call begins there
+  }
 
   os::Fiber fiber;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for trace.py: each algorithm with bodies whose times the program measures itself.
-// Usage: traced_calls ALGORITHM THREADS. Prints the work and the span that the trace should report,
-// and the time in parallel calls, in ms.
+// Usage: traced_calls ALGORITHM THREADS. Prints the work of the bodies, their span (at least, and at
+// most) and the time that everything took, in ms. Without arguments it prints the algorithms.
 #include <corbel/blocked_range2d.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_for.hpp>
@@ -42,6 +42,7 @@ using Range = corbel::blocked_range<int>;
 std::mutex lock;
 double work = 0;
 double span = 0;
+double apart = 0;  // the time between the begins of calls that could begin at the same time
 
 // Keeps a processor busy for a time that depends on `i`. Returns how long it took.
 double run(int i) {
@@ -89,9 +90,10 @@ struct Sum {
 
 double tree(double at, int depth) {
   if (depth == 0) return run_at(at, 0);
+  const double begin = run_at(at, depth);
   double left = 0, right = 0;
-  corbel::parallel_invoke([&] { left = tree(at, depth - 1); },
-                          [&] { right = tree(at, depth - 1); });
+  corbel::parallel_invoke([&] { left = tree(begin, depth - 1); },
+                          [&] { right = tree(begin, depth - 1); });
   return run_at(std::max(left, right), depth);
 }
 
@@ -247,12 +249,14 @@ struct ScanBody {
 
 void enqueued() {
   std::atomic<int> left{4};
+  const auto begin = Clock::now();
   for (int i = 0; i < 4; ++i) {
     corbel::this_task_arena::enqueue([&left, i] {
       run_at(0, i);
       --left;
     });
   }
+  apart = Milliseconds(Clock::now() - begin).count();
   while (left != 0) std::this_thread::yield();
 }
 
@@ -267,6 +271,7 @@ void two_calls() {
   std::thread other(call);
   call();
   other.join();
+  apart = span;
 }
 
 std::map<std::string, std::function<void()>> algorithms() {
@@ -353,7 +358,9 @@ std::map<std::string, std::function<void()>> algorithms() {
                               [](int i) { run_at(0, i); });
   };
   all["feeder"] = [] { feed(3); };
-  all["invoke"] = [] { tree(0, 3); };
+  all["invoke"] = [] {
+    corbel::parallel_invoke([] { tree(0, 2); }, [] { tree(0, 2); });
+  };
   all["invoke_many"] = [] {
     corbel::parallel_invoke([] { run_at(0, 0); }, [] { run_at(0, 1); }, [] { run_at(0, 2); },
                             [] { run_at(0, 3); });
@@ -414,6 +421,6 @@ int main(int argc, char** argv) {
   all.at(argv[1])();
   const double took = Milliseconds(Clock::now() - begin).count();
   corbel::finalize(scheduler, std::nothrow);
-  std::printf("%.3f %.3f %.3f\n", work, span, took);
+  std::printf("%.3f %.3f %.3f %.3f\n", work, span, span + apart, took);
   return 0;
 }

@@ -17,8 +17,10 @@
 #ifndef CORBEL_DETAIL_PIPELINE_HPP
 #define CORBEL_DETAIL_PIPELINE_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <vector>
@@ -64,7 +66,7 @@ struct token : task_base {
   std::size_t stage;         // the filter it is in, or enters next
   bool may_enter;            // the gate of that filter is held for this token
   bool has_item;             // there is an item for that filter
-  path_mark left;            // where it was parked, or became free
+  path_mark left;            // where it was parked, or where its item was allowed to be live
   unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
 };
 
@@ -297,6 +299,7 @@ class pipeline_call {
         next = &make_token();
       }
       reader_ = next != nullptr;
+      if (CORBEL_UNLIKELY(thread.trace != nullptr && reader_)) trace_next(*next);
     }
     if (next != nullptr) spawn_counted(thread, pending_, *next);
     return true;
@@ -306,16 +309,40 @@ class pipeline_call {
   // now; else it is free, and another thread may already have it.
   bool becomes_reader(thread_data& thread, token& t) {
     t.stage = 0;
-    t.left.set(thread);
     mutex::scoped_lock lock(mutex_);
+    if (CORBEL_UNLIKELY(thread.trace != nullptr)) trace_gone(thread);
     if (!stopped_ && !reader_) {
       reader_ = true;
-      last_read_.join(thread);
+      if (CORBEL_UNLIKELY(thread.trace != nullptr)) {
+        trace_end(thread, &pending_);
+        trace_next(t);
+        t.left.restart(thread);
+        last_read_.join(thread);
+      }
       return true;
     }
     t.next = free_;
     free_ = &t;
     return false;
+  }
+
+  // ---- tracing: with a processor for every token, the number of tokens delays an item until enough
+  // others have left the pipeline, whichever token carries it. Called under mutex_.
+
+  // An item has left.
+  void trace_gone(thread_data& thread) {
+    gone_.emplace_back();
+    gone_.back().set(thread);
+    std::push_heap(gone_.begin(), gone_.end(), std::greater<path_mark>());
+  }
+
+  // The token may take the next item.
+  void trace_next(token& t) {
+    t.left = path_mark();
+    if (++allowed_ <= max_tokens_ || gone_.empty()) return;
+    std::pop_heap(gone_.begin(), gone_.end(), std::greater<path_mark>());
+    t.left = gone_.back();
+    gone_.pop_back();
   }
 
   context_node& group_;
@@ -331,6 +358,8 @@ class pipeline_call {
   bool reader_ = false;     // there is a reader
   std::uint64_t read_ = 0;  // number of items read
   path_mark last_read_;
+  std::vector<path_mark> gone_;  // a heap, the first on top: where items have left
+  std::size_t allowed_ = 1;      // the number of items that have been allowed to be live
   token* free_ = nullptr;
   token* made_ = nullptr;  // all tokens
   std::size_t tokens_made_ = 0;

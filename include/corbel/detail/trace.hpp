@@ -108,11 +108,17 @@ class path_mark {
   void set(thread_data& thread) {
     if (CORBEL_UNLIKELY(thread.trace != nullptr)) length_ = critical_path_length(thread);
   }
-  // The code that follows depends on what was done before set().
+  // The code that follows depends on what was done before set() ...
   void join(thread_data& thread) const {
     if (CORBEL_UNLIKELY(thread.trace != nullptr) && length_ > critical_path_length(thread))
       set_path_length(thread, length_);
   }
+  // ... and not on what the thread has done.
+  void restart(thread_data& thread) const {
+    if (CORBEL_UNLIKELY(thread.trace != nullptr)) set_path_length(thread, length_);
+  }
+
+  bool operator>(const path_mark& other) const { return length_ > other.length_; }
 
  private:
   std::uint64_t length_ = 0;

@@ -101,8 +101,8 @@ class task_group_context : private detail::lasting_node {
   task_group_context(kind_type relation, std::uintptr_t traits, const char* name)
       : kind_(relation), traits_(traits), name_(name) {
     // relaxed, all: no other thread has the object yet. A thread that has not used the library yet
-    // does not know the number of cancellations; 0 then makes the first check take the slow path, as
-    // it does in a thread that is traced.
+    // does not know the number of cancellations; 0 then makes the first check take the slow path,
+    // as it does in a thread that is traced.
     link.store(0, std::memory_order_relaxed);
     const detail::thread_data* const thread = detail::this_thread_data;
     const std::uint64_t number =

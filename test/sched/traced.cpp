@@ -39,8 +39,8 @@ void meet() {
 }
 
 // Joins a fork while a later fork on another stack of the thread has not joined. Prints how many ms
-// the parallel calls of the program's thread took: the first from the run to the join, the second the
-// wait.
+// the parallel calls of the program's thread took: the first from the run to the join, the second
+// the wait.
 void suspended() {
   using corbel::detail::resume;
   using corbel::detail::suspend_point;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for trace.py: each algorithm with bodies whose times the program measures itself.
-// Usage: traced_calls ALGORITHM THREADS. Prints the work of the bodies, their span (at least, and at
-// most) and the time that everything took, in ms. Without arguments it prints the algorithms.
+// Usage: traced_calls ALGORITHM THREADS. Prints the work of the bodies, their span (at least, and
+// at most) and the time that everything took, in ms. Without arguments it prints the algorithms.
 #include <corbel/blocked_range2d.hpp>
 #include <corbel/global_control.hpp>
 #include <corbel/parallel_for.hpp>
@@ -358,9 +358,7 @@ std::map<std::string, std::function<void()>> algorithms() {
                               [](int i) { run_at(0, i); });
   };
   all["feeder"] = [] { feed(3); };
-  all["invoke"] = [] {
-    corbel::parallel_invoke([] { tree(0, 2); }, [] { tree(0, 2); });
-  };
+  all["invoke"] = [] { corbel::parallel_invoke([] { tree(0, 2); }, [] { tree(0, 2); }); };
   all["invoke_many"] = [] {
     corbel::parallel_invoke([] { run_at(0, 0); }, [] { run_at(0, 1); }, [] { run_at(0, 2); },
                             [] { run_at(0, 3); });

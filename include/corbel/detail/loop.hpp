@@ -237,7 +237,7 @@ class loop_runner {
   bool end() {
     task* t = newest_;
     while (t != nullptr) {
-      trace_end(thread_, &call_.done);
+      trace_end_of_chunks(thread_, &call_.done);
       // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
       // what the other one did before its own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
@@ -270,12 +270,12 @@ task_base* loop_task<Loop, Body, BodyPolicy>::execute(task_base* self, thread_da
   loop_call<Loop>& call = *t.call;
   // relaxed: the exposing runner reads nothing else because of it
   t.limit.store(0, std::memory_order_relaxed);
+  const chunk_trace trace(thread);
   loop_runner<Loop, Body, BodyPolicy> runner(thread, call, &t, t.body.get());
   if (!cancelled) {
     call_captured(call.group, [&] {
       BodyPolicy::make(t.body, *t.left);
       t.has_body = true;
-      const chunk_trace chunks(thread);
       call.loop.run(runner, t.piece);
     });
   }
@@ -295,17 +295,18 @@ inline void run_loop(thread_data& thread, context_node& group, const Range& rang
                      Partitioner partitioner) {
   using loop_type =
       typename loop_for<Range, typename std::remove_reference<Partitioner>::type>::type;
-  const call_trace trace(thread);
   const loop_type loop(thread, range, partitioner);
   loop_call<loop_type> call(group, loop);
+  // No object with a destructor: nothing here throws, and the compiler keeps more in registers.
+  chunk_frame chunks;
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) begin_traced_loop(thread, chunks);
   loop_runner<loop_type, Body, BodyPolicy> runner(thread, call, nullptr, body);
   call_captured(group, [&] {
     typename loop_type::piece piece(loop.whole());
-    const chunk_trace chunks(thread);
     loop.run(runner, piece);
   });
   if (CORBEL_UNLIKELY(!runner.end())) wait_for_flag(thread, call.done);
-  trace_join(thread, &call.done);
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) end_traced_loop(thread, chunks, &call.done);
 }
 
 }  // namespace detail

@@ -326,8 +326,8 @@ class pipeline_call {
     return false;
   }
 
-  // ---- tracing: with a processor for every token, the number of tokens delays an item until enough
-  // others have left the pipeline, whichever token carries it. Called under mutex_.
+  // ---- tracing: with a processor for every token, the number of tokens delays an item until
+  // enough others have left the pipeline, whichever token carries it. Called under mutex_.
 
   // An item has left.
   void trace_gone(thread_data& thread) {

@@ -107,9 +107,9 @@ struct thread_data {
   classic_position classic;
   const task_base* arrived = nullptr;  // the task about to run, if it comes from another thread
   block_cache blocks;
-  void* trace = nullptr;              // the trace buffer of src/sched/trace, if it is traced
-  group_task* running = nullptr;      // the innermost group task
-  bool has_floating_point = false;    // runs with settings of a context, not those of its arena
+  void* trace = nullptr;            // the trace buffer of src/sched/trace, if it is traced
+  group_task* running = nullptr;    // the innermost group task
+  bool has_floating_point = false;  // runs with settings of a context, not those of its arena
   // Has further stacks, those of suspended tasks; or is traced. Then every wait ends in wait_until.
   bool has_suspended_stacks = false;
 

@@ -29,7 +29,12 @@
 namespace corbel {
 namespace detail {
 
-class chunk_trace;
+// The chunks that a thread works on. Set by begin_chunks.
+struct chunk_frame {
+  chunk_frame* outer;     // of the same stack and task
+  std::uint64_t begin;    // the length at which each chunk begins
+  std::uint64_t longest;  // the length at the end of the longest chunk
+};
 
 // Returns the length of the longest path to this point.
 CORBEL_EXPORT std::uint64_t critical_path_length(thread_data& thread) noexcept;
@@ -41,15 +46,23 @@ CORBEL_EXPORT void begin_traced_call(thread_data& thread) noexcept;
 CORBEL_EXPORT void end_traced_call(thread_data& thread) noexcept;
 
 // Enclose chunks; between them, end_chunk. It returns what find_cancelled(group) returns.
-CORBEL_EXPORT void begin_chunks(thread_data& thread, chunk_trace& chunks) noexcept;
+CORBEL_EXPORT void begin_chunks(thread_data& thread, chunk_frame& chunks) noexcept;
 CORBEL_EXPORT bool end_chunk(thread_data& thread, context_node& group) noexcept;
-CORBEL_EXPORT void end_chunks(thread_data& thread, chunk_trace& chunks) noexcept;
+CORBEL_EXPORT void end_chunks(thread_data& thread, chunk_frame& chunks) noexcept;
 
 // record_end is called before what the thread has done counts as ended for the thread that waits
 // for `key`. join_ends, called after the wait, lengthens the path to the longest that was recorded
 // for the key, and forgets them all. wait_until calls it.
 CORBEL_EXPORT void record_end(thread_data& thread, const void* key) noexcept;
 CORBEL_EXPORT void join_ends(thread_data& thread, const void* key) noexcept;
+// record_end for a runner: what follows it, a join of two bodies, begins after all its chunks.
+CORBEL_EXPORT void record_end_of_chunks(thread_data& thread, const void* key) noexcept;
+
+// Enclose a loop in the thread that calls it: a parallel call, and the thread's chunks. The ends
+// that others recorded for the key are joined.
+CORBEL_EXPORT void begin_traced_loop(thread_data& thread, chunk_frame& chunks) noexcept;
+CORBEL_EXPORT void end_traced_loop(thread_data& thread, chunk_frame& chunks,
+                                   const void* key) noexcept;
 
 // A task that was pushed is not going to be run by run_task or run_any.
 CORBEL_EXPORT void forget_push(thread_data& thread, const task_base& task) noexcept;
@@ -74,7 +87,7 @@ class call_trace {
 };
 
 // The work of one thread on a loop: chunks with is_cancelled_between_chunks between them.
-class chunk_trace {
+class chunk_trace : chunk_frame {
  public:
   explicit chunk_trace(thread_data& thread) : thread_(thread) {
     if (CORBEL_UNLIKELY(thread.trace != nullptr)) begin_chunks(thread, *this);
@@ -84,11 +97,6 @@ class chunk_trace {
   }
   chunk_trace(const chunk_trace&) = delete;
   chunk_trace& operator=(const chunk_trace&) = delete;
-
-  // Set and read by begin_chunks and those that follow; not set in a thread that is not traced.
-  chunk_trace* outer;     // of the same stack and task
-  std::uint64_t begin;    // the length at which each chunk begins
-  std::uint64_t longest;  // the length at the end of the longest chunk
 
  private:
   thread_data& thread_;
@@ -126,6 +134,9 @@ class path_mark {
 
 inline void trace_end(thread_data& thread, const void* key) {
   if (CORBEL_UNLIKELY(thread.trace != nullptr)) record_end(thread, key);
+}
+inline void trace_end_of_chunks(thread_data& thread, const void* key) {
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) record_end_of_chunks(thread, key);
 }
 inline void trace_no_push(thread_data& thread, const task_base& task) {
   if (CORBEL_UNLIKELY(thread.trace != nullptr)) forget_push(thread, task);

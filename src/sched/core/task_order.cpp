@@ -58,19 +58,12 @@ void append(task_order::entry*& list, task_order::entry* more) {
 
 // Spawns the task. If there is no memory to push it, runs it at once: there is no caller to report
 // the error to.
-void begin(thread_data& thread, const task_order& order) noexcept {
-  group_task& t = *order.task;
-  const bool is_traced = thread.trace != nullptr;
-  // The path to the task leads through the last of its predecessors, which need not be the one that
-  // ends here.
-  const std::uint64_t here = is_traced ? critical_path_length(thread) : 0;
-  trace_join(thread, &order);
+void begin(thread_data& thread, group_task& t) noexcept {
   try {
     spawn(thread, t);
   } catch (const std::bad_alloc&) {
     run_any(thread, &t);
   }
-  if (is_traced) set_path_length(thread, here);
 }
 
 }  // namespace
@@ -157,8 +150,8 @@ void end_order(thread_data& thread, task_order& order) noexcept {
     after = entry->next;
     task_order& later = *entry->later;
     delete entry;
-    trace_end(thread, &later);
-    if (may_begin(later)) begin(thread, later);
+    trace_end(thread, later.task);  // trace::run_task joins it
+    if (may_begin(later)) begin(thread, *later.task);
     drop(later);
   }
   drop(order);

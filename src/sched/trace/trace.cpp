@@ -75,7 +75,7 @@ void run_task(Thread& t, task_base* task) {
   const bool was_running = b.since != 0;
   advance(b);
   const std::uint64_t outer_length = b.length;
-  detail::chunk_trace* const outer_chunks = b.chunks;
+  detail::chunk_frame* const outer_chunks = b.chunks;
   b.chunks = nullptr;
   ++b.tasks;
   // A task that no thread pushed begins here.
@@ -95,6 +95,8 @@ void run_task(Thread& t, task_base* task) {
         path_begin = note.length;
       }
     }
+    // The ends of the tasks before it in an order.
+    if (is_on()) b.length = std::max(b.length, take_end(task));
     t.context = task->context;
     task = task->run(task, t, t.is_cancelled(*task->context));
     advance(b);
@@ -128,7 +130,7 @@ void note_push(Thread& t) {
   TraceBuffer& b = *buffer(t);
   begin_call(b);
   advance(b);
-  trace::note_push(*t.tasks->newest(), {b.length, &b, 0});
+  trace::note_push(*t.tasks->newest(), {b.since != 0 ? b.length : os::now_ns(), &b, 0});
 }
 
 void note_queued(const task_base& task, bool is_awaited) {
@@ -137,9 +139,9 @@ void note_queued(const task_base& task, bool is_awaited) {
   TraceBuffer* const b = t == nullptr ? nullptr : buffer(*t);
   const std::uint64_t now = os::now_ns();
   if (b != nullptr) advance(*b);
-  const bool is_in_call = b != nullptr && b->since != 0;
-  if (!is_awaited) begin_outermost(now);
-  trace::note_push(task, {is_in_call ? b->length : now, b, is_awaited ? 0 : now});
+  const std::uint64_t length = b != nullptr && b->since != 0 ? b->length : now;
+  if (!is_awaited) begin_outermost(length);
+  trace::note_push(task, {length, b, is_awaited ? 0 : now});
 }
 
 void note_fork(Thread& t) {
@@ -175,13 +177,13 @@ void switch_clock(Thread& t, PathClock& here, PathClock& next) {
 
 namespace detail {
 
-using sched::trace::TraceBuffer;
 using sched::trace::advance;
 using sched::trace::begin_part;
 using sched::trace::buffer_of;
 using sched::trace::end_one_chunk;
 using sched::trace::end_part;
 using sched::trace::is_on;
+using sched::trace::TraceBuffer;
 
 std::uint64_t critical_path_length(thread_data& thread) noexcept {
   TraceBuffer& b = buffer_of(thread);
@@ -198,7 +200,7 @@ void set_path_length(thread_data& thread, std::uint64_t length) noexcept {
 void begin_traced_call(thread_data& thread) noexcept { begin_part(buffer_of(thread)); }
 void end_traced_call(thread_data& thread) noexcept { end_part(buffer_of(thread)); }
 
-void begin_chunks(thread_data& thread, chunk_trace& chunks) noexcept {
+void begin_chunks(thread_data& thread, chunk_frame& chunks) noexcept {
   TraceBuffer& b = buffer_of(thread);
   advance(b);
   chunks.outer = b.chunks;
@@ -214,7 +216,7 @@ bool end_chunk(thread_data& thread, context_node& group) noexcept {
   return find_cancelled(group);
 }
 
-void end_chunks(thread_data& thread, chunk_trace& chunks) noexcept {
+void end_chunks(thread_data& thread, chunk_frame& chunks) noexcept {
   TraceBuffer& b = buffer_of(thread);
   end_one_chunk(b);
   b.length = chunks.longest;
@@ -230,6 +232,26 @@ void join_ends(thread_data& thread, const void* key) noexcept {
   TraceBuffer& b = buffer_of(thread);
   advance(b);
   b.length = std::max(b.length, sched::trace::take_end(key));
+}
+
+void record_end_of_chunks(thread_data& thread, const void* key) noexcept {
+  TraceBuffer& b = buffer_of(thread);
+  if (b.chunks != nullptr) {
+    end_one_chunk(b);
+    b.length = b.chunks->begin = b.chunks->longest;
+  }
+  record_end(thread, key);
+}
+
+void begin_traced_loop(thread_data& thread, chunk_frame& chunks) noexcept {
+  begin_traced_call(thread);
+  begin_chunks(thread, chunks);
+}
+
+void end_traced_loop(thread_data& thread, chunk_frame& chunks, const void* key) noexcept {
+  end_chunks(thread, chunks);
+  join_ends(thread, key);
+  end_traced_call(thread);
 }
 
 void forget_push(thread_data&, const task_base& task) noexcept {

@@ -16,12 +16,12 @@ enum class Kind : std::uint8_t { kTask, kWait, kIdle, kSteal };
 // The length of the critical path up to where the code on one stack of a thread is. Runs while that
 // code runs; see critical_path_length().
 struct PathClock {
-  std::uint64_t length = 0;              // up to `since`
-  std::uint64_t since = 0;               // ns; 0: stopped
-  std::uint64_t call_begin = 0;          // ns; of the outermost parallel call; 0: there is none
-  detail::chunk_trace* chunks = nullptr;  // the innermost ones of the running task
-  unsigned open = 0;                     // calls, forks and waits that have not ended
-  unsigned tasks = 0;                    // that are running, nested in each other
+  std::uint64_t length = 0;               // up to `since`
+  std::uint64_t since = 0;                // ns; 0: stopped
+  std::uint64_t call_begin = 0;           // ns; of the outermost parallel call; 0: there is none
+  detail::chunk_frame* chunks = nullptr;  // the innermost ones of the running task
+  unsigned open = 0;                      // calls, forks and waits that have not ended
+  unsigned tasks = 0;                     // that are running, nested in each other
 };
 
 struct TraceBuffer : PathClock {

@@ -27,7 +27,7 @@ constinit std::atomic<TraceBuffer*> buffers{nullptr};
 // What the outermost calls of all threads cover.
 struct Outermost {
   sync::Lock lock{kTrace};
-  std::multiset<std::uint64_t> begins;  // of those that have not ended
+  std::multiset<std::uint64_t> begins;  // of the paths of those that have not ended
   CoveredTime paths, calls;
   double capacity = 0;  // ns that all threads had during the calls
 };
@@ -163,11 +163,11 @@ bool set_up() {
 
 void stop() { on = false; }
 
-void begin_outermost(std::uint64_t begin) noexcept {
+void begin_outermost(std::uint64_t path_begin) noexcept {
   if (!on) return;
   sync::LockGuard guard(outermost->lock);
   try {
-    outermost->begins.insert(begin);
+    outermost->begins.insert(path_begin);
   } catch (const std::bad_alloc&) {
     // then what it covers may count twice
   }
@@ -180,7 +180,7 @@ void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_be
   Outermost& o = *outermost;
   o.capacity += double(o.calls.add(begin, end)) * thread_limit();
   o.paths.add(path_begin, path_end);
-  const auto found = o.begins.find(begin);
+  const auto found = o.begins.find(path_begin);
   if (found != o.begins.end()) o.begins.erase(found);
   const std::uint64_t oldest = o.begins.empty() ? end : *o.begins.begin();
   o.calls.forget_before(oldest);

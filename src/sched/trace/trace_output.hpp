@@ -16,8 +16,9 @@ bool is_on();
 bool wants_timeline();
 
 // The outermost calls: those of threads in no task, and enqueued tasks, for which no call waits.
-// `begin` is the time at which one begins, in ns; its path is from `path_begin` to `path_end`.
-void begin_outermost(std::uint64_t begin) noexcept;
+// Such a call lasts from `begin` to `end`, in ns; its path is from `path_begin`, which is not after
+// `begin`, to `path_end`.
+void begin_outermost(std::uint64_t path_begin) noexcept;
 void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_begin,
                    std::uint64_t path_end) noexcept;
 

@@ -153,7 +153,6 @@ class Calls(unittest.TestCase):
         bodies = dict(zip(("work", "shortest", "longest", "took"),
                           map(float, done.stdout.split())))
         self.assertGreaterEqual(trace["work"], bodies["work"] - self.ROUNDING)
-        self.assertLessEqual(trace["work"], threads * trace["calls"] + self.ROUNDING)
         self.assertLessEqual(trace["calls"], bodies["took"] + self.ROUNDING)
         between = trace["work"] - bodies["work"]
         self.assertGreaterEqual(trace["span"], bodies["shortest"] - self.ROUNDING)
@@ -177,10 +176,11 @@ class Calls(unittest.TestCase):
         algorithms = run(None, program=CALLS).stdout.split()
         self.assertGreater(len(algorithms), 20)
         for algorithm in algorithms:
-            for threads in (1, 2):
+            for threads in (1, 2, 4):
                 # Two bodies wait for each other; two calls have two threads; how the pieces of a
                 # scan depend on each other differs from run to run.
-                if (algorithm, threads) in (("fork_of_two", 1), ("two_calls", 1), ("scan", 2)):
+                if (algorithm, threads) in (("fork_of_two", 1), ("two_calls", 1),
+                                               ("scan", 2), ("scan", 4)):
                     continue
                 with self.subTest(algorithm=algorithm, threads=threads):
                     self.look(algorithm, threads)

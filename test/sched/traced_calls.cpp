@@ -417,8 +417,8 @@ int main(int argc, char** argv) {
                                        std::size_t(std::atoi(argv[2])));
   const auto begin = Clock::now();
   all.at(argv[1])();
-  const double took = Milliseconds(Clock::now() - begin).count();
   corbel::finalize(scheduler, std::nothrow);
+  const double took = Milliseconds(Clock::now() - begin).count();
   std::printf("%.3f %.3f %.3f %.3f\n", work, span, span + apart, took);
   return 0;
 }

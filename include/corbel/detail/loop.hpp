@@ -173,6 +173,7 @@ class loop_runner {
   // piece throws.
   task& expose(piece_type&& piece, std::size_t limit) {
     owned_task t(thread_, new (thread_) task(call_, newest_, body_, std::move(piece), limit));
+    trace_chunk(thread_);
     spawn(thread_, *t);
     ++exposed_;
     newest_ = &t.release();

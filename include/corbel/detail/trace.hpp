@@ -132,6 +132,11 @@ class path_mark {
   std::uint64_t length_ = 0;
 };
 
+// Called before a runner pushes a piece unless it has just checked for cancellation between chunks:
+// the piece does not depend on the last chunk.
+inline void trace_chunk(thread_data& thread) {
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) end_chunk(thread, *thread.context);
+}
 inline void trace_end(thread_data& thread, const void* key) {
   if (CORBEL_UNLIKELY(thread.trace != nullptr)) record_end(thread, key);
 }

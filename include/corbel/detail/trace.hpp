@@ -108,20 +108,20 @@ inline bool is_cancelled_between_chunks(thread_data& thread, context_node& group
   return CORBEL_UNLIKELY(!group.is_current(*thread.cancellations)) && end_chunk(thread, group);
 }
 
-// The length of the path at which something ends that other code depends on, in another way than by
-// a push or a wait. The program's own order of the calls makes it safe to use: the code that
-// depends on it runs later.
+// The length of the path to something that other code depends on, in another way than by a push or
+// a wait. Not thread-safe: what makes that code run later, like a lock, also orders the accesses.
 class path_mark {
  public:
+  // Marks this point.
   void set(thread_data& thread) {
     if (CORBEL_UNLIKELY(thread.trace != nullptr)) length_ = critical_path_length(thread);
   }
-  // The code that follows depends on what was done before set() ...
+  // What follows depends on what came before set(), too.
   void join(thread_data& thread) const {
     if (CORBEL_UNLIKELY(thread.trace != nullptr) && length_ > critical_path_length(thread))
       set_path_length(thread, length_);
   }
-  // ... and not on what the thread has done.
+  // What follows depends on that alone.
   void restart(thread_data& thread) const {
     if (CORBEL_UNLIKELY(thread.trace != nullptr)) set_path_length(thread, length_);
   }

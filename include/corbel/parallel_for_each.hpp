@@ -18,6 +18,7 @@
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
 #include <corbel/detail/range_loop.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/partitioner.hpp>
 #include <corbel/task_group_context.hpp>
 
@@ -339,6 +340,7 @@ inline void for_each_in(thread_data& thread, context_node& group, Iterator first
       std::is_base_of<std::forward_iterator_tag, category_of<Iterator>>::value, decltype(*first),
       value&>::type;
   constexpr bool feeds = takes_feeder<Body, item, given>::value;
+  const call_trace trace(thread);
   for_each_call<value, item, Body> call(group, body, std::integral_constant<bool, feeds>());
   call.run(thread, first, last, category_of<Iterator>());
 }

@@ -14,6 +14,7 @@
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/quick_sort.hpp>
 #include <corbel/detail/range_loop.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/partitioner.hpp>
 
@@ -38,6 +39,7 @@ class sort_call {
       sorter_.sort(sorter::whole(first, last));
       return;
     }
+    const call_trace trace(thread);
     if (is_sorted(thread, first, last) || thread.is_cancelled(group_)) return;
     const span all = sorter::whole(first, last);
     call_captured(group_, [&] { sort(thread, all); });

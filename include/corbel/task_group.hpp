@@ -101,6 +101,7 @@ class task_group {
   template <typename F>
   task_group_status run_and_wait(const F& f) {
     detail::thread_data& thread = detail::current_thread();
+    const detail::call_trace trace(thread);
     {
       detail::context_node& outer = *thread.context;
       detail::context_use use(thread, *context_);

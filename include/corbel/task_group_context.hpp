@@ -103,11 +103,13 @@ class task_group_context : private detail::lasting_node {
   task_group_context(kind_type relation, std::uintptr_t traits, const char* name)
       : kind_(relation), traits_(traits), name_(name) {
     // relaxed, all: no other thread has the object yet. A thread that has not used the library yet
-    // does not know the number of cancellations; 0 then makes the first check take the slow path.
+    // does not know the number of cancellations; 0 then makes the first check take the slow path,
+    // as it does in a thread that is traced.
     link.store(0, std::memory_order_relaxed);
     const detail::thread_data* const thread = detail::this_thread_data;
-    state.store(thread == nullptr ? 0 : thread->cancellations->load(std::memory_order_relaxed),
-                std::memory_order_relaxed);
+    const std::uint64_t number =
+        thread == nullptr ? 0 : thread->cancellations->load(std::memory_order_relaxed);
+    state.store(number & ~std::uint64_t{kNeverCurrent}, std::memory_order_relaxed);
     if ((traits & fp_settings) != 0) capture_fp_settings();
   }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What CORBEL_TRACE reports of a program of known shape. Usage: trace.py PROGRAM."""
+"""What CORBEL_TRACE reports of programs of known shape. Usage: trace.py TRACED TRACED_CALLS."""
 
 import json
 import os
@@ -12,17 +12,25 @@ import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop(1)
+CALLS = sys.argv.pop(1)
 
 # The thread sanitizer refuses threads in the child of a fork.
 os.environ["TSAN_OPTIONS"] = os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0"
 
 
-def run(value, *arguments):
+SUMMARY = re.compile(
+    r"corbel: (?P<threads>\d+) threads of at most (?P<limit>\d+); work (?P<work>[\d.]+) ms, "
+    r"span (?P<span>[\d.]+) ms, parallelism (?P<parallelism>[\d.]+); (?P<tasks>\d+) tasks taken up, "
+    r"(?P<stolen>\d+) of them stolen; "
+    r"idle (?P<idle>[\d.]+) % of (?P<calls>[\d.]+) ms in parallel calls\n")
+
+
+def run(value, *arguments, program=PROGRAM):
     environment = dict(os.environ)
     environment.pop("CORBEL_TRACE", None)
     if value is not None:
         environment["CORBEL_TRACE"] = str(value)
-    return subprocess.run([PROGRAM, *arguments], env=environment, capture_output=True, text=True,
+    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
                           timeout=60)
 
 
@@ -50,17 +58,14 @@ class Trace(unittest.TestCase):
         done = run("summary")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stderr.count("\n"), 1)
-        found = re.fullmatch(
-            r"corbel: (\d+) threads of at most (\d+); work ([\d.]+) ms, span ([\d.]+) ms, "
-            r"parallelism ([\d.]+); (\d+) tasks taken up, (\d+) of them stolen; "
-            r"idle ([\d.]+) % of ([\d.]+) ms in parallel calls\n", done.stderr)
+        found = SUMMARY.fullmatch(done.stderr)
         self.assertIsNotNone(found, done.stderr)
-        work, span, parallelism = (float(found[i]) for i in (3, 4, 5))
+        work, span, parallelism = (float(found[f]) for f in ("work", "span", "parallelism"))
         # 32 leaves of 1 ms, and a path through one of them.
         self.assertGreaterEqual(work, 32)
         self.assertGreaterEqual(span, 1)
         self.assertAlmostEqual(parallelism, work / span, delta=parallelism / 10)
-        self.assertGreaterEqual(int(found[7]), 1)  # one of the two bodies that meet
+        self.assertGreaterEqual(int(found["stolen"]), 1)  # one of the two bodies that meet
         return work, span
 
     def test_summary(self):
@@ -119,6 +124,66 @@ class Trace(unittest.TestCase):
         self.assertEqual(done.stderr,
                          f"corbel: CORBEL_TRACE={missing}: cannot write that file (No such file or "
                          "directory); set it to a file for a timeline or to \"summary\"\n")
+
+
+# How many tasks each algorithm takes up; None: that depends on the threads.
+TASKS = {
+    "classic_continuation": 4, "classic_wait": 4, "deterministic_reduce": 15, "enqueue": 4,
+    "feeder": 14, "for_one_context": None, "fork_of_two": 1, "invoke": 7, "invoke_many": 3,
+    "task_group": 16, "task_group_order": 3, "task_group_tree": 12,
+}
+
+
+class Calls(unittest.TestCase):
+    """Each algorithm, with bodies that measure how long they take.
+
+    What the trace has measured beyond that, the time between the bodies, is in the work, and what
+    of it lies on the critical path is in the span. So other load on the machine does not matter:
+    however much it delays the program, the span is not longer than that of the bodies and all the
+    additional work."""
+
+    ROUNDING = 0.02  # ms
+
+    def look(self, algorithm, threads):
+        done = run("summary", algorithm, str(threads), program=CALLS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = SUMMARY.fullmatch(done.stderr)
+        self.assertIsNotNone(found, done.stderr)
+        trace = {name: float(value) for name, value in found.groupdict().items()}
+        bodies = dict(zip(("work", "shortest", "longest", "took"),
+                          map(float, done.stdout.split())))
+        self.assertGreaterEqual(trace["work"], bodies["work"] - self.ROUNDING)
+        self.assertLessEqual(trace["calls"], bodies["took"] + self.ROUNDING)
+        between = trace["work"] - bodies["work"]
+        self.assertGreaterEqual(trace["span"], bodies["shortest"] - self.ROUNDING)
+        self.assertLessEqual(trace["span"], bodies["longest"] + between + 2 * self.ROUNDING)
+        self.assertLessEqual(trace["span"], trace["calls"] + self.ROUNDING)
+        self.assertAlmostEqual(trace["parallelism"], trace["work"] / trace["span"], delta=0.05)
+        busy = trace["work"] / (threads * trace["calls"])
+        self.assertAlmostEqual(trace["idle"], max(0, 100 * (1 - busy)), delta=0.3)
+        self.assertLessEqual(trace["stolen"], trace["tasks"])
+        if TASKS.get(algorithm) is not None:
+            self.assertEqual(trace["tasks"], TASKS[algorithm])
+        # Enqueued tasks run in a worker, which one thread gets in addition.
+        if algorithm == "enqueue":
+            self.assertEqual(trace["stolen"], 4)
+        elif algorithm == "fork_of_two":
+            self.assertEqual(trace["stolen"], 1)
+        elif threads == 1:
+            self.assertEqual(trace["stolen"], 0)
+
+    def test_every_algorithm(self):
+        algorithms = run(None, program=CALLS).stdout.split()
+        self.assertGreater(len(algorithms), 20)
+        for algorithm in algorithms:
+            for threads in (1, 2, 4):
+                # Two bodies wait for each other; two calls have two threads; how the pieces of a
+                # scan depend on each other differs from run to run.
+                if (algorithm, threads) in (("fork_of_two", 1), ("two_calls", 1),
+                                               ("scan", 2), ("scan", 4)):
+                    continue
+                with self.subTest(algorithm=algorithm, threads=threads):
+                    self.look(algorithm, threads)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,8 @@ class chunk_loop {
     }
     auto& body = runner.body();
     context_node& group = runner.group();
-    const std::atomic<std::uint64_t>& cancellations = *runner.thread().cancellations;
+    thread_data& thread = runner.thread();
+    const std::atomic<std::uint64_t>& cancellations = *thread.cancellations;
     std::size_t position = p.begin;
     std::size_t end = p.end;
     Value at = value_at(first_, position, std::is_integral<Value>());
@@ -199,7 +200,8 @@ class chunk_loop {
             if (!settle(runner, position, next, &end)) break;
             same_until = next;
           }
-          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && find_cancelled(group)) {
+          // Like is_cancelled_between_chunks, with the pointer kept in a register.
+          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && end_chunk(thread, group)) {
             if (position == p.begin) runner.has_done_nothing();
             return;
           }

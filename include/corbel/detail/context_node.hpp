@@ -28,7 +28,10 @@ struct context_node {
     kFloatingPoint = 4,     // this node or one above has floating-point settings of its own
     kOwnFloatingPoint = 8,  // this node has floating-point settings of its own
     kLocked = 16,           // a thread accesses `error`, or `sharers` of a lasting_node
-    kOneCancellation = 32
+    kOneCancellation = 32,
+    // Never the number of a node. What a traced thread compares with, so that its checks take the
+    // slow path.
+    kNeverCurrent = std::uint64_t{1} << 63
   };
 
   // Flags in `link`, beside the address of the node above.

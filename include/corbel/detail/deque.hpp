@@ -97,12 +97,11 @@ class basic_deque {
     return pop_below(b, top_.load(std::memory_order_relaxed));
   }
 
-  // Called when the owner has learnt of a theft other than by a pop, so that the next thief needs
-  // no barrier.
-  void see_thefts() {
-    // relaxed: any value the owner reads may be published. (12) release: like (8), publishes the
-    // pops before it to (9)
-    known_top_.store(top_.load(std::memory_order_relaxed), std::memory_order_release);
+  // Returns the entry that was pushed last. Right after the push only: a thief may have it by now.
+  T* newest() const {
+    const index b = bottom_.load(std::memory_order_relaxed);  // relaxed: only the owner writes it
+    // relaxed, both: only the owner writes them
+    return ring_.load(std::memory_order_relaxed)->at(b - 1).load(std::memory_order_relaxed);
   }
 
   // ---- for any thread ----------------------------------------------------------------------
@@ -113,7 +112,7 @@ class basic_deque {
     index t = top_.load(std::memory_order_seq_cst);
     if (t >= bottom_.load(std::memory_order_relaxed))
       return steal_result::kEmpty;  // relaxed: a hint
-    // (9) acquire: sees the pops before (8), (12) or (18), so that (6) does
+    // (9) acquire: sees the pops before (8) or (18), so that (6) does
     if (!slow_ && known_top_.load(std::memory_order_acquire) != t) System::process_barrier();
     // (6) seq_cst: for `slow`, see (10). Else acquire: sees what the owner wrote before (1).
     if (t >= bottom_.load(std::memory_order_seq_cst)) return steal_result::kEmpty;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <corbel/detail/task.hpp>
+#include <corbel/detail/trace.hpp>
 
 namespace corbel {
 namespace detail {
@@ -20,6 +21,7 @@ using flag = std::atomic<std::uint32_t>;
 // Sets the flag and wakes the threads that wait for it.
 inline void set_flag(thread_data& thread, flag& f) {
   const void* const key = &f;
+  trace_end(thread, key);
   f.store(1, std::memory_order_release);  // (1) release: publishes earlier work to (2)
   notify_waiters(thread, key);
 }

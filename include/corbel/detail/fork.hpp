@@ -16,8 +16,8 @@ namespace detail {
 
 struct fork_base : task_base {
   std::atomic<std::uint32_t> done;
-  // The length of the longest path through the task, see critical_path_length; set if the thread
-  // that ran it is traced.
+  // The length of the path to the task's end, see critical_path_length; set if the thread that ran
+  // it is traced.
   std::uint64_t length;
 
   fork_base(function f, context_node& group) : task_base(f), done(0) { context = &group; }

@@ -31,6 +31,7 @@
 #include <corbel/detail/manual_lifetime.hpp>
 #include <corbel/detail/remainder.hpp>
 #include <corbel/detail/task.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/mutex.hpp>
 #include <corbel/split.hpp>
 
@@ -136,6 +137,7 @@ struct loop_task : task_base {
   // Runs a task that was stolen or sent, with a runner of its own.
   void run_piece(thread_data& thread) {
     loop_call<Loop>& c = *call;
+    const chunk_trace trace(thread);
     runner r(thread, *this);
     call_captured(c.group, [&] {
       BodyPolicy::make(own_body, *left);
@@ -202,6 +204,7 @@ struct loop_task : task_base {
   // whole loop has ended.
   static bool end_side(thread_data& thread, loop_task* t) {
     for (;;) {
+      trace_end(thread, &t->call->done);
       // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
       // what the others did before their own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
@@ -239,7 +242,8 @@ class loop_runner {
   bool is_first() const { return task_.parent == nullptr; }
   context_node& group() const { return task_.call->group; }
   Body& body() const { return *task_.body; }
-  bool is_cancelled() const { return thread_.is_cancelled(group()); }
+  // Asked in front of each chunk.
+  bool is_cancelled() const { return is_cancelled_between_chunks(thread_, group()); }
   // What thieves may take, and the lock that they hold while they do.
   typename Loop::unbegun& unbegun() const { return task_.unbegun; }
   mutex& lock() const { return task_.lock; }
@@ -260,6 +264,7 @@ class loop_runner {
         if (of != nullptr) of->sides.fetch_sub(1, std::memory_order_relaxed);
       }
     } reserved{&task_};
+    trace_chunk(thread_);
     task_.push(thread_);
     reserved.of = nullptr;
     is_offered_ = true;
@@ -273,6 +278,7 @@ class loop_runner {
       if (CORBEL_LIKELY(popped == &task_)) {
         is_offered_ = false;
         has_taken_ticket_ = true;
+        trace_no_push(thread_, task_);
       } else if (popped == nullptr) {
         return false;
       } else {
@@ -320,6 +326,7 @@ class loop_runner {
       mutex::scoped_lock guard(task_.lock);
       task_.unbegun.close();
     }
+    trace_end_of_chunks(thread_, &task_.call->done);
     return task::end_side(thread_, task_.newest);
   }
 
@@ -347,8 +354,12 @@ inline void run_loop(thread_data& thread, context_node& group, const Range& rang
   using task_type = loop_task<loop_type, Body, BodyPolicy>;
   task_type task(call, body, loop.whole(), thread.tasks->is_slow());
   loop_runner<loop_type, Body, BodyPolicy> runner(thread, task);
+  // No object with a destructor: nothing here throws, and the compiler keeps more in registers.
+  chunk_frame chunks;
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) begin_traced_loop(thread, chunks);
   call_captured(group, [&] { loop.run(runner, task.piece); });
   if (CORBEL_UNLIKELY(!runner.end())) wait_for_flag(thread, call.done);
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) end_traced_loop(thread, chunks, &call.done);
 }
 
 }  // namespace detail

@@ -17,13 +17,16 @@
 #ifndef CORBEL_DETAIL_PIPELINE_HPP
 #define CORBEL_DETAIL_PIPELINE_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include <corbel/detail/group_call.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/mutex.hpp>
 
@@ -63,6 +66,7 @@ struct token : task_base {
   std::size_t stage;         // the filter it is in, or enters next
   bool may_enter;            // the gate of that filter is held for this token
   bool has_item;             // there is an item for that filter
+  path_mark left;            // where it was parked, or where its item was allowed to be live
   unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
 };
 
@@ -88,6 +92,9 @@ class serial_gate {
     park(t);
     return false;
   }
+
+  // Used by the token that is inside: the last one that left the filter.
+  path_mark last_left;
 
   // Called by the thread that leaves the filter. Returns the token that enters next, for which the
   // gate stays busy; nullptr if there is none.
@@ -182,6 +189,7 @@ class pipeline_call {
   pipeline_call& operator=(const pipeline_call&) = delete;
 
   void run(thread_data& thread) {
+    const call_trace trace(thread);
     call_captured(group_, [&] {
       reader_ = true;
       carry(thread, make_token());
@@ -223,23 +231,29 @@ class pipeline_call {
 
   // Moves the token on until it is parked or free, or the group is cancelled.
   void carry(thread_data& thread, token& t) {
+    t.left.join(thread);
     while (!thread.is_cancelled(group_)) {
       if (t.stage == 0) {
         if (!read(thread, t)) return;
       } else {
         serial_gate& gate = gates_[t.stage];
         const bool is_serial = stages_[t.stage]->is_serial;
-        if (is_serial && !t.may_enter && !gate.enter(t)) return;
+        if (is_serial && !t.may_enter) {
+          t.left.set(thread);
+          if (!gate.enter(t)) return;
+        }
         t.may_enter = false;
+        if (is_serial) gate.last_left.join(thread);
         pass(t);
         if (is_serial) {
+          gate.last_left.set(thread);
           if (token* const next = gate.leave()) {
             next->may_enter = true;
             spawn_counted(thread, pending_, *next);
           }
         }
       }
-      if (t.stage == stages_.size() && !becomes_reader(t)) return;
+      if (t.stage == stages_.size() && !becomes_reader(thread, t)) return;
     }
   }
 
@@ -276,6 +290,7 @@ class pipeline_call {
       mutex::scoped_lock lock(mutex_);
       if (stopped_) return false;
       t.number = read_++;
+      last_read_.set(thread);
       reader_ = false;
       next = free_;
       if (next != nullptr) {
@@ -284,6 +299,7 @@ class pipeline_call {
         next = &make_token();
       }
       reader_ = next != nullptr;
+      if (CORBEL_UNLIKELY(thread.trace != nullptr && reader_)) trace_next(*next);
     }
     if (next != nullptr) spawn_counted(thread, pending_, *next);
     return true;
@@ -291,16 +307,42 @@ class pipeline_call {
 
   // Called when the token's item has left the pipeline. Returns whether the token is the reader
   // now; else it is free, and another thread may already have it.
-  bool becomes_reader(token& t) {
+  bool becomes_reader(thread_data& thread, token& t) {
     t.stage = 0;
     mutex::scoped_lock lock(mutex_);
+    if (CORBEL_UNLIKELY(thread.trace != nullptr)) trace_gone(thread);
     if (!stopped_ && !reader_) {
       reader_ = true;
+      if (CORBEL_UNLIKELY(thread.trace != nullptr)) {
+        trace_end(thread, &pending_);
+        trace_next(t);
+        t.left.restart(thread);
+        last_read_.join(thread);
+      }
       return true;
     }
     t.next = free_;
     free_ = &t;
     return false;
+  }
+
+  // ---- tracing: with a processor for every token, the number of tokens delays an item until
+  // enough others have left the pipeline, whichever token carries it. Called under mutex_.
+
+  // An item has left.
+  void trace_gone(thread_data& thread) {
+    gone_.emplace_back();
+    gone_.back().set(thread);
+    std::push_heap(gone_.begin(), gone_.end(), std::greater<path_mark>());
+  }
+
+  // The token may take the next item.
+  void trace_next(token& t) {
+    t.left = path_mark();
+    if (++allowed_ <= max_tokens_ || gone_.empty()) return;
+    std::pop_heap(gone_.begin(), gone_.end(), std::greater<path_mark>());
+    t.left = gone_.back();
+    gone_.pop_back();
   }
 
   context_node& group_;
@@ -315,6 +357,9 @@ class pipeline_call {
   bool stopped_ = false;
   bool reader_ = false;     // there is a reader
   std::uint64_t read_ = 0;  // number of items read
+  path_mark last_read_;
+  std::vector<path_mark> gone_;  // a heap, the first on top: where items have left
+  std::size_t allowed_ = 1;      // the number of items that have been allowed to be live
   token* free_ = nullptr;
   token* made_ = nullptr;  // all tokens
   std::size_t tokens_made_ = 0;

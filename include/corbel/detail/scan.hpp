@@ -25,6 +25,7 @@
 
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/manual_lifetime.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/mutex.hpp>
 #include <corbel/split.hpp>
@@ -71,6 +72,7 @@ class scan_call {
   scan_call& operator=(const scan_call&) = delete;
 
   void run(thread_data& thread) {
+    const call_trace trace(thread);
     call_captured(group_, [&] { work(thread); });
     pending_.wait(thread);
     if (thread.is_cancelled(group_)) return;
@@ -99,6 +101,7 @@ class scan_call {
     bool has_range = false;
     bool has_body = false;       // and can be split from and joined
     bool is_scanned = false;     // the scan ahead is done
+    path_mark scanned;           // then, and later when its final scan may begin
     int uses = 2;                // its own final scan needs the range, the next block's the body
     Body* before = nullptr;      // does the final scan
     block* before_of = nullptr;  // the block of `before`; nullptr: it is the program's own body
@@ -161,10 +164,11 @@ class scan_call {
 
   // Does work of each kind until there is none that this thread could do.
   void work(thread_data& thread) {
-    while (!thread.is_cancelled(group_)) {
+    const chunk_trace steps(thread);
+    while (!is_cancelled_between_chunks(thread, group_)) {
       mutex::scoped_lock lock(mutex_);
       if (!front_is_taken_ && ahead_.first != nullptr && can_advance(*ahead_.first)) {
-        advance(&lock);
+        advance(thread, &lock);
       } else if (!front_is_taken_ && ahead_.first == nullptr && !rest_.empty()) {
         scan_at_front(thread, &lock);
       } else if (final_.first != nullptr) {
@@ -184,13 +188,17 @@ class scan_call {
     return b.is_scanned && (b.next == nullptr || b.next->has_body);
   }
 
-  void advance(mutex::scoped_lock* lock) {
+  void advance(thread_data& thread, mutex::scoped_lock* lock) {
     block& b = *ahead_.pop();
     front_is_taken_ = true;
     const bool is_newest = &b.body.get() == newest_;
     if (is_newest) newest_is_ready_ = false;
     lock->release();
+    b.scanned.join(thread);
+    at_front_.join(thread);
     b.body.get().reverse_join(*front_);
+    at_front_.set(thread);
+    b.scanned.set(thread);
     lock->acquire(mutex_);
     if (is_newest) newest_is_ready_ = true;
     front_is_taken_ = false;
@@ -205,7 +213,9 @@ class scan_call {
     front_is_taken_ = true;
     const Range range = take_piece();
     unlock_and_invite(thread, lock);
+    at_front_.join(thread);
     (*front_)(range, final_scan_tag());
+    at_front_.set(thread);
     lock->acquire(mutex_);
     front_is_taken_ = false;
   }
@@ -213,6 +223,7 @@ class scan_call {
   void scan_again(thread_data& thread, mutex::scoped_lock* lock) {
     block* const b = final_.pop();
     unlock_and_invite(thread, lock);
+    b->scanned.join(thread);
     (*b->before)(b->range.get(), final_scan_tag());
     if (b->before_of != nullptr) release(b->before_of);
     release(b);
@@ -235,6 +246,7 @@ class scan_call {
     newest_is_ready_ = true;
     lock->release();
     b.body.get()(b.range.get(), pre_scan_tag());
+    b.scanned.set(thread);
     lock->acquire(mutex_);
     b.is_scanned = true;
   }
@@ -295,6 +307,7 @@ class scan_call {
   Body* front_;                // the front body
   block* front_of_ = nullptr;  // the block it belongs to; nullptr: it is body_
   bool front_is_taken_ = false;
+  path_mark at_front_;           // the thread that has taken the front uses it
   Body* newest_;                 // the body of the rightmost piece that a thread has taken
   bool newest_is_ready_ = true;  // can be split from: neither being made nor joined
 };

@@ -119,10 +119,11 @@ struct thread_data {
   classic_position classic;
   const task_base* arrived = nullptr;  // the task about to run, if it comes from another thread
   block_cache blocks;
-  void* trace = nullptr;              // the trace buffer of src/sched/trace, if it is traced
-  group_task* running = nullptr;      // the innermost group task
-  bool has_floating_point = false;    // runs with settings of a context, not those of its arena
-  bool has_suspended_stacks = false;  // has further stacks: those of suspended tasks
+  void* trace = nullptr;            // the trace buffer of src/sched/trace, if it is traced
+  group_task* running = nullptr;    // the innermost group task
+  bool has_floating_point = false;  // runs with settings of a context, not those of its arena
+  // Has further stacks, those of suspended tasks; or is traced. Then every wait ends in wait_until.
+  bool has_suspended_stacks = false;
 
   // Returns whether the node is cancelled: its tasks should not start any more.
   bool is_cancelled(context_node& node) const {
@@ -191,8 +192,8 @@ CORBEL_EXPORT void wait_until(thread_data& thread, const void* key,
 
 // The inlined beginning of a wait: runs tasks of this thread, the newest first, until is_done() is
 // true or there is no task left. Fast for tasks of `group`, for which the thread waits. Returns
-// whether the wait has ended; false also if the thread has suspended stacks, which wait_until
-// handles.
+// whether the wait has ended; false also if the thread has suspended stacks or is traced, which
+// wait_until handles.
 template <typename Done>
 inline bool run_own(thread_data& thread, context_node& group, const Done& is_done) {
   // wait_until checks for held locks and records the wait.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <corbel/detail/task.hpp>
+#include <corbel/detail/trace.hpp>
 
 namespace corbel {
 namespace detail {
@@ -29,6 +30,7 @@ class wait_count {
   // object.
   void release(thread_data& thread, std::uint32_t n = 1) {
     const void* const key = this;
+    trace_end(thread, key);
     // (1) release: publishes what the tasks did to (2), which reads this value or a later one of
     // the same release sequence
     if (outstanding_.fetch_sub(n, std::memory_order_release) == n) notify_waiters(thread, key);

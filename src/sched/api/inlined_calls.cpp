@@ -58,6 +58,7 @@ bool finish_cancelled_group(task_group_context& context) {
 
 // The numbers below continue those of group_count.hpp, which has the argument.
 void group_count::release_watched(thread_data& thread) noexcept {
+  trace_end(thread, this);
   // relaxed: a thread that sees the sum change sees this, too
   inside_.fetch_add(1, std::memory_order_relaxed);
   if (is_own(thread)) {

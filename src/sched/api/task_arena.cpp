@@ -45,6 +45,7 @@ class DelegatedCall : task_base {
   // The caller runs tasks of its own arena meanwhile. So threads that have the slots of two arenas,
   // and want one in each other's, make progress.
   void wait() {
+    const detail::call_trace trace(caller_);
     arena_.enqueue(*this, /*is_call=*/true);
     while (!is_done()) {
       if (!is_taken_) {
@@ -53,6 +54,7 @@ class DelegatedCall : task_base {
           scope.begin();
           is_taken_ = !arena_.withdraw(*this);
           if (!is_taken_) {
+            detail::trace_no_push(caller_, *this);
             function_(argument_);
             return;
           }
@@ -60,6 +62,7 @@ class DelegatedCall : task_base {
       }
       wait_for_any(caller_, this, &may_go_on);
     }
+    detail::trace_join(caller_, this);
     if (error_) std::rethrow_exception(error_);
   }
 
@@ -74,6 +77,7 @@ class DelegatedCall : task_base {
       call.error_ = std::current_exception();
     }
     const void* const key = &call.arena_;
+    detail::trace_end(thread, &call);
     call.done_.store(true, std::memory_order_release);  // (1) release: publishes the call to (2)
     detail::notify_waiters(thread, key);
     return nullptr;

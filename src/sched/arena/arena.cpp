@@ -186,7 +186,7 @@ FoundTask Arena::find(Thread& t, bool careful) {
     Slot& victim = slots_[(start + i) % slot_count_];
     if (&victim == t.slot) continue;
     if (const FoundTask f = steal_from(victim, t, careful)) {
-      if (t.trace != nullptr) trace::note_steal(t, victim.index);
+      if (t.trace != nullptr) trace::note_steal(t, *f.task, victim.index);
       return f;
     }
   }
@@ -225,12 +225,14 @@ bool Arena::has_work() const {
 }
 
 void Arena::enqueue(task_base& task, bool is_call) {
+  trace::note_queued(task, is_call);
   queue_.push({&task, kNoIsolation, is_call});
   if (unpark_one()) return;
   request_worker(*this);
 }
 
 void Arena::mail(const FoundTask& task, unsigned slot) {
+  trace::note_queued(*task.task, /*is_awaited=*/true);
   slots_[slot].mail.push(task);
   os::process_barrier();  // orders the push before take(): see README.md
   if (wake_flag_.take()) signal_work();

@@ -16,6 +16,7 @@
 
 #include <corbel/classic/task.hpp>
 #include <corbel/detail/held_locks.hpp>
+#include <corbel/detail/trace.hpp>
 #include <corbel/task_arena.hpp>
 
 #include "sched/arena/arena.hpp"
@@ -58,8 +59,10 @@ CORBEL_NOINLINE classic_record* enqueue_ready(thread_data& thread, classic_recor
 }
 
 // `ready` may begin. Returns the task to run next: one of the two.
+template <bool kTraced>
 inline classic_record* begin_also(thread_data& thread, classic_record& ready,
                                   classic_record* next) {
+  if (kTraced) join_ends(thread, &ready.count);
   if (CORBEL_UNLIKELY((ready.bits & classic_record::kToEnqueue) != 0)) {
     return enqueue_ready(thread, ready, next);
   }
@@ -83,12 +86,15 @@ inline classic_record* pop_child_of(thread_data& thread, const classic_record& p
   return push_again(thread, t);
 }
 
+template <bool kTraced>
 CORBEL_NOINLINE classic_record* remove_child(thread_data& thread, classic_record& parent,
                                              classic_record* next) {
-  return parent.remove_references(thread, 1) == 0 ? begin_also(thread, parent, next) : next;
+  return parent.remove_references(thread, 1) == 0 ? begin_also<kTraced>(thread, parent, next)
+                                                  : next;
 }
 
 // A child of `parent` has ended. This thread does not wait for `parent`.
+template <bool kTraced>
 inline classic_record* end_child(thread_data& thread, classic_record& parent, classic_record* next,
                                  task_base::function kind) {
   const std::uint32_t references = parent.references();
@@ -96,16 +102,16 @@ inline classic_record* end_child(thread_data& thread, classic_record& parent, cl
     // relaxed: the only reference is that of the child that has ended; kAwaited is not set, since a
     // wait owns a reference, too
     parent.count.store(0, std::memory_order_relaxed);
-    return begin_also(thread, parent, next);
+    return begin_also<kTraced>(thread, parent, next);
   }
-  if (CORBEL_LIKELY(references == 2 && next == nullptr)) {
+  if (CORBEL_LIKELY(!kTraced && references == 2 && next == nullptr)) {
     if (classic_record* const sibling = pop_child_of(thread, parent, kind)) {
       parent.count.store(1,
                          std::memory_order_relaxed);  // relaxed: this thread owns both references
       return sibling;
     }
   }
-  return remove_child(thread, parent, next);
+  return remove_child<kTraced>(thread, parent, next);
 }
 
 // Subtracts `ended` children of the task for which this thread waits.
@@ -122,12 +128,14 @@ void count_ended(thread_data& thread, classic_record& awaited, std::uint32_t end
 
 // Called when a recycled task's execute() has returned. If the task is kept, another thread may
 // have it by now.
+template <bool kTraced>
 inline classic_record* end_recycled(thread_data& thread, classic_record& r, classic_record* next) {
   const classic_position::after_type after = thread.classic.after;
   thread.classic.after = classic_position::kEnds;
   if (CORBEL_LIKELY(after == classic_position::kKept)) return next;
-  if (after == classic_position::kReexecutes) return begin_also(thread, r, next);
-  return remove_child(thread, r, next);
+  if (after == classic_position::kReexecutes) return begin_also<kTraced>(thread, r, next);
+  if (kTraced) record_end(thread, &r.count);
+  return remove_child<kTraced>(thread, r, next);
 }
 
 // Runs a task that follows one of another group, if either group has floating-point settings.
@@ -162,17 +170,18 @@ classic_record* run_chain(thread_data& thread, classic_record* r, bool cancelled
       classic_record* const parent = r->parent;
       r->object().~task();
       deallocate_record(thread, r);
+      if (kTraced && parent != nullptr) record_end(thread, &parent->count);
       if (parent == nullptr) {
       } else if (parent != awaited) {
-        next = end_child(thread, *parent, next, kind);
+        next = end_child<kTraced>(thread, *parent, next, kind);
       } else {
         ++ended;
-        if (next == nullptr && awaited->references() != ended + 1) {
+        if (!kTraced && next == nullptr && awaited->references() != ended + 1) {
           next = pop_child_of(thread, *awaited, kind);
         }
       }
     } else {
-      next = end_recycled(thread, *r, next);
+      next = end_recycled<kTraced>(thread, *r, next);
     }
     r = next;
     if (r == nullptr) break;
@@ -258,6 +267,7 @@ task_base* run_classic(task_base* self, thread_data& thread, bool cancelled) {
 }
 
 void wait_classic(thread_data& thread, classic_record& waiting, classic_record* first) {
+  const call_trace trace(thread);
   context_node& group = *waiting.context;
   context_node* const outer = thread.context;
   const bool concurrent = (waiting.bits & classic_record::kConcurrent) != 0;
@@ -280,6 +290,7 @@ void wait_classic(thread_data& thread, classic_record& waiting, classic_record* 
       }
     }
     run_until_one_reference(thread, waiting);
+    trace_join(thread, &waiting.count);
     thread.classic.awaited = outer_awaited;
     // relaxed: the wait owns the only reference
     if (!concurrent) waiting.count.store(0, std::memory_order_relaxed);

@@ -13,7 +13,8 @@ enum LockRank : int {
   kIsolation,
   kQueue,
   kUnusedThreads,
-  kTaskOrder
+  kTaskOrder,
+  kTrace
 };
 
 }  // namespace corbel::sched

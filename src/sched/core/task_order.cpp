@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that begin after other tasks have ended (task_group::task_group::set_task_order).
 #include <corbel/detail/group_task.hpp>
+#include <corbel/detail/trace.hpp>
 
 #include <new>
 
@@ -149,6 +150,7 @@ void end_order(thread_data& thread, task_order& order) noexcept {
     after = entry->next;
     task_order& later = *entry->later;
     delete entry;
+    trace_end(thread, later.task);  // trace::run_task joins it
     if (may_begin(later)) begin(thread, *later.task);
     drop(later);
   }

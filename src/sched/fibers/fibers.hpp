@@ -33,7 +33,9 @@ class Fibers;
 struct Stack {
   Stack() = default;  // the thread's own
   Stack(std::size_t size, void (*run)(void*), void* argument)
-      : fiber(size, run, argument), range(fiber.stack()), knows_range(true) {}
+      : fiber(size, run, argument), range(fiber.stack()), knows_range(true) {
+    clock.tasks = 1;  // the stack only looks for tasks: no outermost call begins there
+  }
 
   os::Fiber fiber;           // the first segment
   os::Fiber* last = &fiber;  // the segment that the thread is or was on

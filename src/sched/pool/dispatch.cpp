@@ -199,7 +199,9 @@ void run_any(thread_data& thread, task_base* task) noexcept {
 }
 
 void wait_until(thread_data& thread, const void* key, bool (*done)(const void*)) noexcept {
+  const call_trace trace(thread);
   sched::Wait(static_cast<sched::Thread&>(thread), key, done, /*any_key=*/false).run();
+  trace_join(thread, key);
 }
 
 void join_slow(thread_data& thread, task_base* popped, fork_base& task) noexcept {
@@ -211,6 +213,7 @@ void join_slow(thread_data& thread, task_base* popped, fork_base& task) noexcept
 
 void signal_new_task(thread_data& thread) noexcept {
   sched::Thread& t = static_cast<sched::Thread&>(thread);
+  if (t.trace != nullptr) sched::trace::note_push(t);
   if (sched::always_signals()) os::process_barrier();  // orders the push before take()
   if (t.arena->wake_flag().take()) t.arena->signal_work();
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/trace/trace.hpp"
 
-#include <corbel/detail/trace.hpp>
-
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "os/os.hpp"
+#include "sched/trace/notes.hpp"
 #include "sched/trace/trace_output.hpp"
 
 namespace corbel {
@@ -15,30 +13,46 @@ namespace sched::trace {
 
 namespace {
 
+constinit std::atomic<std::uint64_t> never_current{context_node::kNeverCurrent};
+
 // Brings the path clock up to this moment.
 void advance(TraceBuffer& b) {
+  if (b.since == 0) return;
   const std::uint64_t now = os::now_ns();
-  if (b.since != 0) {
-    b.length += now - b.since;
-    add(b.work, now - b.since);
-  }
+  b.length += now - b.since;
+  add(b.work, now - b.since);
   b.since = now;
 }
 
-// begin_call and end_call enclose a parallel call. begin_call returns whether it is the outermost
-// call of an external thread, which starts the clock.
-bool begin_call(TraceBuffer& b) {
-  if (b.since != 0) return false;
-  b.length = 0;
-  b.since = b.call_begin = os::now_ns();
-  return true;
+// Starts the clock if the thread is in no task and no parallel call.
+void begin_call(TraceBuffer& b) {
+  if (b.tasks != 0 || b.call_begin != 0 || b.is_worker) return;
+  b.call_begin = b.length = b.since = os::now_ns();
+  begin_outermost(b.call_begin);
 }
 
-void end_call(TraceBuffer& b) {
+// begin_part and end_part enclose a call, a fork or a wait. The outermost of them ends the call.
+void begin_part(TraceBuffer& b) {
+  begin_call(b);
+  ++b.open;
+}
+
+void end_part(TraceBuffer& b) {
+  --b.open;
+  if (b.open != 0 || b.tasks != 0 || b.call_begin == 0) return;
   advance(b);
-  add(b.span, b.length);
-  add(b.calls, b.since - b.call_begin);
-  b.since = 0;
+  end_outermost(b.call_begin, b.since, b.call_begin, b.length);
+  b.call_begin = b.since = 0;
+}
+
+void end_one_chunk(TraceBuffer& b) {
+  advance(b);
+  b.chunks->longest = std::max(b.chunks->longest, b.length);
+  b.length = b.chunks->begin;
+}
+
+TraceBuffer& buffer_of(const detail::thread_data& thread) {
+  return *static_cast<TraceBuffer*>(thread.trace);
 }
 
 }  // namespace
@@ -49,6 +63,8 @@ void begin_thread(Thread& t) {
   auto buffer = std::make_unique<TraceBuffer>();
   if (wants_timeline()) buffer->events.reset(new TraceBuffer::Event[TraceBuffer::kMaxEvents]);
   buffer->is_worker = t.is_worker;
+  t.cancellations = &never_current;
+  t.has_suspended_stacks = true;
   t.trace = buffer.get();
   publish(*buffer.release());
 }
@@ -57,18 +73,38 @@ void run_task(Thread& t, task_base* task) {
   TraceBuffer& b = *buffer(t);
   context_node* const outer = t.context;
   const bool was_running = b.since != 0;
-  if (was_running) advance(b);
+  advance(b);
   const std::uint64_t outer_length = b.length;
+  detail::chunk_frame* const outer_chunks = b.chunks;
+  b.chunks = nullptr;
+  ++b.tasks;
+  // A task that no thread pushed begins here.
+  if (!was_running && b.call_begin == 0 && b.tasks == 1) b.length = os::now_ns();
+  std::uint64_t enqueued = 0;
+  std::uint64_t path_begin = 0;
   do {
-    b.since = os::now_ns();
-    b.length = 0;
-    const std::uint64_t begin = b.since;
+    PushNote note;
+    const bool was_pushed = is_on() && take_push(*task, &note);
+    const std::uint64_t begin = b.since = os::now_ns();
+    add(b.taken_up, 1);
+    if (was_pushed) {
+      b.length = note.length;
+      if (note.by != &b) add(b.steals, 1);
+      if (note.enqueued != 0) {
+        enqueued = note.enqueued;
+        path_begin = note.length;
+      }
+    }
+    // The ends of the tasks before it in an order.
+    if (is_on()) b.length = std::max(b.length, take_end(task));
     t.context = task->context;
     task = task->run(task, t, t.is_cancelled(*task->context));
     advance(b);
-    add(b.tasks, 1);
     if (wants_timeline()) b.write({begin, b.since, Kind::kTask, 0});
+    if (enqueued != 0 && task == nullptr) end_outermost(enqueued, b.since, path_begin, b.length);
   } while (task != nullptr);
+  --b.tasks;
+  b.chunks = outer_chunks;
   b.length = outer_length;
   b.since = was_running ? b.since : 0;
   t.context = outer;
@@ -77,7 +113,7 @@ void run_task(Thread& t, task_base* task) {
 void ClockPause::begin() {
   TraceBuffer& b = *buffer(thread_);
   was_running_ = b.since != 0;
-  if (was_running_) advance(b);
+  advance(b);
   begin_ = was_running_ ? b.since : os::now_ns();
   b.since = 0;
 }
@@ -89,43 +125,51 @@ void ClockPause::end() {
   b.since = was_running_ ? now : 0;
 }
 
-void note_fork(Thread& t) {
-  if (t.trace == nullptr) return;
+void note_push(Thread& t) {
+  if (!is_on()) return;
   TraceBuffer& b = *buffer(t);
-  if (!b.begin_fork()) return;
-  b.forks.back().outermost = begin_call(b);
-  b.forks.back().length = detail::critical_path_length(t);
+  begin_call(b);
+  advance(b);
+  trace::note_push(*t.tasks->newest(), {b.since != 0 ? b.length : os::now_ns(), &b, 0});
+}
+
+void note_queued(const task_base& task, bool is_awaited) {
+  if (!is_on()) return;
+  const Thread* const t = Thread::current_or_null();
+  TraceBuffer* const b = t == nullptr ? nullptr : buffer(*t);
+  const std::uint64_t now = os::now_ns();
+  if (b != nullptr) advance(*b);
+  const std::uint64_t length = b != nullptr && b->since != 0 ? b->length : now;
+  if (!is_awaited) begin_outermost(length);
+  trace::note_push(task, {length, b, is_awaited ? 0 : now});
+}
+
+void note_fork(Thread& t) {
+  if (t.trace != nullptr) begin_part(*buffer(t));
 }
 
 void Join::begin() { here_length_ = detail::critical_path_length(thread_); }
 
 void Join::end() {
   TraceBuffer& b = *buffer(thread_);
-  if (b.forks_lost != 0) {
-    --b.forks_lost;
-    return;
-  }
-  const PathClock::Fork fork = b.forks.back();
-  b.forks.pop_back();
   advance(b);
-  b.length = std::max(here_length_, fork.length + task_.length);  // the longer of two paths
-  if (fork.outermost) end_call(b);
+  b.length = std::max(here_length_, task_.length);  // the longer of two paths
+  end_part(b);
 }
 
-void note_steal(Thread& t, std::uint32_t victim) {
-  TraceBuffer& b = *buffer(t);
-  add(b.steals, 1);
+void note_steal(Thread& t, const task_base& task, std::uint32_t victim) {
+  if (is_on()) await_push(task);
   if (!wants_timeline()) return;
   const std::uint64_t now = os::now_ns();
-  b.write({now, now, Kind::kSteal, victim});
+  buffer(t)->write({now, now, Kind::kSteal, victim});
 }
 
 void switch_clock(Thread& t, PathClock& here, PathClock& next) {
   if (t.trace == nullptr) return;
   TraceBuffer& b = *buffer(t);
-  if (b.since != 0) advance(b);
-  here = std::move(static_cast<PathClock&>(b));
-  static_cast<PathClock&>(b) = std::move(next);
+  advance(b);
+  here = static_cast<PathClock&>(b);
+  static_cast<PathClock&>(b) = next;
   if (b.since != 0) b.since = os::now_ns();
 }
 
@@ -133,10 +177,86 @@ void switch_clock(Thread& t, PathClock& here, PathClock& next) {
 
 namespace detail {
 
+using sched::trace::advance;
+using sched::trace::begin_part;
+using sched::trace::buffer_of;
+using sched::trace::end_one_chunk;
+using sched::trace::end_part;
+using sched::trace::is_on;
+using sched::trace::TraceBuffer;
+
 std::uint64_t critical_path_length(thread_data& thread) noexcept {
-  sched::trace::TraceBuffer& b = *static_cast<sched::trace::TraceBuffer*>(thread.trace);
-  sched::trace::advance(b);
+  TraceBuffer& b = buffer_of(thread);
+  advance(b);
   return b.length;
+}
+
+void set_path_length(thread_data& thread, std::uint64_t length) noexcept {
+  TraceBuffer& b = buffer_of(thread);
+  advance(b);
+  b.length = length;
+}
+
+void begin_traced_call(thread_data& thread) noexcept { begin_part(buffer_of(thread)); }
+void end_traced_call(thread_data& thread) noexcept { end_part(buffer_of(thread)); }
+
+void begin_chunks(thread_data& thread, chunk_frame& chunks) noexcept {
+  TraceBuffer& b = buffer_of(thread);
+  advance(b);
+  chunks.outer = b.chunks;
+  chunks.begin = chunks.longest = b.length;
+  b.chunks = &chunks;
+}
+
+bool end_chunk(thread_data& thread, context_node& group) noexcept {
+  if (thread.trace != nullptr) {
+    TraceBuffer& b = buffer_of(thread);
+    if (b.chunks != nullptr) end_one_chunk(b);
+  }
+  return find_cancelled(group);
+}
+
+void end_chunks(thread_data& thread, chunk_frame& chunks) noexcept {
+  TraceBuffer& b = buffer_of(thread);
+  end_one_chunk(b);
+  b.length = chunks.longest;
+  b.chunks = chunks.outer;
+}
+
+void record_end(thread_data& thread, const void* key) noexcept {
+  if (is_on()) sched::trace::note_end(key, critical_path_length(thread));
+}
+
+void join_ends(thread_data& thread, const void* key) noexcept {
+  if (!is_on()) return;
+  TraceBuffer& b = buffer_of(thread);
+  advance(b);
+  b.length = std::max(b.length, sched::trace::take_end(key));
+}
+
+void record_end_of_chunks(thread_data& thread, const void* key) noexcept {
+  TraceBuffer& b = buffer_of(thread);
+  if (b.chunks != nullptr) {
+    end_one_chunk(b);
+    b.length = b.chunks->begin = b.chunks->longest;
+  }
+  record_end(thread, key);
+}
+
+void begin_traced_loop(thread_data& thread, chunk_frame& chunks) noexcept {
+  begin_traced_call(thread);
+  begin_chunks(thread, chunks);
+}
+
+void end_traced_loop(thread_data& thread, chunk_frame& chunks, const void* key) noexcept {
+  end_chunks(thread, chunks);
+  join_ends(thread, key);
+  end_traced_call(thread);
+}
+
+void forget_push(thread_data&, const task_base& task) noexcept {
+  sched::trace::PushNote note;
+  if (is_on()) sched::trace::take_push(task, &note);
 }
 
 }  // namespace detail

@@ -2,7 +2,8 @@
 // CORBEL_TRACE: recording what the threads do.
 //
 // Each thread writes to a trace buffer of its own. While tasks are traced every push signals
-// (signal_mode.hpp), so that every fork takes the slow path, on which it is measured.
+// (signal_mode.hpp), so that every fork takes the slow path, on which it is measured, and every
+// push of a task is noted (notes.hpp).
 #pragma once
 
 #include <corbel/detail/fork.hpp>
@@ -43,6 +44,14 @@ class ClockPause {
   bool was_running_ = false;
 };
 
+// Called after a traced thread has pushed a task to its deque. Outside of all parallel calls this
+// begins one, which the thread's next wait ends.
+void note_push(Thread& t);
+
+// Called before the calling thread, which may not be one of the scheduler's, puts a task into a
+// mailbox or a queue. `is_awaited`: a call waits for the task.
+void note_queued(const task_base& task, bool is_awaited);
+
 // Records a fork, which a Join ends; the pairs nest. Costs one test if tasks are not traced.
 void note_fork(Thread& t);
 
@@ -67,7 +76,7 @@ class Join {
   std::uint64_t here_length_ = 0;
 };
 
-void note_steal(Thread& t, std::uint32_t victim);
+void note_steal(Thread& t, const task_base& task, std::uint32_t victim);
 
 // The thread switches from one stack to another.
 void switch_clock(Thread& t, PathClock& here, PathClock& next);

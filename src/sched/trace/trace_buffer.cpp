@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/trace/trace_buffer.hpp"
 
-#include <new>
-
 namespace corbel::sched::trace {
-
-bool PathClock::begin_fork() noexcept {
-  if (forks_lost == 0) {
-    try {
-      forks.emplace_back();
-      return true;
-    } catch (const std::bad_alloc&) {
-      // counted below, like the forks nested in it
-    }
-  }
-  ++forks_lost;
-  return false;
-}
 
 void TraceBuffer::write(const Event& event) {
   const std::size_t n =

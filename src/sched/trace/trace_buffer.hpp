@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+
+#include <corbel/detail/trace.hpp>
 
 namespace corbel::sched::trace {
 
@@ -15,19 +16,12 @@ enum class Kind : std::uint8_t { kTask, kWait, kIdle, kSteal };
 // The length of the critical path up to where the code on one stack of a thread is. Runs while that
 // code runs; see critical_path_length().
 struct PathClock {
-  std::uint64_t length = 0;      // up to `since`
-  std::uint64_t since = 0;       // 0: stopped
-  std::uint64_t call_begin = 0;  // of the outermost parallel call
-
-  // The forks that are not joined yet, with the length at each.
-  struct Fork {
-    std::uint64_t length = 0;
-    bool outermost = false;
-  };
-  std::vector<Fork> forks;
-  std::size_t forks_lost = 0;  // nested in `forks`, but not recorded: there was no memory
-
-  bool begin_fork() noexcept;  // false: it is lost
+  std::uint64_t length = 0;               // up to `since`
+  std::uint64_t since = 0;                // ns; 0: stopped
+  std::uint64_t call_begin = 0;           // ns; of the outermost parallel call; 0: there is none
+  detail::chunk_frame* chunks = nullptr;  // the innermost ones of the running task
+  unsigned open = 0;                      // calls, forks and waits that have not ended
+  unsigned tasks = 0;                     // that are running, nested in each other
 };
 
 struct TraceBuffer : PathClock {
@@ -42,9 +36,7 @@ struct TraceBuffer : PathClock {
 
   // Sums, in ns and events. Other threads read them at exit.
   std::atomic<std::uint64_t> work{0};
-  std::atomic<std::uint64_t> span{0};   // of the outermost calls
-  std::atomic<std::uint64_t> calls{0};  // elapsed time of the outermost calls
-  std::atomic<std::uint64_t> tasks{0};
+  std::atomic<std::uint64_t> taken_up{0};
   std::atomic<std::uint64_t> steals{0};
   std::atomic<std::uint64_t> dropped{0};
 

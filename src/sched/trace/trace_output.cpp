@@ -7,9 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <set>
 
 #include "os/os.hpp"
+#include "sched/core/lock_ranks.hpp"
 #include "sched/core/width.hpp"
+#include "sched/trace/covered_time.hpp"
+#include "sched/trace/notes.hpp"
+#include "sync/lock.hpp"
 
 namespace corbel::sched::trace {
 namespace {
@@ -18,8 +24,17 @@ constinit bool on = false;
 constinit std::FILE* timeline = nullptr;
 constinit std::atomic<TraceBuffer*> buffers{nullptr};
 
+// What the outermost calls of all threads cover.
+struct Outermost {
+  sync::Lock lock{kTrace};
+  std::multiset<std::uint64_t> begins;  // of the paths of those that have not ended
+  CoveredTime paths, calls;
+  double capacity = 0;  // ns that all threads had during the calls
+};
+Outermost* outermost = nullptr;
+
 struct Sums {
-  std::uint64_t work = 0, span = 0, calls = 0, tasks = 0, steals = 0, dropped = 0;
+  std::uint64_t work = 0, tasks = 0, steals = 0, dropped = 0;
   unsigned threads = 0;
 };
 
@@ -29,9 +44,7 @@ Sums add_up() {
   // (4) acquire: sees the buffers that (3) published
   for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
     s.work += b->work.load(std::memory_order_relaxed);
-    s.span += b->span.load(std::memory_order_relaxed);
-    s.calls += b->calls.load(std::memory_order_relaxed);
-    s.tasks += b->tasks.load(std::memory_order_relaxed);
+    s.tasks += b->taken_up.load(std::memory_order_relaxed);
     s.steals += b->steals.load(std::memory_order_relaxed);
     s.dropped += b->dropped.load(std::memory_order_relaxed);
     ++s.threads;
@@ -43,15 +56,22 @@ double ms(std::uint64_t ns) { return double(ns) / 1e6; }
 
 void print_summary() {
   const Sums s = add_up();
-  const double parallelism = s.span == 0 ? 0 : double(s.work) / double(s.span);
-  const double capacity = double(s.calls) * thread_limit();
+  std::uint64_t span = 0, calls = 0;
+  double capacity = 0;
+  {
+    sync::LockGuard guard(outermost->lock);
+    span = outermost->paths.total();
+    calls = outermost->calls.total();
+    capacity = outermost->capacity;
+  }
+  const double parallelism = span == 0 ? 0 : double(s.work) / double(span);
   const double idle = capacity == 0 ? 0 : std::max(0.0, 1 - double(s.work) / capacity);
   std::fprintf(stderr,
                "corbel: %u threads of at most %u; work %.3f ms, span %.3f ms, parallelism %.2f; "
                "%" PRIu64 " tasks taken up, %" PRIu64
                " of them stolen; idle %.1f %% of %.3f ms in parallel calls\n",
-               s.threads, thread_limit(), ms(s.work), ms(s.span), parallelism, s.tasks, s.steals,
-               100 * idle, ms(s.calls));
+               s.threads, thread_limit(), ms(s.work), ms(span), parallelism, s.tasks, s.steals,
+               100 * idle, ms(calls));
 }
 
 // The JSON of Chrome's trace viewer, which Perfetto reads: "Trace Event Format", Google, 2016.
@@ -133,6 +153,8 @@ bool set_up() {
       return false;
     }
   }
+  outermost = new (std::nothrow) Outermost;
+  if (outermost == nullptr || !make_notes()) return false;
   on = true;
   origin = os::now_ns();
   std::atexit(at_exit);
@@ -140,6 +162,30 @@ bool set_up() {
 }
 
 void stop() { on = false; }
+
+void begin_outermost(std::uint64_t path_begin) noexcept {
+  if (!on) return;
+  sync::LockGuard guard(outermost->lock);
+  try {
+    outermost->begins.insert(path_begin);
+  } catch (const std::bad_alloc&) {
+    // then what it covers may count twice
+  }
+}
+
+void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_begin,
+                   std::uint64_t path_end) noexcept {
+  if (!on) return;
+  sync::LockGuard guard(outermost->lock);
+  Outermost& o = *outermost;
+  o.capacity += double(o.calls.add(begin, end)) * thread_limit();
+  o.paths.add(path_begin, path_end);
+  const auto found = o.begins.find(path_begin);
+  if (found != o.begins.end()) o.begins.erase(found);
+  const std::uint64_t oldest = o.begins.empty() ? end : *o.begins.begin();
+  o.calls.forget_before(oldest);
+  o.paths.forget_before(oldest);
+}
 
 void publish(TraceBuffer& buffer) {
   static constinit std::atomic<unsigned> last{0};

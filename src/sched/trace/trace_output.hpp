@@ -15,6 +15,13 @@ void stop();
 bool is_on();
 bool wants_timeline();
 
+// The outermost calls: those of threads in no task, and enqueued tasks, for which no call waits.
+// Such a call lasts from `begin` to `end`, in ns; its path is from `path_begin`, which is not after
+// `begin`, to `path_end`.
+void begin_outermost(std::uint64_t path_begin) noexcept;
+void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_begin,
+                   std::uint64_t path_end) noexcept;
+
 // Adds a buffer to those that are written at exit. It must never be freed: its thread may record
 // until the very end.
 void publish(TraceBuffer& buffer);

@@ -358,6 +358,31 @@ TEST(ParallelReduce, Nested) {
   EXPECT_EQ(sum, expected);
 }
 
+// A body that was split off and never called would join a value that the program never made.
+TEST(ParallelReduce, EveryJoinedBodyWasCalled) {
+  struct Body {
+    std::atomic<int>* wrong;
+    int calls = 0;
+
+    explicit Body(std::atomic<int>* count) : wrong(count) {}
+    Body(Body& left, tbb::split) : wrong(left.wrong) {}
+    void operator()(const tbb::blocked_range<int>& range) {
+      ++calls;
+      if (range.begin() == 0) test::work_a_little();
+    }
+    void join(const Body& right) {
+      if (right.calls == 0) ++*wrong;
+    }
+  };
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 3000; ++i) {
+    Body simple(&wrong), automatic(&wrong);
+    tbb::parallel_reduce(tbb::blocked_range<int>(0, 2 + i % 7), simple, tbb::simple_partitioner());
+    tbb::parallel_reduce(tbb::blocked_range<int>(0, 2 + i % 7), automatic, tbb::auto_partitioner());
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {

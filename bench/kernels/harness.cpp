@@ -58,7 +58,8 @@ void describe() {
   out += list(kernel.cases, [](const Case& c) {
     return "{\"label\": " + quoted(c.label) + ", \"quick\": " + quoted(c.quick) +
            ", \"normal\": " + quoted(c.normal) + ", \"full\": " + quoted(c.full) +
-           ", \"allocators\": " + list(c.allocators, quoted) + "}";
+           ", \"allocators\": " + list(c.allocators, quoted) +
+           ", \"apis\": " + list(c.apis, quoted) + "}";
   });
   out += ", \"variants\": " + list(kernel.variants, [](const Variant& v) {
            return "{\"api\": " + quoted(v.api) + ", \"name\": " + quoted(v.name) + "}";

@@ -49,6 +49,7 @@ struct Case {
   std::string normal = {};  // about half a second a run
   std::string full = {};    // the size in the founding documents if they state one
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: the kernel's
+  std::vector<std::string> apis = {};  // of a scheduler kernel: those that can express it; empty: all
 };
 
 // A way to write the same program: `api` names the source file, `name` is passed as variant=NAME.
@@ -69,8 +70,8 @@ struct Kernel {
   std::string unit = "s";  // "s", "ns", "us", "1/s", "MiB", "x"
   bool higher_is_better = false;
   std::string plot = "bars";  // "bars", "lines", "log lines", "difference", "table", "series", ...
-  // It sleeps and watches memory for seconds. Other processes do not disturb that, and a quick run
-  // has only one round of it.
+  // It sleeps most of the time: it watches memory for seconds, or its bodies sleep. Other processes
+  // hardly disturb that, and a quick run has only one round of it.
   bool watches = false;
   std::vector<unsigned> threads = {1};
   std::vector<Case> cases = {};

@@ -48,7 +48,7 @@ class Row:
     threads: int
     contestants: list = field(default_factory=list)
     repeats: int = 1
-    watches: bool = False  # memory, for seconds; see the kernels' harness.hpp
+    watches: bool = False  # sleeps most of the time; see the kernels' harness.hpp
     max_rounds: int = None
     skipped: str = None
 
@@ -227,7 +227,10 @@ def _parts(kernel):
 def _schedulers(kernel, case, threads, words, contestants):
     allocators = case.get("allocators") or kernel.descriptor.get("allocators") or [None]
     taken = set()
+    apis = case.get("apis") or [*APIS]
     for scheduler, program in kernel.schedulers:
+        if scheduler.api not in (SERIAL, *apis):
+            continue
         names = [v["name"] for v in kernel.descriptor["variants"] if v["api"] == scheduler.api]
         for variant in names or [""]:
             for allocator in allocators:

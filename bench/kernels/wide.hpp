@@ -28,6 +28,7 @@ namespace wide {
 inline const std::vector<unsigned> kThreads = {4, 8, 16, 32, 64};
 
 inline void sleep_us(std::uint32_t us) {
+  if (us == 0) return;
   timespec left = {static_cast<time_t>(us / 1000000), static_cast<long>(us % 1000000) * 1000};
   while (nanosleep(&left, &left) != 0) {
   }
@@ -42,12 +43,16 @@ class Bodies {
 
   // The i-th body.
   void operator()(std::size_t i) const {
+    if (began_ != nullptr) began_[i] = bench::now();
     pause(i);
     calls_[i].fetch_add(1, std::memory_order_relaxed);
   }
 
   // As long as the i-th body, but not a call of it: for an algorithm that visits twice.
   void pause(std::size_t i) const { sleep_us(us_[i]); }
+
+  // Where to write when each body begins.
+  void note_begin(double* began) const { began_ = began; }
 
   double work() const { return std::accumulate(us_.begin(), us_.end(), 0.0) * 1e-6; }
   double longest() const { return *std::max_element(us_.begin(), us_.end()) * 1e-6; }
@@ -61,6 +66,7 @@ class Bodies {
  private:
   const std::vector<std::uint32_t> us_;
   mutable std::vector<std::atomic<std::uint32_t>> calls_;
+  mutable double* began_ = nullptr;
 };
 
 // The work and the longest chain of a call, in seconds.

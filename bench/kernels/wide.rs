@@ -5,18 +5,21 @@
 
 use crate::harness::{self, Outcome};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Bodies that sleep for given times, and count that each is called once.
 pub struct Bodies {
     us: Vec<u64>,
     calls: Vec<AtomicU32>,
+    created: Instant,
+    last_ns: AtomicU64, // when the last body began, after `created`
 }
 
 impl Bodies {
     pub fn new(us: &[u64]) -> Self {
-        Bodies { us: us.to_vec(), calls: us.iter().map(|_| AtomicU32::new(0)).collect() }
+        let calls = us.iter().map(|_| AtomicU32::new(0)).collect();
+        Bodies { us: us.to_vec(), calls, created: Instant::now(), last_ns: AtomicU64::new(0) }
     }
 
     pub fn count(&self) -> usize {
@@ -25,8 +28,15 @@ impl Bodies {
 
     /// The i-th body.
     pub fn call(&self, i: usize) {
+        self.last_ns.fetch_max(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
         std::thread::sleep(Duration::from_micros(self.us[i]));
         self.calls[i].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Seconds from `called`, which is after the creation, until the last body began.
+    pub fn last_begin(&self, called: Instant) -> f64 {
+        let before = (called - self.created).as_secs_f64();
+        self.last_ns.load(Ordering::Relaxed) as f64 * 1e-9 - before
     }
 
     pub fn check_calls(&self) {

@@ -33,7 +33,7 @@ fn halves((begin, end): (usize, usize)) -> ((usize, usize), Option<(usize, usize
     }
 }
 
-fn run_loop(how: &str, bodies: &Bodies) {
+pub fn run_loop(how: &str, bodies: &Bodies) {
     let count = bodies.count();
     let numbers: Vec<usize> = (0..count).collect();
     match how {

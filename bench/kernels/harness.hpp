@@ -74,6 +74,8 @@ struct Kernel {
   // hardly disturb that, and a quick run has only one round of it.
   bool watches = false;
   std::vector<unsigned> threads = {1};
+  // The only ones of a quick run of all rows; empty: all.
+  std::vector<unsigned> brief_threads = {};
   std::vector<Case> cases = {};
   std::vector<Variant> variants = {};        // scheduler kernels only; default: one for each source
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: all for allocator

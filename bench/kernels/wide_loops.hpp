@@ -41,11 +41,16 @@ inline const std::vector<Algorithm>& algorithms() {
   return kAll;
 }
 
-// parallel_scan visits each body twice, in two passes that follow each other.
-inline Bounds bounds_of(const std::vector<std::uint32_t>& us, const std::string& how) {
+// A scan on p threads visits most bodies twice and takes at least 2 / (p + 1) of the work (M. Snir,
+// Depth-size trade-offs for parallel prefix computation, 1986); the last body begins its final visit
+// after all others have been visited.
+inline Bounds bounds_of(const std::vector<std::uint32_t>& us, const std::string& how,
+                        unsigned threads) {
   const Bodies bodies(us);
-  const double passes = how == "scan" ? 2 : 1;
-  return {bodies.work() * passes, bodies.longest() * passes};
+  if (how != "scan" || us.size() < 2) return {bodies.work(), bodies.longest()};
+  const std::vector<std::uint32_t> others(us.begin(), us.end() - 1);
+  return {bodies.work() * 2 * threads / (threads + 1),
+          Bodies(others).longest() + us.back() * 1e-6};
 }
 
 // The loops with bodies of one length: as many as threads, and four times as many.
@@ -61,7 +66,7 @@ void even(bench::Arguments& arguments, bench::Result& result, Call& call) {
     const std::vector<std::uint32_t> bodies(std::size_t{each} * threads, each == 1 ? us : us / 2);
     const double seconds =
         time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
-    ratios.add(each == 1 ? "one a thread" : "four a thread", bounds_of(bodies, how), seconds);
+    ratios.add(each == 1 ? "one a thread" : "four a thread", bounds_of(bodies, how, threads), seconds);
   }
   ratios.report(result);
 }
@@ -79,7 +84,7 @@ void uneven(bench::Arguments& arguments, bench::Result& result, Call& call) {
   const auto add = [&](const char* name, const std::vector<std::uint32_t>& bodies) {
     const double seconds =
         time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
-    ratios.add(name, bounds_of(bodies, how), seconds);
+    ratios.add(name, bounds_of(bodies, how, threads), seconds);
   };
   const std::size_t count = std::size_t{4} * threads;
   bench::Random random(1);
@@ -132,6 +137,7 @@ inline bench::Kernel even_description(void (*run)(bench::Arguments&, bench::Resu
       .plot = "wide",
       .watches = true,
       .threads = kThreads,
+      .brief_threads = kBriefThreads,
       .cases = cases(false, "us=10000 calls=3", "us=20000 calls=5", "us=100000 calls=5"),
       .run = run,
   };
@@ -153,6 +159,7 @@ inline bench::Kernel uneven_description(void (*run)(bench::Arguments&, bench::Re
       .plot = "wide",
       .watches = true,
       .threads = kThreads,
+      .brief_threads = kBriefThreads,
       .cases = cases(true, "us=3000 calls=1 places=3", "us=5000 calls=3 places=5",
                      "us=20000 calls=3 places=1000"),
       .run = run,

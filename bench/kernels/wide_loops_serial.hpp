@@ -9,11 +9,8 @@ namespace wide {
 class Loop {
  public:
   explicit Loop(unsigned) {}
-  void operator()(const std::string& how, const Bodies& bodies) {
-    for (std::size_t i = 0; i < bodies.count(); ++i) {
-      if (how == "scan") bodies.pause(i);
-      bodies(i);
-    }
+  void operator()(const std::string&, const Bodies& bodies) {
+    for (std::size_t i = 0; i < bodies.count(); ++i) bodies(i);
   }
 };
 

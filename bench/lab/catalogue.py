@@ -167,10 +167,12 @@ def _chapter(group):
 
 def rows(kernels, contestants, scale, threads=None, only=None):
     """All rows whose name matches `only` (a compiled expression), and the control's. `threads`
-    replaces the numbers of threads of the kernels that have several."""
+    replaces the numbers of threads of the kernels that have several. A quick run of all rows has
+    fewer of some kernels."""
     found = []
+    brief = scale == "quick" and not only
     for kernel in kernels:
-        for case, row in _rows_of(kernel, threads):
+        for case, row in _rows_of(kernel, threads, brief):
             if not only or only.search(row.id):
                 row.contestants = list(_contestants(kernel, case, row.threads, scale, contestants))
                 found.append(row)
@@ -179,11 +181,11 @@ def rows(kernels, contestants, scale, threads=None, only=None):
     return control(kernels, contestants) + found
 
 
-def _rows_of(kernel, threads):
+def _rows_of(kernel, threads, brief=False):
     """All (case, row without contestants) of a kernel."""
     asked = kernel.descriptor["threads"]
     if len(asked) > 1:
-        asked = threads or asked
+        asked = threads or (brief and kernel.descriptor.get("brief_threads")) or asked
     for case in kernel.descriptor["cases"]:
         for count in asked:
             yield case, Row(f"{kernel.name}/{case['label'] or '-'}/t{count}", kernel.name,

@@ -156,6 +156,7 @@ inline bench::Kernel nested_description(void (*run)(bench::Arguments&, bench::Re
       .plot = "wide",
       .watches = true,
       .threads = kThreads,
+      .brief_threads = kBriefThreads,
       .cases = {nested_case("loops in a loop", "loops"),
                 nested_case("uneven loops in a loop", "uneven"),
                 nested_case("loops in tasks", "tasks"),

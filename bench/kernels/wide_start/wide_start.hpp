@@ -59,6 +59,7 @@ inline bench::Kernel start_description(void (*run)(bench::Arguments&, bench::Res
       .plot = "wide",
       .watches = true,
       .threads = {8, 32},
+      .brief_threads = kBriefThreads,
       .cases = {one("for, idle", "how=simple pause_us=5000"), one("for, busy", "how=simple"),
                 one("for auto, idle", "how=auto pause_us=5000"),
                 one("for auto, busy", "how=auto"),

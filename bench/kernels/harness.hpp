@@ -49,7 +49,8 @@ struct Case {
   std::string normal = {};  // about half a second a run
   std::string full = {};    // the size in the founding documents if they state one
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: the kernel's
-  std::vector<std::string> apis = {};  // of a scheduler kernel: those that can express it; empty: all
+  std::vector<std::string> apis =
+      {};  // of a scheduler kernel: those that can express it; empty: all
 };
 
 // A way to write the same program: `api` names the source file, `name` is passed as variant=NAME.

@@ -42,15 +42,14 @@ inline const std::vector<Algorithm>& algorithms() {
 }
 
 // A scan on p threads visits most bodies twice and takes at least 2 / (p + 1) of the work (M. Snir,
-// Depth-size trade-offs for parallel prefix computation, 1986); the last body begins its final visit
-// after all others have been visited.
+// Depth-size trade-offs for parallel prefix computation, 1986); the last body begins its final
+// visit after all others have been visited.
 inline Bounds bounds_of(const std::vector<std::uint32_t>& us, const std::string& how,
                         unsigned threads) {
   const Bodies bodies(us);
   if (how != "scan" || us.size() < 2) return {bodies.work(), bodies.longest()};
   const std::vector<std::uint32_t> others(us.begin(), us.end() - 1);
-  return {bodies.work() * 2 * threads / (threads + 1),
-          Bodies(others).longest() + us.back() * 1e-6};
+  return {bodies.work() * 2 * threads / (threads + 1), Bodies(others).longest() + us.back() * 1e-6};
 }
 
 // The loops with bodies of one length: as many as threads, and four times as many.
@@ -64,9 +63,9 @@ void even(bench::Arguments& arguments, bench::Result& result, Call& call) {
   for (const unsigned each : {1U, 4U}) {
     // Shorter ones where there are more, so that a run is not.
     const std::vector<std::uint32_t> bodies(std::size_t{each} * threads, each == 1 ? us : us / 2);
-    const double seconds =
-        time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
-    ratios.add(each == 1 ? "one a thread" : "four a thread", bounds_of(bodies, how, threads), seconds);
+    const double seconds = time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
+    ratios.add(each == 1 ? "one a thread" : "four a thread", bounds_of(bodies, how, threads),
+               seconds);
   }
   ratios.report(result);
 }
@@ -82,8 +81,7 @@ void uneven(bench::Arguments& arguments, bench::Result& result, Call& call) {
   bench::check(places >= 2, "places= is at least 2");
   Ratios ratios(threads);
   const auto add = [&](const char* name, const std::vector<std::uint32_t>& bodies) {
-    const double seconds =
-        time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
+    const double seconds = time_calls(bodies, calls, [&](const Bodies& b) { call(how, b); });
     ratios.add(name, bounds_of(bodies, how, threads), seconds);
   };
   const std::size_t count = std::size_t{4} * threads;
@@ -97,7 +95,7 @@ void uneven(bench::Arguments& arguments, bench::Result& result, Call& call) {
   }
   add("exponential", bodies);
   // One body three times as long as the others, of which each thread has two: it alone is the
-  // bound, which is reached only if whoever has it has nothing else.
+  // bound, which is reached only if its thread has no other body.
   const std::size_t pairs = std::size_t{2} * threads;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(places, pairs); ++i) {
     bodies.assign(pairs, us);

@@ -137,8 +137,7 @@ inline void loop(const std::string& how, const Bodies& bodies) {
   } else if (how == "reduce") {
     reduce(bodies, [](const auto&... more) { return tbb::parallel_reduce(more...); });
   } else if (how == "deterministic") {
-    reduce(bodies,
-           [](const auto&... more) { return tbb::parallel_deterministic_reduce(more...); });
+    reduce(bodies, [](const auto&... more) { return tbb::parallel_deterministic_reduce(more...); });
   } else if (how == "scan") {
     ScanBody scan(bodies);
     tbb::parallel_scan(Range(0, count, 1), scan);
@@ -184,8 +183,7 @@ inline void loop(const std::string& how, const Bodies& bodies) {
       }
     });
   } else if (how == "own") {
-    tbb::parallel_for(OwnRange(0, count),
-                      [&](const OwnRange& part) { run_part(bodies, part); });
+    tbb::parallel_for(OwnRange(0, count), [&](const OwnRange& part) { run_part(bodies, part); });
   } else if (how == "std") {
     std::for_each(std::execution::par, numbers.begin(), numbers.end(), body);
   } else if (how == "group") {

@@ -33,26 +33,25 @@ void pipeline(const Structure& s, const Bodies& bodies) {
   std::size_t read = 0;
   std::size_t written = 0;
   tbb::parallel_pipeline(
-      s.tokens,
-      tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
-                                          [&](tbb::flow_control& control) -> std::size_t {
-                                            if (read == bodies.count()) {
-                                              control.stop();
-                                              return 0;
-                                            }
-                                            wide::sleep_us(s.serial[read]);
-                                            return read++;
-                                          }) &
-          tbb::make_filter<std::size_t, std::size_t>(tbb::filter_mode::parallel,
-                                                     [&](std::size_t i) {
-                                                       bodies(i);
-                                                       return i;
-                                                     }) &
-          tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order,
-                                              [&](std::size_t i) {
-                                                bench::check(i == written, "not in order");
-                                                ++written;
-                                              }));
+      s.tokens, tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
+                                                    [&](tbb::flow_control& control) -> std::size_t {
+                                                      if (read == bodies.count()) {
+                                                        control.stop();
+                                                        return 0;
+                                                      }
+                                                      wide::sleep_us(s.serial[read]);
+                                                      return read++;
+                                                    }) &
+                    tbb::make_filter<std::size_t, std::size_t>(tbb::filter_mode::parallel,
+                                                               [&](std::size_t i) {
+                                                                 bodies(i);
+                                                                 return i;
+                                                               }) &
+                    tbb::make_filter<std::size_t, void>(
+                        tbb::filter_mode::serial_in_order, [&](std::size_t i) {
+                          bench::check(i == written, "not in order");
+                          ++written;
+                        }));
   bench::check(written == bodies.count(), "an item is missing");
 }
 

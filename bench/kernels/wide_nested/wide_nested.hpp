@@ -146,7 +146,8 @@ inline bench::Kernel nested_description(void (*run)(bench::Arguments&, bench::Re
       .name = "wide_nested",
       .title = "Many threads: loops in loops, trees, pipelines",
       .what =
-          "Bodies that sleep, in loops inside a loop or inside tasks, at the leaves of an unbalanced "
+          "Bodies that sleep, in loops inside a loop or inside tasks, at the leaves of an "
+          "unbalanced "
           "tree, at all nodes of a balanced one before or after their children, and in pipelines. "
           "The figure is the time divided by the greedy bound, which is the work divided by the "
           "threads or the longest chain of bodies that follow each other.",

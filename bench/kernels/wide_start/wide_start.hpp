@@ -50,7 +50,8 @@ inline bench::Kernel start_description(void (*run)(bench::Arguments&, bench::Res
       .name = "wide_start",
       .title = "Many threads: ramp-up",
       .what =
-          "Time from a call with as many bodies as threads until the last body has begun, where each "
+          "Time from a call with as many bodies as threads until the last body has begun, where "
+          "each "
           "body sleeps for 10 ms, and longer in larger sizes. Before the call all threads sleep "
           "(idle), or have just ended the previous call and may still poll (busy).",
       .group = "modern scheduler",
@@ -61,8 +62,7 @@ inline bench::Kernel start_description(void (*run)(bench::Arguments&, bench::Res
       .threads = {8, 32},
       .brief_threads = kBriefThreads,
       .cases = {one("for, idle", "how=simple pause_us=5000"), one("for, busy", "how=simple"),
-                one("for auto, idle", "how=auto pause_us=5000"),
-                one("for auto, busy", "how=auto"),
+                one("for auto, idle", "how=auto pause_us=5000"), one("for auto, busy", "how=auto"),
                 one("task_group, idle", "how=group pause_us=5000"),
                 one("task_group, busy", "how=group"),
                 one("parallel_invoke, idle", "how=invoke pause_us=5000"),

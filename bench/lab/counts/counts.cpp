@@ -187,6 +187,7 @@ int trace(pid_t child, const char* path, bool calls) {
     } else if (signal == kMark) {
       counting = !counting;
       if (!counting) write(path, counts);
+      counts = {};
       signal = 0;
       step = counting && !calls;
     } else if (signal == SIGTRAP && counting && !calls) {

@@ -36,10 +36,9 @@ fn load(how: &str, n: u32, numbers: &[AtomicU32]) {
         number.store(number.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     };
     match how {
-        "fork" => harness::check(
-            fork::parallel(n, 2) == fork::by_addition(n),
-            "not the Fibonacci number",
-        ),
+        "fork" => {
+            harness::check(fork::parallel(n, 2) == fork::by_addition(n), "not the Fibonacci number")
+        }
         "for" => (0..numbers.len()).into_par_iter().with_max_len(1).for_each(|i| add(&numbers[i])),
         "auto" => (0..numbers.len()).into_par_iter().for_each(|i| add(&numbers[i])),
         _ => {

@@ -33,6 +33,7 @@ inline const std::vector<Algorithm>& algorithms() {
       {"feeder", "for_each, feeder", {}},
       {"2d", "2d range", kTbbOpenMp},
       {"3d", "3d range", kTbbOpenMp},
+      {"nd", "nd range", kTbb},
       {"own", "own range", {"tbb", "rayon"}},
       {"std", "std::for_each, par", kTbb},
       {"group", "task_group", {}},

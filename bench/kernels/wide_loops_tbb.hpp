@@ -2,6 +2,7 @@
 // The algorithms of wide_loops.hpp with the oneTBB interface.
 #pragma once
 
+#include <tbb/blocked_nd_range.h>
 #include <tbb/blocked_range.h>
 #include <tbb/blocked_range2d.h>
 #include <tbb/blocked_range3d.h>
@@ -179,6 +180,17 @@ inline void loop(const std::string& how, const Bodies& bodies) {
           for (std::size_t j = part.cols().begin(); j != part.cols().end(); ++j) {
             bodies((h * rows + i) * columns + j);
           }
+        }
+      }
+    });
+  } else if (how == "nd") {
+    const std::size_t rows = divisor(count);
+    const std::size_t columns = count / rows;
+    using RangeNd = tbb::blocked_nd_range<std::size_t, 2>;
+    tbb::parallel_for(RangeNd({0, rows, 1}, {0, columns, 1}), [&](const RangeNd& part) {
+      for (std::size_t i = part.dim(0).begin(); i != part.dim(0).end(); ++i) {
+        for (std::size_t j = part.dim(1).begin(); j != part.dim(1).end(); ++j) {
+          bodies(i * columns + j);
         }
       }
     });

@@ -54,11 +54,14 @@ void describe() {
   out += ", \"plot\": " + quoted(kernel.plot) + ", \"watches\": ";
   out += kernel.watches ? "true" : "false";
   out += ", \"threads\": ";
-  out += list(kernel.threads, [](unsigned n) { return std::to_string(n); }) + ", \"cases\": ";
+  const auto count = [](unsigned n) { return std::to_string(n); };
+  out += list(kernel.threads, count) + ", \"brief_threads\": ";
+  out += list(kernel.brief_threads, count) + ", \"cases\": ";
   out += list(kernel.cases, [](const Case& c) {
     return "{\"label\": " + quoted(c.label) + ", \"quick\": " + quoted(c.quick) +
            ", \"normal\": " + quoted(c.normal) + ", \"full\": " + quoted(c.full) +
-           ", \"allocators\": " + list(c.allocators, quoted) + "}";
+           ", \"allocators\": " + list(c.allocators, quoted) +
+           ", \"apis\": " + list(c.apis, quoted) + "}";
   });
   out += ", \"variants\": " + list(kernel.variants, [](const Variant& v) {
            return "{\"api\": " + quoted(v.api) + ", \"name\": " + quoted(v.name) + "}";

@@ -49,6 +49,8 @@ struct Case {
   std::string normal = {};  // about half a second a run
   std::string full = {};    // the size in the founding documents if they state one
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: the kernel's
+  std::vector<std::string> apis =
+      {};  // of a scheduler kernel: those that can express it; empty: all
 };
 
 // A way to write the same program: `api` names the source file, `name` is passed as variant=NAME.
@@ -69,10 +71,12 @@ struct Kernel {
   std::string unit = "s";  // "s", "ns", "us", "1/s", "MiB", "x"
   bool higher_is_better = false;
   std::string plot = "bars";  // "bars", "lines", "log lines", "difference", "table", "series", ...
-  // It sleeps and watches memory for seconds. Other processes do not disturb that, and a quick run
-  // has only one round of it.
+  // It sleeps most of the time: it watches memory for seconds, or its bodies sleep. Other processes
+  // hardly disturb that, and a quick run has only one round of it.
   bool watches = false;
   std::vector<unsigned> threads = {1};
+  // The only ones of a quick run of all rows; empty: all.
+  std::vector<unsigned> brief_threads = {};
   std::vector<Case> cases = {};
   std::vector<Variant> variants = {};        // scheduler kernels only; default: one for each source
   std::vector<std::string> allocators = {};  // the only ones to run on; empty: all for allocator

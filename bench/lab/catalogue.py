@@ -48,7 +48,7 @@ class Row:
     threads: int
     contestants: list = field(default_factory=list)
     repeats: int = 1
-    watches: bool = False  # memory, for seconds; see the kernels' harness.hpp
+    watches: bool = False  # sleeps most of the time; see the kernels' harness.hpp
     max_rounds: int = None
     skipped: str = None
 
@@ -167,10 +167,12 @@ def _chapter(group):
 
 def rows(kernels, contestants, scale, threads=None, only=None):
     """All rows whose name matches `only` (a compiled expression), and the control's. `threads`
-    replaces the numbers of threads of the kernels that have several."""
+    replaces the numbers of threads of the kernels that have several. A quick run of all rows has
+    fewer of some kernels."""
     found = []
+    brief = scale == "quick" and not only
     for kernel in kernels:
-        for case, row in _rows_of(kernel, threads):
+        for case, row in _rows_of(kernel, threads, brief):
             if not only or only.search(row.id):
                 row.contestants = list(_contestants(kernel, case, row.threads, scale, contestants))
                 found.append(row)
@@ -179,11 +181,11 @@ def rows(kernels, contestants, scale, threads=None, only=None):
     return control(kernels, contestants) + found
 
 
-def _rows_of(kernel, threads):
+def _rows_of(kernel, threads, brief=False):
     """All (case, row without contestants) of a kernel."""
     asked = kernel.descriptor["threads"]
     if len(asked) > 1:
-        asked = threads or asked
+        asked = threads or (brief and kernel.descriptor.get("brief_threads")) or asked
     for case in kernel.descriptor["cases"]:
         for count in asked:
             yield case, Row(f"{kernel.name}/{case['label'] or '-'}/t{count}", kernel.name,
@@ -227,7 +229,10 @@ def _parts(kernel):
 def _schedulers(kernel, case, threads, words, contestants):
     allocators = case.get("allocators") or kernel.descriptor.get("allocators") or [None]
     taken = set()
+    apis = case.get("apis") or [*APIS]
     for scheduler, program in kernel.schedulers:
+        if scheduler.api not in (SERIAL, *apis):
+            continue
         names = [v["name"] for v in kernel.descriptor["variants"] if v["api"] == scheduler.api]
         for variant in names or [""]:
             for allocator in allocators:

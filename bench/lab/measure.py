@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from lab import engine, share
+from lab import counts, engine, share
 from lab.fetch import Unavailable
 
 KEPT = ("PATH", "HOME")  # the only inherited variables; no MALLOC_*, no LD_*, no OMP_*
@@ -67,6 +67,12 @@ def wait_until_quiet(seconds, sample=0.25):
 def run(command, env, timeout, cwd=None):
     """Runs once and returns the run's part of a result line. `failed` is None or the reason why the
     run does not count. NotInstalled means that the kernel's program is missing."""
+    if counts.mode(command):
+        try:
+            with counts.counted(command) as under:
+                return _run(under, env, timeout, cwd)
+        except Unavailable as why:
+            raise NotInstalled(str(why)) from None
     if share.WORD not in command:
         return _run(command, env, timeout, cwd)
     program = any(str(word).endswith("program.py") for word in command)

@@ -65,6 +65,12 @@ class Kernels(unittest.TestCase):
                 return {}
         return found
 
+    def least(self, row):
+        """The least value that a row can have: no schedule is faster than the bounds of sleeping
+        bodies."""
+        told = next(k.descriptor for k in self.kernels if k.name == row.kernel)
+        return 1 if (told["plot"], told["unit"]) == ("wide", "x") else 0
+
     def check_rows(self, rows):
         count = 0
         for row in rows:
@@ -72,7 +78,7 @@ class Kernels(unittest.TestCase):
                 found = self.runs(row)
                 for contestant, (run,) in found.items():
                     self.assertIsNone(run["failed"], contestant)
-                    self.assertGreaterEqual(run["value"], 0, contestant)
+                    self.assertGreaterEqual(run["value"], self.least(row), contestant)
                     self.assertGreater(run["peak_rss_kib"], 0, contestant)
                 self.assertEqual(results.judge_checksums(found), {})
                 count += len(found)

@@ -93,7 +93,7 @@ class Complete(PageTest):
     def test_page(self):
         synthetic.write(self.folder)
         self.text = self.page()
-        for part in (self.words, self.chapters, self.verdicts, self.plots):
+        for part in (self.words, self.chapters, self.verdicts, self.bounds, self.plots):
             with self.subTest(part.__name__):
                 part()
 
@@ -118,13 +118,27 @@ class Complete(PageTest):
         self.assertEqual(cells[1][0], "lower")
         self.assertLess(float(cells[1][1]), 0.75)
 
+    def bounds(self):
+        """Ratios to the greedy bound: near it, above Graham's, and between the two."""
+        chapter = re.search(r'<section class="chapter" id="k-wide_even">.*?</section>',
+                            self.text, re.S).group()
+        cells = dict((text, found) for found, text in
+                     re.findall(r'<td(?: class="(\w+)")? title="[^"]*">([\d.]+)</td>', chapter))
+        self.assertEqual(cells["1.02"], "lower")  # rayon
+        self.assertEqual(cells["1.30"], "")  # TBB 2020
+        self.assertEqual(cells["1.50"], "higher")  # libomp
+        start = re.search(r'<section class="chapter" id="k-wide_start">.*?</section>',
+                          self.text, re.S).group()
+        self.assertIn("1.50\u00a0ns</td>", start)
+        self.assertNotIn("Graham", start)
+
     def plots(self):
         if not svg.PLOTS:
             self.assertIn("needs matplotlib", self.text)
             return
-        # None for the soft limits, two for the other experiment whose form is a table and for the
+        # None for the soft limits and the sleeping bodies, two for the other experiment whose form is a table and for the
         # one that has a figure a case, one for each of the rest, and two overviews.
-        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 3 + 1 + 1 + 2)
+        self.assertEqual(self.checker.counts["svg"], len(synthetic.kernels()) - 5 + 1 + 1 + 2)
         self.over_the_bound()
         self.assertEqual(self.text.count('<svg role="img" aria-label="'),
                          self.checker.counts["svg"])

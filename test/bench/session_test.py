@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executing a plan: order, resuming after a kill, disturbed runs, failures, the control."""
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -313,6 +314,18 @@ class Catalogue(unittest.TestCase):
 
     def test_a_fixed_number_of_threads_stays(self):
         self.assertEqual(list(self.ids(self.kernel(threads=[2]), threads=[1, 4])), ["fib/-/t2"])
+
+    def test_a_quick_run_of_everything_has_fewer_threads(self):
+        kernel = self.kernel(brief_threads=[2])
+        everything = re.compile("")
+        self.assertEqual(list(self.ids(kernel)), ["fib/-/t2"])
+        self.assertEqual(list(self.ids(kernel, only=everything)), ["fib/-/t1", "fib/-/t2"])
+        self.assertEqual(list(self.ids(kernel, threads=[1])), ["fib/-/t1"])
+
+    def test_a_case_that_not_all_interfaces_can_express(self):
+        case = {**fake.DESCRIPTOR["cases"][0], "apis": ["tbb"]}
+        found = self.ids(self.kernel(cases=[case]))
+        self.assertEqual(found, {"fib/-/t1": ["serial", "onetbb"], "fib/-/t2": ["onetbb"]})
 
 
 class Records(FolderTest):

@@ -7,7 +7,7 @@ from . import contest, looks, show
 from .model import MEMORY, ordered
 
 OPEN_LINES = 12
-FORMS_WITHOUT_PLOTS = ("table",)
+FORMS_WITHOUT_PLOTS = ("table", "wide")
 
 
 def _figure(kernel, run):

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The locked instructions of a task without a scheduler.
+#include "../wide_counts_serial.hpp"
+
+namespace {
+
+void run(bench::Arguments& arguments, bench::Result& result) {
+  wide::count_locked(arguments, result, wide::Runner(arguments.threads()));
+}
+
+}  // namespace
+
+const bench::Kernel bench::kernel = wide::locked_description(run);

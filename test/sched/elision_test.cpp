@@ -208,7 +208,7 @@ TEST_F(Elision, AReaderThatHoldsTheLock) {
   EXPECT_EQ(script.begun, 1);
 }
 
-// Readers that relieve each other do not keep a writer out for ever: it announces itself.
+// Readers that relieve each other do not keep a writer out: it announces itself.
 TEST_F(Elision, AWriterThatWaitsForReaders) {
   RwMutex mutex;
   script.statuses = {0};

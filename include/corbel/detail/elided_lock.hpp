@@ -114,7 +114,7 @@ class elided_lock : public Algorithm {
       for (int i = 0; i < kTries; ++i) {
         // A transaction that began now would be aborted. All threads would then acquire the lock
         // one after the other.
-        spin_until([this] { return this->is_free(); });
+        if (!wait_a_while()) break;
         const unsigned status = begin();
         if (status == kTransactionStarted) return;
         if (!is_worth_another(status)) break;
@@ -169,6 +169,18 @@ class elided_lock : public Algorithm {
 
  private:
   static constexpr int kTries = 3;
+  static constexpr int kLooks = 16;
+
+  // Waits until the lock is free, but not for long: threads that hold it may relieve each other,
+  // and only Algorithm::lock() announces a writer to readers. Returns whether it is free.
+  bool wait_a_while() const noexcept {
+    backoff wait;
+    for (int i = 0; i < kLooks; ++i) {
+      if (this->is_free()) return true;
+      wait.pause();
+    }
+    return false;
+  }
 
   // Asked in a critical section: whether it is a transaction. A program that unlocks a lock which
   // it does not hold is not answered with an instruction that the processor may not have.

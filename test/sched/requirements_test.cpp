@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/blocked_range2d.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_for_each.h>
 #include <tbb/parallel_reduce.h>
@@ -124,6 +125,81 @@ TEST(Functions, MayBeCallableOnlyAsVariables) {
   auto counts = [n = 0]() mutable { return ++n; };
   EXPECT_EQ(arena.execute(counts), 1);
   EXPECT_EQ(arena.execute(counts), 2);
+}
+
+// ---- ranges and bodies --------------------------------------------------------------------------
+
+// Counts how it is split. Its length is a multiple of 3, so halves are no proportional parts.
+class SplitRange {
+ public:
+  SplitRange(int begin, int end, std::atomic<int>& by_proportion, std::atomic<int>& in_halves)
+      : begin_(begin), end_(end), by_proportion_(by_proportion), in_halves_(in_halves) {}
+  SplitRange(SplitRange& r, tbb::split)
+      : SplitRange(r, r.begin_ + (r.end_ - r.begin_) / 2, r.in_halves_) {}
+  SplitRange(SplitRange& r, tbb::proportional_split& how)
+      : SplitRange(r,
+                   r.end_ - static_cast<int>(static_cast<std::size_t>(r.end_ - r.begin_) *
+                                             how.right() / (how.left() + how.right())),
+                   r.by_proportion_) {}
+  bool empty() const { return begin_ == end_; }
+  bool is_divisible() const { return end_ - begin_ > 1; }
+  int size() const { return end_ - begin_; }
+
+ private:
+  SplitRange(SplitRange& r, int middle, std::atomic<int>& count)
+      : SplitRange(middle, r.end_, r.by_proportion_, r.in_halves_) {
+    r.end_ = middle;
+    ++count;
+  }
+  int begin_;
+  int end_;
+  std::atomic<int>& by_proportion_;
+  std::atomic<int>& in_halves_;
+};
+
+TEST(Ranges, AffinityPartitionerSplitsByProportion) {
+  std::atomic<int> by_proportion{0}, in_halves{0}, sum{0};
+  tbb::task_arena arena(3);
+  arena.execute([&] {
+    tbb::affinity_partitioner affinity;
+    for (int round = 0; round < 3; ++round) {
+      tbb::parallel_for(
+          SplitRange(0, 3000, by_proportion, in_halves), [&](SplitRange& r) { sum += r.size(); },
+          affinity);
+    }
+  });
+  EXPECT_EQ(sum, 9000);
+  EXPECT_GT(by_proportion, 0);
+  EXPECT_EQ(in_halves, 0);
+}
+
+struct SplitBody {
+  explicit SplitBody(std::atomic<int>& s) : splits(s) {}
+  SplitBody(SplitBody& b, tbb::split) : splits(b.splits) { ++splits; }
+  void operator()(const Range& r) { sum += static_cast<int>(r.size()); }
+  void join(SplitBody& right) { sum += right.sum; }
+  std::atomic<int>& splits;
+  int sum = 0;
+};
+
+// The arena has slots for others, but no thread comes.
+TEST(Bodies, AreNotSplitInOneThread) {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  tbb::task_arena arena(4);
+  arena.execute([] {
+    std::atomic<int> splits{0};
+    const auto reduce = [&](auto&& partitioner) {
+      SplitBody body(splits);
+      tbb::parallel_reduce(Range(0, 1000), body, partitioner);
+      EXPECT_EQ(body.sum, 1000);
+      EXPECT_EQ(splits.exchange(0), 0);
+    };
+    reduce(tbb::simple_partitioner());
+    reduce(tbb::auto_partitioner());
+    reduce(tbb::static_partitioner());
+    tbb::affinity_partitioner affinity;
+    for (int round = 0; round < 3; ++round) reduce(affinity);
+  });
 }
 
 // ---- iterators ----------------------------------------------------------------------------------

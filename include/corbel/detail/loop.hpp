@@ -140,10 +140,16 @@ struct loop_task : task_base {
     const chunk_trace trace(thread);
     runner r(thread, *this);
     call_captured(c.group, [&] {
-      BodyPolicy::make(own_body, *left);
-      has_body = true;
-      is_joined = true;
-      body = &own_body.get();
+      // (2) acquire: sees what the other runner did before (1). If its side has ended, its body has
+      // all that lies to the left of the piece, and no thread uses it: this runner goes on with it.
+      if (sides.load(std::memory_order_acquire) == 1) {
+        body = left;
+      } else {
+        BodyPolicy::make(own_body, *left);
+        has_body = true;
+        is_joined = true;
+        body = &own_body.get();
+      }
       c.loop.run(r, piece);
     });
     if (r.end()) set_flag(thread, c.done);
@@ -205,8 +211,8 @@ struct loop_task : task_base {
   static bool end_side(thread_data& thread, loop_task* t) {
     for (;;) {
       trace_end(thread, &t->call->done);
-      // (1) acq_rel: release publishes what this side did; acquire shows the side that ends last
-      // what the others did before their own (1)
+      // (1) acq_rel: release publishes what this side did, also to (2); acquire shows the side that
+      // ends last what the others did before their own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
       loop_task* const up = t->parent;
       if (up == nullptr) return true;

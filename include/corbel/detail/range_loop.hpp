@@ -202,16 +202,17 @@ class waiting_pieces<Piece>::owner {
 
   Piece& current() { return current_->piece.get(); }
 
-  // Puts the right half of the current piece back. Throws bad_alloc and what the splitting
+  // Splits the current piece and puts its right part back. Throws bad_alloc and what the splitting
   // constructor throws.
-  void halve() {
+  template <typename Split>
+  void cut(Split&& how) {
     if (CORBEL_UNLIKELY(free_ == nullptr || end_ - begin_ > waiting_.mask_)) {
       std::size_t end = 0;
       free_ = waiting_.make_room(lock_, begin_, free_, &end);
       end_ = end;
     }
     node* const half = free_;
-    half->piece.make(current(), split());
+    half->piece.make(current(), std::forward<Split>(how));
     free_ = half->next;
     waiting_.ring_[(begin_ - 1) & waiting_.mask_] = half;
     if (CORBEL_UNLIKELY(!waiting_.rest_.put_back(begin_))) {
@@ -221,7 +222,7 @@ class waiting_pieces<Piece>::owner {
     --begin_;
   }
 
-  // Whether pieces are waiting and thieves do not know yet.
+  // Whether pieces are waiting and there is no ticket for them.
   bool must_offer() const { return !has_ticket_ && begin_ != end_; }
   void has_offered() { has_ticket_ = true; }
 
@@ -400,12 +401,12 @@ class range_loop {
         !send_parts(runner, first, slot, std::integral_constant<bool, Parts::kOwned>())) {
       return;
     }
-    typename unbegun::owner pieces(runner.unbegun(), runner.lock(), std::move(first));
+    owner pieces(runner.unbegun(), runner.lock(), std::move(first));
     std::size_t rest = pieces.current().cells;  // what the runner still has
     for (unsigned calls = 0;; ++calls) {
       while (!parts_.is_small(pieces.current(), rest, calls) &&
              pieces.current().range.is_divisible()) {
-        pieces.halve();
+        halve(pieces, std::integral_constant<bool, Parts::kOwned>());
       }
       if (CORBEL_UNLIKELY(is_shared_ && pieces.must_offer())) {
         runner.offer();
@@ -424,6 +425,16 @@ class range_loop {
   }
 
  private:
+  using owner = typename unbegun::owner;
+
+  static void halve(owner& pieces, std::false_type /* by cells */) { pieces.cut(split()); }
+  // The numbers of cells in the halves may differ.
+  static void halve(owner& pieces, std::true_type /* by cells */) {
+    const std::size_t cells = pieces.current().cells;
+    proportional_split how(cells - cells / 2, cells / 2);
+    pieces.cut(how);
+  }
+
   template <typename Runner>
   static bool send_parts(Runner&, piece&, unsigned, std::false_type) {
     return true;

@@ -260,6 +260,13 @@ void enqueued() {
   while (left != 0) std::this_thread::yield();
 }
 
+// A thread runs a task, and another one waits for it.
+void waits_elsewhere() {
+  corbel::task_group group;
+  std::thread([&] { group.run([] { run_at(0, 1); }); }).join();
+  group.wait();
+}
+
 // Two threads call at the same time.
 void two_calls() {
   std::atomic<int> come{0};
@@ -386,6 +393,7 @@ std::map<std::string, std::function<void()>> algorithms() {
   };
   all["enqueue"] = enqueued;
   all["two_calls"] = two_calls;
+  all["waits_elsewhere"] = waits_elsewhere;
   all["fork_of_two"] = [] {
     std::atomic<int> come{0};
     const auto body = [&] {

@@ -37,6 +37,7 @@ void set_up() noexcept {
 void detach_thread() {
   Thread* const t = Thread::current_or_null();
   if (t == nullptr || t->is_worker) return;
+  trace::end_thread(*t);
   // A thread that the program ends inside a task does not give its slot back.
   if (t->arena != nullptr) {
     // No other thread can continue the tasks that were suspended here.

@@ -17,7 +17,7 @@ struct TraceBuffer;
 struct PushNote {
   std::uint64_t length = 0;         // of the path to the push
   const TraceBuffer* by = nullptr;  // the thread that pushed it
-  std::uint64_t enqueued = 0;       // ns, if enqueued without a call that waits for it; else 0
+  std::uint64_t outermost = 0;      // ns; of a push that no call encloses; else 0
 };
 
 // Returns false if there is no memory. Before any other function here.

@@ -37,12 +37,16 @@ void begin_part(TraceBuffer& b) {
   ++b.open;
 }
 
-void end_part(TraceBuffer& b) {
-  --b.open;
+void end_call(TraceBuffer& b) {
   if (b.open != 0 || b.tasks != 0 || b.call_begin == 0) return;
   advance(b);
   end_outermost(b.call_begin, b.since, b.call_begin, b.length);
   b.call_begin = b.since = 0;
+}
+
+void end_part(TraceBuffer& b) {
+  --b.open;
+  end_call(b);
 }
 
 void end_one_chunk(TraceBuffer& b) {
@@ -69,6 +73,10 @@ void begin_thread(Thread& t) {
   publish(*buffer.release());
 }
 
+void end_thread(Thread& t) {
+  if (t.trace != nullptr) end_call(*buffer(t));
+}
+
 void run_task(Thread& t, task_base* task) {
   TraceBuffer& b = *buffer(t);
   context_node* const outer = t.context;
@@ -80,7 +88,7 @@ void run_task(Thread& t, task_base* task) {
   ++b.tasks;
   // A task that no thread pushed begins here.
   if (!was_running && b.call_begin == 0 && b.tasks == 1) b.length = os::now_ns();
-  std::uint64_t enqueued = 0;
+  std::uint64_t outermost = 0;
   std::uint64_t path_begin = 0;
   do {
     PushNote note;
@@ -90,8 +98,8 @@ void run_task(Thread& t, task_base* task) {
     if (was_pushed) {
       b.length = note.length;
       if (note.by != &b) add(b.steals, 1);
-      if (note.enqueued != 0) {
-        enqueued = note.enqueued;
+      if (note.outermost != 0) {
+        outermost = note.outermost;
         path_begin = note.length;
       }
     }
@@ -101,7 +109,7 @@ void run_task(Thread& t, task_base* task) {
     task = task->run(task, t, t.is_cancelled(*task->context));
     advance(b);
     if (wants_timeline()) b.write({begin, b.since, Kind::kTask, 0});
-    if (enqueued != 0 && task == nullptr) end_outermost(enqueued, b.since, path_begin, b.length);
+    if (outermost != 0 && task == nullptr) end_outermost(outermost, b.since, path_begin, b.length);
   } while (task != nullptr);
   --b.tasks;
   b.chunks = outer_chunks;
@@ -128,9 +136,13 @@ void ClockPause::end() {
 void note_push(Thread& t) {
   if (!is_on()) return;
   TraceBuffer& b = *buffer(t);
+  const bool is_outermost = b.tasks == 0 && b.open == 0 && !b.is_worker;
   begin_call(b);
   advance(b);
-  trace::note_push(*t.tasks->newest(), {b.since != 0 ? b.length : os::now_ns(), &b, 0});
+  const std::uint64_t now = b.since != 0 ? b.since : os::now_ns();
+  const std::uint64_t length = b.since != 0 ? b.length : now;
+  if (is_outermost) begin_outermost(length);
+  trace::note_push(*t.tasks->newest(), {length, &b, is_outermost ? now : 0});
 }
 
 void note_queued(const task_base& task, bool is_awaited) {

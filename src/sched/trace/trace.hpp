@@ -15,6 +15,8 @@ namespace corbel::sched::trace {
 
 // Gives the thread a trace buffer if tasks are traced.
 void begin_thread(Thread& t);
+// Ends the parallel call that the thread has begun with a push, if no wait has ended it.
+void end_thread(Thread& t);
 
 inline TraceBuffer* buffer(const Thread& t) { return static_cast<TraceBuffer*>(t.trace); }
 

@@ -15,7 +15,8 @@ void stop();
 bool is_on();
 bool wants_timeline();
 
-// The outermost calls: those of threads in no task, and enqueued tasks, for which no call waits.
+// The outermost calls: those of threads in no task, and tasks that such a thread has pushed outside
+// of an algorithm, or that were enqueued. They may outlast the call in which they were pushed.
 // Such a call lasts from `begin` to `end`, in ns; its path is from `path_begin`, which is not after
 // `begin`, to `path_end`.
 void begin_outermost(std::uint64_t path_begin) noexcept;

@@ -27,12 +27,12 @@ class global_control {
     // processors that the affinity mask and the container's quota grant.
     max_allowed_parallelism,
     // The stack size in bytes of workers started from now on, and of the stacks on which a thread
-    // continues while a task is suspended (task::suspend). The largest value is in effect. Default:
-    // the system's.
+    // continues while a task is suspended (task::suspend), or when a wait finds that more than half
+    // of its stack is used. The largest value is in effect. Default: the system's.
     thread_stack_size,
-    // Nonzero: an exception that leaves a task ends the program with std::terminate where it leaves,
-    // and one that these headers throw themselves does so where it is thrown (except bad_alloc, and
-    // those of allocators and memory pools). The largest value is in effect. Default: 0.
+    // Nonzero: an exception that leaves a task ends the program with std::terminate. So does one
+    // that these headers throw themselves, except bad_alloc and those of allocators and memory
+    // pools. The largest value is in effect. Default: 0.
     terminate_on_exception,
     // 1 while there is a task_scheduler_handle. Cannot be set.
     scheduler_handle,

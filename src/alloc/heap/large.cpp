@@ -11,6 +11,7 @@
 #include "alloc/map/die.hpp"
 #include "alloc/map/dirty_pages.hpp"
 #include "alloc/map/footprint.hpp"
+#include "alloc/map/options.hpp"
 #include "alloc/pages/huge_pages.hpp"
 #include "alloc/pages/span_heap.hpp"
 
@@ -63,8 +64,15 @@ std::size_t whole_pages(std::size_t size) {
 
 // The bytes of the pages after the first `size` bytes.
 std::size_t bytes_after(const Span* span, std::size_t size) {
-  const std::size_t pages = whole_pages(size);
+  const std::size_t pages = whole_pages(std::max(size, std::size_t(1)));
   return span->units <= kMaxUnitsWithTail && pages < span->bytes() ? span->bytes() - pages : 0;
+}
+
+// Whether a huge page may make the tail resident together with pages that the program touches.
+bool tail_may_be_huge() {
+  // relaxed: see options.hpp
+  return may_have_huge_pages() ||
+         options.huge_pages.load(std::memory_order_relaxed) == HugePages::kAlways;
 }
 
 bool give_back(const Span* span, std::size_t bytes) {
@@ -74,7 +82,8 @@ bool give_back(const Span* span, std::size_t bytes) {
   return true;
 }
 
-void make_tail(Span* span, std::size_t bytes) {
+// Makes the tail `bytes` long; it was not longer.
+void extend_tail(Span* span, std::size_t bytes) {
   footprint.release(bytes - span->tail);
   span->tail = std::uint32_t(bytes);
 }
@@ -84,17 +93,17 @@ void make_tail(Span* span, std::size_t bytes) {
 void trim_tail(Span* span, std::size_t size) {
   const std::size_t bytes = bytes_after(span, size);
   const bool wastes = bytes > span->tail && bytes - span->tail > span->bytes() / 16;
-  if (wastes && footprint.is_near_ceiling() && give_back(span, bytes)) make_tail(span, bytes);
+  if (wastes && footprint.is_near_ceiling() && give_back(span, bytes)) extend_tail(span, bytes);
 }
 
 void set_tail(Span* span, std::size_t size) {
   const std::size_t bytes = bytes_after(span, size);
-  if (bytes == 0) return;
+  if (bytes == 0 || tail_may_be_huge()) return;
   // Bits of memory in use are stale, but these have not changed since the span was free.
   const PageMask dirty = *page_masks(span->unit + span->units - 1);
   const auto clean = std::size_t(std::countl_zero(dirty)) * kDirtyPage;
   const std::size_t page = std::max(os::page_size(), kDirtyPage);
-  make_tail(span, std::min(bytes, align_down(clean, page)));
+  extend_tail(span, std::min(bytes, align_down(clean, page)));
   trim_tail(span, size);
 }
 
@@ -103,6 +112,8 @@ bool count_tail(Span* span) {
   span->tail = 0;
   return true;
 }
+
+void uncount_tail(Span* span, std::size_t bytes) { extend_tail(span, bytes); }
 
 void free_large(Span* span, void* block) {
   if (block != span->start()) die("free", "the pointer is not the start of a block", block);
@@ -140,7 +151,7 @@ bool grow_large(Span* span, std::size_t size, std::size_t* shortage) {
     return false;
   }
   if (!span_heap.grow(span, units_for(size), shortage)) {
-    make_tail(span, tail);  // not used meanwhile
+    uncount_tail(span, tail);
     return false;
   }
   set_tail(span, size);

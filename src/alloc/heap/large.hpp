@@ -52,8 +52,10 @@ bool resize_large(Span* span, std::size_t size, std::size_t* shortage);
 // copying is better. Neither block may have a tail then.
 std::size_t bytes_moving(const Span* from, std::size_t units);
 
-// Counts the tail, so that the block has none. False if a limit leaves no room.
+// Counts the tail, so that the block has none. False if a limit leaves no room. uncount_tail()
+// undoes it; `bytes` is the former tail, whose pages were not touched meanwhile.
 bool count_tail(Span* span);
+void uncount_tail(Span* span, std::size_t bytes);
 
 // Moves the content of one large block to another and frees the first. `taken_over` is
 // SpanRequest::taken_over of the target. Returns false if the pages cannot be moved and a limit

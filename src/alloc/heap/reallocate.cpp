@@ -53,9 +53,13 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
 void* move_large_block(Span* from, std::size_t size, std::size_t alignment, LimitCalls& calls) {
   SpanRequest request = large_request(size, alignment);
   const std::size_t moving = bytes_moving(from, request.units);
+  const std::size_t tail = from->tail;
   if (moving != 0 && count_tail(from)) request.moving_in = moving;
   Span* to = allocate_large(request, calls);
-  if (to == nullptr) return nullptr;
+  if (to == nullptr) {
+    if (from->tail != tail) uncount_tail(from, tail);
+    return nullptr;
+  }
   if (request.moving_in == 0) set_tail(to, size);
   if (move_large(from, to, request.taken_over)) {
     trim_tail(to, size);

@@ -169,8 +169,10 @@ bool can_watch_threads();
 class ThreadWatch {
  public:
   // `thread` is that thread's thread_id(), `local` the address of one of its thread-local
-  // variables. Where the system does not show the thread, it never appears asleep.
-  ThreadWatch(std::uint32_t thread, const void* local);
+  // variables, and `own_local` that of the same variable of the calling thread. Where the system
+  // does not show the thread, it never appears asleep. Nor does it if `thread` is another thread's
+  // id by now, as in a process that was cloned without fork handlers, if the system tells.
+  ThreadWatch(std::uint32_t thread, const void* local, const void* own_local);
   ~ThreadWatch();
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
@@ -200,9 +202,15 @@ class ThreadWatch {
   bool read(Sleep* sleep) const;
   bool look(Sleep* sleep) const;
   bool may_be_in_handler() const;
+  bool is_other_thread() const;
 
   int file_ = -1;
+  // What the system knows of file_, by which the destructor recognises it.
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+  std::uint32_t thread_;
   const void* local_;
+  const void* own_local_;
   Sleep found_;
 };
 
@@ -288,8 +296,9 @@ void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 
 // ---- process ----------------------------------------------------------------------------------
 
-// The value of an environment variable; nullptr when it is not set. May be called before the C
-// library has been initialised. The text is valid until the program changes its environment.
+// The value of an environment variable; nullptr when it is not set, or when the process has more
+// privileges than the user who set it (set-user-ID). May be called before the C library has been
+// initialised. The text is valid until the program changes its environment.
 const char* environment(const char* name);
 
 // Writes `size` bytes to standard error, or as many as the system accepts. Errors are ignored.

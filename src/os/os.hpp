@@ -107,7 +107,8 @@ bool enable_process_barrier();
 bool has_process_barrier();
 
 // Returns after every running thread of the process, the calling one included, has passed a full
-// fence. Without a process barrier only the calling thread passes one.
+// fence. Where the system refuses the barrier later, as a sandbox may, it takes milliseconds, and
+// it ends the process if no way is left. Without a process barrier only the calling thread passes one.
 void process_barrier();
 
 // How many processors this process may use at once, at least 1: the number in its affinity mask, or

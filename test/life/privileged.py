@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program with the privileges of another user ignores Corbel's environment variables: whoever
-starts it must not make it write a file, or change what it prints.
+"""A program with the privileges of another user ignores Corbel's environment variables: the user
+who starts it must not make it write a file, or change what it prints.
 
 Usage: privileged.py PROGRAM
 """

@@ -2,7 +2,6 @@
 // Threads that sleep lose their heaps. Threads that do not sleep, or only seem to, keep theirs.
 // Either way no byte of the program's memory changes.
 #include <corbel/malloc.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pthread.h>
@@ -162,48 +161,6 @@ class IdleHeapsTest : public testing::Test {
     if (!os::can_watch_threads()) GTEST_SKIP() << "the system does not show what its threads do";
   }
 };
-
-// The number that a watch has used may be another file's by now: the program closes files that it
-// does not know, with closefrom for example.
-TEST_F(IdleHeapsTest, AWatchClosesOnlyItsOwnFile) {
-  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  close(next);
-  {
-    const os::ThreadWatch watch(os::thread_id(), &this_heap, &this_heap);
-    ASSERT_EQ(close(next), 0) << "the watch has another number";
-    ASSERT_EQ(open("/dev/null", O_RDONLY | O_CLOEXEC), next);
-  }
-  EXPECT_EQ(close(next), 0) << "the watch has closed a file of the program";
-  {
-    const os::ThreadWatch watch(os::thread_id(), &this_heap, &this_heap);
-  }
-  EXPECT_EQ(open("/dev/null", O_RDONLY | O_CLOEXEC), next) << "the watch has left its file open";
-  close(next);
-}
-
-// In a process that was cloned into another namespace of process ids, the id that a heap remembers
-// may be another thread's. A variable of that thread's stack stands for the heap's owner here.
-TEST_F(IdleHeapsTest, AnIdThatBelongsToAnotherThread) {
-  Pipe pipe;
-  std::atomic<std::uint32_t> id{0};
-  std::atomic<const void*> on_stack{nullptr};
-  std::atomic<const void*> local{nullptr};
-  std::thread thread([&] {
-    const char variable = 0;
-    on_stack = &variable;
-    local = &this_heap;
-    id = os::thread_id();
-    drain(pipe.ends[0]);
-  });
-  while (id == 0) std::this_thread::yield();
-  os::ThreadWatch right(id, local, &this_heap);
-  while (!right.is_asleep()) std::this_thread::sleep_for(1ms);
-  EXPECT_TRUE(right.is_still_asleep());
-  os::ThreadWatch wrong(id, on_stack, &this_heap);
-  EXPECT_FALSE(wrong.is_asleep());
-  pipe.wake();
-  thread.join();
-}
 
 TEST_F(IdleHeapsTest, InRead) { expect_taken(drain); }
 

@@ -24,6 +24,15 @@ std::size_t page_size();
 // Nothing is resident until it is touched. Returns nullptr when the system refuses.
 void* map(std::size_t size, std::size_t alignment, void* hint);
 
+// Like map(), for a large table of which few pages will be used, after map() has refused it. Where
+// the process locks its memory (mlockall) and its limit leaves no room for so much, the table is
+// mapped in pieces and not locked. Returns nullptr if that is not the reason, or does not help.
+void* map_unlocked(std::size_t size);
+
+// Locks the range no longer and gives its memory back, where the process locks its memory.
+// Requires: the range consists of whole mapped pages that were never written.
+void unlock(const void* address, std::size_t size);
+
 // Gives the range back to the system, addresses included. Requires: the range consists of whole
 // mapped pages; it may be part of a mapping, or span several adjacent ones. Returns false when the
 // system refuses, as splitting a mapping can exhaust its table: then the range is still mapped and

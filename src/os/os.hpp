@@ -24,6 +24,15 @@ std::size_t page_size();
 // Nothing is resident until it is touched. Returns nullptr when the system refuses.
 void* map(std::size_t size, std::size_t alignment, void* hint);
 
+// Like map(), for a large table of which few pages will be used, after map() has refused it. Where
+// the process locks its memory (mlockall) and its limit leaves no room for so much, the table is
+// mapped in pieces and not locked. Returns nullptr if that is not the reason, or does not help.
+void* map_unlocked(std::size_t size);
+
+// Locks the range no longer and gives its memory back, where the process locks its memory.
+// Requires: the range consists of whole mapped pages that were never written.
+void unlock(const void* address, std::size_t size);
+
 // Gives the range back to the system, addresses included. Requires: the range consists of whole
 // mapped pages; it may be part of a mapping, or span several adjacent ones. Returns false when the
 // system refuses, as splitting a mapping can exhaust its table: then the range is still mapped and
@@ -107,7 +116,8 @@ bool enable_process_barrier();
 bool has_process_barrier();
 
 // Returns after every running thread of the process, the calling one included, has passed a full
-// fence. Without a process barrier only the calling thread passes one.
+// fence. Where the system refuses the barrier later, as a sandbox may, it takes milliseconds, and
+// it ends the process if no way is left. Without a process barrier only the calling thread passes one.
 void process_barrier();
 
 // How many processors this process may use at once, at least 1: the number in its affinity mask, or
@@ -169,8 +179,10 @@ bool can_watch_threads();
 class ThreadWatch {
  public:
   // `thread` is that thread's thread_id(), `local` the address of one of its thread-local
-  // variables. Where the system does not show the thread, it never appears asleep.
-  ThreadWatch(std::uint32_t thread, const void* local);
+  // variables, and `own_local` that of the same variable of the calling thread. Where the system
+  // does not show the thread, it never appears asleep. Nor does it if `thread` is another thread's
+  // id by now, as in a process that was cloned without fork handlers, if the system tells.
+  ThreadWatch(std::uint32_t thread, const void* local, const void* own_local);
   ~ThreadWatch();
   ThreadWatch(const ThreadWatch&) = delete;
   ThreadWatch& operator=(const ThreadWatch&) = delete;
@@ -200,9 +212,15 @@ class ThreadWatch {
   bool read(Sleep* sleep) const;
   bool look(Sleep* sleep) const;
   bool may_be_in_handler() const;
+  bool is_other_thread() const;
 
   int file_ = -1;
+  // What the system knows of file_, by which the destructor recognises it.
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+  std::uint32_t thread_;
   const void* local_;
+  const void* own_local_;
   Sleep found_;
 };
 
@@ -302,8 +320,9 @@ void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 
 // ---- process ----------------------------------------------------------------------------------
 
-// The value of an environment variable; nullptr when it is not set. May be called before the C
-// library has been initialised. The text is valid until the program changes its environment.
+// The value of an environment variable; nullptr when it is not set, or when the process has more
+// privileges than the user who set it (set-user-ID). May be called before the C library has been
+// initialised. The text is valid until the program changes its environment.
 const char* environment(const char* name);
 
 // Writes `size` bytes to standard error, or as many as the system accepts. Errors are ignored.

@@ -179,10 +179,8 @@ CORBEL_PROXY_API void malloc_stats() noexcept {
 // Prints the elements of glibc's version 1, with one heap, and one element of our own. Returns -1
 // with EINVAL when `options` is not 0 (as the manual page says; glibc returns EINVAL itself).
 CORBEL_PROXY_API int malloc_info(int options, FILE* stream) noexcept {
-  if (options != 0) {
-    errno = EINVAL;
-    return -1;
-  }
+  // Not -1: glibc's returns the error.
+  if (options != 0) return EINVAL;
   // The text is built first: printing to a stream may allocate, and the figures must agree.
   const corbel::proxy::Summary s = corbel::proxy::summary();
   char buffer[16 << 10];

@@ -113,7 +113,7 @@ class Sleeper {
 
   // Valid only while the thread still has its heap.
   void wait_until_asleep() {
-    os::ThreadWatch watch(heap_before->thread, heap_before->owner_slot);
+    os::ThreadWatch watch(heap_before->thread, heap_before->owner_slot, &this_heap);
     while (watch.seems() != os::ThreadWatch::Seems::kAsleep) std::this_thread::sleep_for(1ms);
   }
 

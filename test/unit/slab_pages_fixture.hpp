@@ -17,6 +17,7 @@
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/flush.hpp"
 #include "alloc/map/footprint.hpp"
+#include "alloc/map/options.hpp"
 #include "alloc/map/page_map.hpp"
 #include "os/fake/fake.hpp"
 #include "os/os.hpp"
@@ -160,6 +161,9 @@ class SlabPagesTest : public testing::Test {
  protected:
   void SetUp() override {
     deallocate(allocate(1));  // makes the thread's heap
+    // The tests read slabs and the orphan heap, which the helper thread would change meanwhile.
+    // relaxed: no other thread runs yet
+    options.helper_thread.store(HelperThread::kNever, std::memory_order_relaxed);
     trim(0);
     live_before_ = stats().live;
   }

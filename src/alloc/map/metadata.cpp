@@ -48,8 +48,12 @@ Taken take(std::size_t size, void** result) {
 // the same time, one of them adds its piece and the others discard theirs. The rest of the old
 // piece, smaller than the request, is wasted. False if the system has no more memory.
 bool add_piece(std::size_t size) {
-  const std::size_t fresh_size = align_up(size, 4 * kUnit);
+  std::size_t fresh_size = align_up(size, 4 * kUnit);
   void* fresh = os::map(fresh_size, kUnit, nullptr);
+  if (fresh == nullptr) {
+    fresh_size = align_up(size, kUnit);
+    fresh = os::map(fresh_size, kUnit, nullptr);
+  }
   if (fresh == nullptr) return false;
   os::advise(fresh, fresh_size, os::PageAdvice::kSparse);
   {

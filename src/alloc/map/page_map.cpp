@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/map/page_map.hpp"
 
+#include <iterator>
+
 #include "alloc/map/footprint.hpp"
 #include "os/os.hpp"
 
@@ -27,11 +29,24 @@ struct Covered {
 };
 constinit Covered covered[kRootEntries]{};
 
+// `absent` always reads as zeros, whether it is locked or not.
+void unlock_absent() {
+  const std::size_t page = os::page_size();
+  const std::uintptr_t begin = align_up(address_of(page_map.absent), page);
+  const std::uintptr_t end = align_down(address_of(std::end(page_map.absent)), page);
+  os::unlock(pointer_to(begin), end - begin);
+}
+
 bool add_leaf(std::size_t index) {
   constexpr std::size_t kSize = kLeafEntries * (sizeof(Span) + sizeof(PageMask));
   // The leaf exists, perhaps because another thread has just added it.
   if (page_map.leaf(index) != nullptr) return true;
   void* memory = os::map(kSize, kUnit, nullptr);
+  if (memory == nullptr) {
+    // The program may lock its memory and may lock little. Most pages of the tables are never used.
+    unlock_absent();
+    memory = os::map_unlocked(kSize);
+  }
   if (memory == nullptr) return false;
   // A huge page would be too large: one page of descriptors covers 4 MiB of heap, a huge page of
   // them 2 GiB.

@@ -59,7 +59,7 @@ Outcome take(Heap* heap, bool idle_only) {
       return Outcome::kStays;
     }
   }
-  os::ThreadWatch watch(heap->thread, slot);
+  os::ThreadWatch watch(heap->thread, slot, &this_heap);
   // A cheap look first: the owner of a busy heap is nearly always awake, and is then not disturbed.
   const auto seems = watch.seems();
   if (seems == os::ThreadWatch::Seems::kAwake) return Outcome::kActive;
@@ -81,7 +81,12 @@ Outcome take(Heap* heap, bool idle_only) {
 }  // namespace
 
 std::size_t take_over_idle_heaps(bool idle_only, std::size_t* active) {
-  if (!os::can_watch_threads()) return 0;
+  {
+    // This lock and that of take() are taken for a fork: so no child inherits a file that is open
+    // for a moment.
+    sync::LockGuard guard(heap_owners_lock);
+    if (!os::can_watch_threads()) return 0;
+  }
   const Heap* own = find_heap();
   std::size_t count = 0;
   for (Heap* heap = all_heaps_made(); heap != nullptr; heap = heap->next) {

@@ -249,6 +249,10 @@ bool unmap(void* address, std::size_t size) {
   return munmap(address, size) == 0;
 }
 
+// The fake system locks no memory.
+void* map_unlocked(std::size_t) { return nullptr; }
+void unlock(const void*, std::size_t) {}
+
 bool decommit(void* address, std::size_t size) {
   // relaxed: a test sets it while no other thread calls this layer
   if (auto* hook = decommit_hook.load(std::memory_order_relaxed)) hook(address, size);

@@ -15,6 +15,11 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
+// Since Linux 4.17.
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
 // Since Linux 5.14.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -81,6 +86,46 @@ void* map(std::size_t size, std::size_t alignment, void* hint) {
 bool unmap(void* address, std::size_t size) {
   ErrnoGuard guard;
   return munmap(address, size) == 0;
+}
+
+// The kernel compares the whole size of a mapping with the limit when it maps. A piece that is
+// unlocked at once makes room for the next.
+void* map_unlocked(std::size_t size) {
+  ErrnoGuard guard;
+  constexpr std::size_t kPiece = std::size_t(64) << 10;
+  // Most probably the addresses around the hint are free: far below what the kernel would choose.
+  constexpr std::size_t kDistance = std::size_t(1) << 30;
+  void* probe = map_anywhere(size, nullptr);
+  if (probe != nullptr) unlock(probe, size);
+  if (probe != nullptr || errno != EAGAIN) return probe;
+  probe = map_anywhere(kPiece, nullptr);
+  if (probe == nullptr) return nullptr;
+  munmap(probe, kPiece);
+  constexpr int kTries = 8;
+  for (int i = 1; i <= kTries && address_of(probe) > i * kDistance + size; ++i) {
+    const std::uintptr_t begin = align_down(address_of(probe) - i * kDistance, kPiece);
+    std::size_t mapped = 0;
+    for (; mapped < size; mapped += kPiece) {
+      void* const place = pointer_to(begin + mapped);
+      void* const piece = mmap(place, kPiece, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (piece == MAP_FAILED) break;
+      // An old kernel takes the address for a hint.
+      if (piece != place) {
+        munmap(piece, kPiece);
+        break;
+      }
+      unlock(piece, kPiece);
+    }
+    if (mapped >= size) return pointer_to(begin);
+    if (mapped != 0) munmap(pointer_to(begin), mapped);
+  }
+  return nullptr;
+}
+
+void unlock(const void* address, std::size_t size) {
+  ErrnoGuard guard;
+  if (munlock(address, size) == 0) madvise(const_cast<void*>(address), size, MADV_DONTNEED);
 }
 
 bool decommit(void* address, std::size_t size) {

@@ -12,7 +12,7 @@
 
 namespace corbel::os {
 
-const char* environment(const char* name) { return getenv(name); }
+const char* environment(const char* name) { return secure_getenv(name); }
 
 void write_error(const char* text, std::size_t size) {
   ErrnoGuard guard;

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -174,16 +175,55 @@ bool can_watch_threads() {
   return file >= 0;
 }
 
-ThreadWatch::ThreadWatch(std::uint32_t thread, const void* local) : local_(local) {
+namespace {
+
+// False if the descriptor is closed. A system call by number: the C library's wrapper may be
+// interposed.
+bool identify(int file, std::uint64_t* device, std::uint64_t* inode) {
+  struct stat status;
+  if (syscall(SYS_fstat, file, &status) != 0) return false;
+  *device = status.st_dev;
+  *inode = status.st_ino;
+  return true;
+}
+
+// The address of a thread's list of robust mutexes; nullptr if the system does not tell. The C
+// library keeps the head of that list in the thread's control block, whose distance from the
+// thread-local variables is the same in all threads.
+const void* robust_list(std::uint32_t thread) {
+  void* head = nullptr;
+  std::size_t size = 0;
+  return syscall(SYS_get_robust_list, thread, &head, &size) == 0 ? head : nullptr;
+}
+
+}  // namespace
+
+ThreadWatch::ThreadWatch(std::uint32_t thread, const void* local, const void* own_local)
+    : thread_(thread), local_(local), own_local_(own_local) {
   ErrnoGuard guard;
   Text<64> path;
   path.add("/proc/self/task/").add_decimal(thread).add("/syscall");
   file_ = int(syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file_ >= 0) identify(file_, &device_, &inode_);
 }
 
+// The program may have closed our descriptor (closefrom), and have a file of its own under the
+// number now. That one stays open.
 ThreadWatch::~ThreadWatch() {
   ErrnoGuard guard;
-  if (file_ >= 0) syscall(SYS_close, file_);
+  std::uint64_t device;
+  std::uint64_t inode;
+  if (file_ < 0 || !identify(file_, &device, &inode)) return;
+  if (device == device_ && inode == inode_) syscall(SYS_close, file_);
+}
+
+// Whether the id is known to be another thread's than the one that `local_` belongs to.
+bool ThreadWatch::is_other_thread() const {
+  ErrnoGuard guard;
+  const void* const own = robust_list(0);
+  const void* const other = robust_list(thread_);
+  if (own == nullptr || other == nullptr) return false;
+  return address_of(other) - address_of(local_) != address_of(own) - address_of(own_local_);
 }
 
 bool ThreadWatch::read(Sleep* sleep) const {
@@ -241,7 +281,9 @@ ThreadWatch::Seems ThreadWatch::seems() {
   return is_in_call ? Seems::kElsewhere : Seems::kAwake;
 }
 
-bool ThreadWatch::is_asleep() { return look(&found_) && !may_be_in_handler(); }
+bool ThreadWatch::is_asleep() {
+  return look(&found_) && !is_other_thread() && !may_be_in_handler();
+}
 
 bool ThreadWatch::is_still_asleep() {
   Sleep now;

@@ -217,6 +217,7 @@ class for_each_call : public feeder<Item> {
   // which other threads can take even while the body runs.
   template <typename ItemAt>
   void run_items(thread_data& thread, std::size_t count, const ItemAt& item) {
+    if (count == 0) return;
     const auto body = [&](const blocked_range<std::size_t>& range) {
       for (std::size_t i = range.begin(); i != range.end(); ++i) call(item(i));
     };

@@ -95,7 +95,7 @@ class basic_remainder {
     return is_left;
   }
 
-  // ---- for whoever holds the lock ----------------------------------------------------------
+  // ---- for the thread that holds the lock ----------------------------------------------------------
 
   // Takes what lies from choose(begin, end) on. `choose` returns a number from begin on, before end.
   // Returns false if nothing is left.

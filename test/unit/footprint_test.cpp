@@ -168,10 +168,10 @@ TEST_F(FootprintTest, OnASystemThatRefusesAtRandom) {
 TEST_F(FootprintTest, FreshSlabsCountTheirCarvedPages) {
   const std::size_t before = footprint.bytes();
   void* blocks[4];
-  for (void*& block : blocks) block = filled(allocate(28000));
-  // A slab of this class is 256 KiB long.
-  EXPECT_LE(footprint.bytes(), before + 5 * (28 << 10) + (8 << 10));
-  EXPECT_GE(footprint.bytes(), before + 4 * 28000);
+  for (void*& block : blocks) block = filled(allocate(36000));
+  // A slab of this class is 192 KiB long.
+  EXPECT_LE(footprint.bytes(), before + 5 * (36 << 10) + (8 << 10));
+  EXPECT_GE(footprint.bytes(), before + 4 * 36000);
   for (void* block : blocks) deallocate(block);
 }
 

@@ -114,7 +114,7 @@ TEST_F(HeapLimitTest, FreeNeedsNoMemory) {
 
 // A slab in dirty memory commits all its pages; in clean memory it commits only the first.
 TEST_F(HeapLimitTest, ADirtySpanIsPurgedIfTheWholeSlabDoesNotFit) {
-  constexpr std::size_t kBlock = 28000;
+  constexpr std::size_t kBlock = 36000;
   constexpr std::size_t hole = kSizeClasses[class_of(kBlock)].units * kUnit;
   static_assert(hole - 4096 > kMediumMax);
   List list;

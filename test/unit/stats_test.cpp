@@ -249,7 +249,7 @@ TEST_F(StatsTest, NoThreadEmptiesTheInboxThatIsBeingRead) {
 
 // Blocks in an outbox are found through their slab's first unit, also if the slab has several.
 TEST_F(StatsTest, LargerBlocksOnTheirWay) {
-  constexpr std::size_t kSize = 28000;
+  constexpr std::size_t kSize = 36000;
   static_assert(kSizeClasses[class_of(kSize)].units > 1);
   std::vector<void*> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back(allocate(kSize));

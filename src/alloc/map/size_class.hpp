@@ -64,8 +64,8 @@ constexpr std::size_t block_size_of(unsigned index) {
 
 // The units of a slab. A slab has few blocks, because a thread that uses a few large blocks of many
 // sizes has a slab of each size: the smallest slab that holds eight blocks, or two with at most
-// 1/16 of the slab left over at its end. Above 16 KiB it is 1/8, because there are more classes, and
-// what is left over are whole pages, which are not touched.
+// 1/16 of the slab left over at its end. Above 16 KiB it is 1/8, because there are more classes,
+// and what is left over are whole pages, which are not touched.
 constexpr std::size_t units_of(std::size_t block_size) {
   for (std::size_t units = 1;; ++units) {
     const std::size_t slab = units * kUnit;

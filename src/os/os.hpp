@@ -117,7 +117,8 @@ bool has_process_barrier();
 
 // Returns after every running thread of the process, the calling one included, has passed a full
 // fence. Where the system refuses the barrier later, as a sandbox may, it takes milliseconds, and
-// it ends the process if no way is left. Without a process barrier only the calling thread passes one.
+// it ends the process if no way is left. Without a process barrier only the calling thread passes
+// one.
 void process_barrier();
 
 // How many processors this process may use at once, at least 1: the number in its affinity mask, or

@@ -2,9 +2,9 @@
 // Calls a function for each item of a sequence, in parallel; the function may add items. C++11 and
 // later. Follows the oneTBB specification 1.4 ([algorithms.parallel_for_each]).
 //
-// Items that can be numbered are processed by a loop, see detail/loop.hpp. Where the sequence must be
-// walked, one thread at a time takes the next items and spawns the rest of the sequence; the items
-// that it has taken are a loop.
+// Items that can be numbered are processed by a loop, see detail/loop.hpp. Where the sequence must
+// be walked, one thread at a time takes the next items and spawns the rest of the sequence; the
+// items that it has taken are a loop.
 #ifndef CORBEL_PARALLEL_FOR_EACH_HPP
 #define CORBEL_PARALLEL_FOR_EACH_HPP
 
@@ -228,10 +228,9 @@ class for_each_call : public feeder<Item> {
   template <typename Iterator>
   void run_span(thread_data& thread, Iterator first, Iterator last) {
     using difference = decltype(last - first);
-    run_items(thread, static_cast<std::size_t>(last - first),
-              [&](std::size_t i) -> decltype(*first) {
-                return *(first + static_cast<difference>(i));
-              });
+    run_items(
+        thread, static_cast<std::size_t>(last - first),
+        [&](std::size_t i) -> decltype(*first) { return *(first + static_cast<difference>(i)); });
   }
 
   // How many items a thread takes from a sequence that it must walk, if `done` are taken already.
@@ -283,9 +282,8 @@ class for_each_call : public feeder<Item> {
     const std::size_t length = next_length(done, places.kMax);
     for (; places.length < length && is_before(first, last); ++first) places.add(first);
     if (is_before(first, last)) spawn_rest(thread, walk<Iterator>{first, last, done + length});
-    run_items(thread, places.length, [&](std::size_t i) -> decltype(*first) {
-      return *places.item[i].get();
-    });
+    run_items(thread, places.length,
+              [&](std::size_t i) -> decltype(*first) { return *places.item[i].get(); });
   }
 
   // ---- input iterators: the items are moved out of the sequence

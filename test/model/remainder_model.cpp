@@ -45,7 +45,7 @@ struct Sharing : Test {
   Remainder remainder;
   Mutex lock;
   const char* const acts;
-  static inline char act;          // the current operation, by which mutations select steps
+  static inline char act;  // the current operation, by which mutations select steps
   static inline bool gives_up;
   std::size_t begin = kFirst;      // the owner's
   std::size_t end;                 // as the owner knows it

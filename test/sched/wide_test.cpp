@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on more threads than processors: as many bodies as there are threads can all be inside at the
-// same time. In these tests they wait for each other, so a loop that keeps a body for a busy thread
-// never ends.
+// Loops on more threads than processors: as many bodies as there are threads can all be inside at
+// the same time. In these tests they wait for each other, so a loop that keeps a body for a busy
+// thread never ends.
 #include <gtest/gtest.h>
 #include <tbb/blocked_range.h>
 #include <tbb/blocked_range2d.h>
@@ -17,8 +17,8 @@
 #include <chrono>
 #include <forward_list>
 #include <functional>
-#include <sstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -55,12 +55,12 @@ class Wide : public testing::Test {
   tbb::task_arena arena_{kThreads};
 };
 
-// A range of the program's own, which splits off a sixth: pieces of many sizes, many of them waiting.
+// A range of the program's own, which splits off a sixth: pieces of many sizes, many of them
+// waiting.
 class Uneven {
  public:
   Uneven(int begin, int end) : begin_(begin), end_(end) {}
-  Uneven(Uneven& left, tbb::split)
-      : begin_(left.end_ - (left.size() + 5) / 6), end_(left.end_) {
+  Uneven(Uneven& left, tbb::split) : begin_(left.end_ - (left.size() + 5) / 6), end_(left.end_) {
     left.end_ = begin_;
   }
   bool empty() const { return size() == 0; }
@@ -80,9 +80,7 @@ TEST_F(Wide, ForWithSimplePartitioner) {
 }
 
 TEST_F(Wide, ForWithAutoPartitioner) {
-  meet(1, [](Meeting& meeting, int n) {
-    tbb::parallel_for(0, n, [&](int) { meeting.join(); });
-  });
+  meet(1, [](Meeting& meeting, int n) { tbb::parallel_for(0, n, [&](int) { meeting.join(); }); });
 }
 
 TEST_F(Wide, ForWithAffinityPartitioner) {

@@ -25,8 +25,8 @@ struct chunk_piece {
 };
 
 // The chunks of simple_partitioner: between half the grain size, rounded up, and the grain size.
-// All of them have the grain size except the last two of the range, which share what remains. Pieces
-// begin and end where chunks do.
+// All of them have the grain size except the last two of the range, which share what remains.
+// Pieces begin and end where chunks do.
 class even_chunks {
  public:
   even_chunks(std::size_t size, std::size_t grain, unsigned)
@@ -36,7 +36,8 @@ class even_chunks {
 
   bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
 
-  // Where a thief cuts what a runner has not begun: it takes half of the chunks, and the middle one.
+  // Where a thief cuts what a runner has not begun: it takes half of the chunks, and the middle
+  // one.
   std::size_t cut(std::size_t begin, std::size_t end) const {
     const std::size_t first = number_of(begin), last = number_of(end);
     const std::size_t middle = first + (last - first) / 2;
@@ -48,7 +49,8 @@ class even_chunks {
   class lengths {
    public:
     explicit lengths(const even_chunks& chunks) : chunks_(chunks) {}
-    // The length of the chunk at a position, in a piece that ends at `end`. Those that follow, up to
+    // The length of the chunk at a position, in a piece that ends at `end`. Those that follow, up
+    // to
     // `*same_until`, have the same length.
     std::size_t next(std::size_t position, std::size_t end, std::size_t* same_until) const {
       if (position < chunks_.last_pair_) {
@@ -97,7 +99,8 @@ class shrinking_chunks {
 
   bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
 
-  // A thief takes half of what a runner has not begun, or all of it if the halves would be too short.
+  // A thief takes half of what a runner has not begun, or all of it if the halves would be too
+  // short.
   std::size_t cut(std::size_t begin, std::size_t end) const {
     return end - begin > grain_ ? begin + (end - begin) / 2 : begin;
   }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of parallel loops and reductions: how pieces of a loop are offered, stolen and joined. A
-// Loop (chunk_loop.hpp, range_loop.hpp) says what a piece is and how it is cut. Not for programs to
-// include.
+// The engine of parallel loops and reductions: how pieces of a loop are offered, stolen and joined.
+// A Loop (chunk_loop.hpp, range_loop.hpp) says what a piece is and how it is cut. Not for programs
+// to include.
 //
 // A thread works on a loop through a loop_runner, which runs one piece. The runner's task is its
 // ticket: the right to take half of what the runner has not begun. It lies in one deque at a time.
-// The thread that steals the ticket takes the half, also while the runner is inside the body, pushes
-// the ticket again, now to its own deque, and runs the half with a runner and a ticket of its own. So
-// while something is left that no thread has begun, there is a ticket for it in some deque, and the
-// number of threads that take part can double with every steal. A loop that no thread steals from
-// pays one push and one pop.
+// The thread that steals the ticket takes the half, also while the runner is inside the body,
+// pushes the ticket again, now to its own deque, and runs the half with a runner and a ticket of
+// its own. So while something is left that no thread has begun, there is a ticket for it in some
+// deque, and the number of threads that take part can double with every steal. A loop that no
+// thread steals from pays one push and one pop.
 //
-// Joins. The bodies of a runner and of the runners that stole from it are joined in the order of the
-// range, and no thread waits except the caller. A stolen task has three sides: the runner that it was
-// stolen from, the runner that executes it, and its ticket. The side that ends last joins the two
-// bodies, frees the task, and so ends one side of the task's parent. The parent is the task that was
-// stolen from the same runner before, which lies to the right, or else that runner's own task.
+// Joins. The bodies of a runner and of the runners that stole from it are joined in the order of
+// the range, and no thread waits except the caller. A stolen task has three sides: the runner that
+// it was stolen from, the runner that executes it, and its ticket. The side that ends last joins
+// the two bodies, frees the task, and so ends one side of the task's parent. The parent is the task
+// that was stolen from the same runner before, which lies to the right, or else that runner's own
+// task.
 #ifndef CORBEL_DETAIL_LOOP_HPP
 #define CORBEL_DETAIL_LOOP_HPP
 
@@ -96,10 +97,10 @@ struct loop_task : task_base {
   manual_lifetime<typename std::remove_const<Body>::type> own_body;
   Body* body = nullptr;  // of the runner
 
-  mutex lock;                       // protects what thieves take, and newest
-  loop_task* newest = this;         // the newest task stolen or sent from this one, or itself
-  typename Loop::unbegun unbegun;   // what thieves may take
-  piece_type piece;                 // what the runner is to run
+  mutex lock;                      // protects what thieves take, and newest
+  loop_task* newest = this;        // the newest task stolen or sent from this one, or itself
+  typename Loop::unbegun unbegun;  // what thieves may take
+  piece_type piece;                // what the runner is to run
 
   // The caller's task.
   loop_task(loop_call<Loop>& c, Body& b, piece_type&& p, bool slow)
@@ -307,8 +308,8 @@ class loop_runner {
         if (memory != nullptr) task::deallocate(owner, memory);
       }
     } place{thread_, task::allocate(thread_), nullptr};
-    place.made = ::new (place.memory) task(*task_.call, task_.newest, task_.body, std::move(piece),
-                                           thread_.tasks->is_slow());
+    place.made = ::new (place.memory)
+        task(*task_.call, task_.newest, task_.body, std::move(piece), thread_.tasks->is_slow());
     if (slot == own_slot) {
       spawn(thread_, *place.made);
     } else {

@@ -67,12 +67,11 @@ struct range_piece {
   }
 };
 
-// The pieces that a runner has cut off and not begun. The runner takes the nearest, thieves take the
-// farthest, which is usually the largest. A ring has pointers to them, so that no piece moves in
-// memory while its runner has it. Their numbers are those of a remainder, the nearest first; a number
-// modulo the capacity is the place in the ring.
-// A thief that finds no piece drops the ticket; if the runner then cuts its current piece, it offers
-// again.
+// The pieces that a runner has cut off and not begun. The runner takes the nearest, thieves take
+// the farthest, which is usually the largest. A ring has pointers to them, so that no piece moves
+// in memory while its runner has it. Their numbers are those of a remainder, the nearest first; a
+// number modulo the capacity is the place in the ring. A thief that finds no piece drops the
+// ticket; if the runner then cuts its current piece, it offers again.
 template <typename Piece>
 class waiting_pieces {
  public:
@@ -182,8 +181,8 @@ class waiting_pieces {
   node first_nodes_[kBatch];
 };
 
-// The side of the runner, and the piece that it runs. What only the runner knows is here, so that the
-// compiler can keep it in registers.
+// The side of the runner, and the piece that it runs. What only the runner knows is here, so that
+// the compiler can keep it in registers.
 template <typename Piece>
 class waiting_pieces<Piece>::owner {
  public:

@@ -3,25 +3,25 @@
 // programs to include.
 //
 // The numbers from begin_ to end_ are left. The owner claims the next of them by a plain store to
-// begin_ (1), and then reads the limit (2), which equals end_. Thieves exclude each other by a lock.
-// A thief lowers the limit (3), passes a process barrier, and then reads begin_ (4). It is the
-// T.H.E. protocol of M. Frigo, C. Leiserson and K. Randall, "The Implementation of the Cilk-5
+// begin_ (1), and then reads the limit (2), which equals end_. Thieves exclude each other by a
+// lock. A thief lowers the limit (3), passes a process barrier, and then reads begin_ (4). It is
+// the T.H.E. protocol of M. Frigo, C. Leiserson and K. Randall, "The Implementation of the Cilk-5
 // Multithreaded Language" (PLDI 1998), with the fence of the owner moved to the thief, as in
 // deque.hpp.
 //
 // Why no number is taken twice. Suppose that the owner claims what lies before `next`, and a thief
-// takes what lies from `cut` on, where cut < next. Either (1) comes before the thief's barrier: then
-// (4) reads `next` or a later value, and the thief takes nothing before that. Or (1) comes after the
-// barrier: then so does (2), which therefore reads `cut` or less, and the owner claims nothing but
-// takes the lock and looks again. A thief that has met the owner chooses a new cut, from (4) on, and
-// needs no second barrier: what the owner claims after the barrier, it claims with the lowered limit
-// or with the new one.
+// takes what lies from `cut` on, where cut < next. Either (1) comes before the thief's barrier:
+// then (4) reads `next` or a later value, and the thief takes nothing before that. Or (1) comes
+// after the barrier: then so does (2), which therefore reads `cut` or less, and the owner claims
+// nothing but takes the lock and looks again. A thief that has met the owner chooses a new cut,
+// from (4) on, and needs no second barrier: what the owner claims after the barrier, it claims with
+// the lowered limit or with the new one.
 //
 // The owner may put numbers back by lowering begin_ (5), and with them what they stand for: a thief
-// that reads (5) or a later claim by (4) sees that. A thief that has found nothing gives up: it sets
-// the limit to 0 (6), passes a process barrier and looks again (7). An owner that puts back reads the
-// limit afterwards (8). Either the thief finds what was put back, or the owner sees that it was given
-// up.
+// that reads (5) or a later claim by (4) sees that. A thief that has found nothing gives up: it
+// sets the limit to 0 (6), passes a process barrier and looks again (7). An owner that puts back
+// reads the limit afterwards (8). Either the thief finds what was put back, or the owner sees that
+// it was given up.
 //
 // Where the system has no process barrier, the limit that the owner reads is always 0, and it does
 // all this under the lock.
@@ -95,10 +95,11 @@ class basic_remainder {
     return is_left;
   }
 
-  // ---- for the thread that holds the lock ----------------------------------------------------------
+  // ---- for the thread that holds the lock
+  // ----------------------------------------------------------
 
-  // Takes what lies from choose(begin, end) on. `choose` returns a number from begin on, before end.
-  // Returns false if nothing is left.
+  // Takes what lies from choose(begin, end) on. `choose` returns a number from begin on, before
+  // end. Returns false if nothing is left.
   template <typename Choose>
   bool take(const Choose& choose, index* from, index* to) {
     const index end = end_;

@@ -152,6 +152,8 @@ bool grow_large(Span* span, std::size_t size, std::size_t* shortage) {
   }
   if (!span_heap.grow(span, units_for(size), shortage)) {
     uncount_tail(span, tail);
+    // Both need room at the same time.
+    if (*shortage != 0) *shortage += tail;
     return false;
   }
   set_tail(span, size);

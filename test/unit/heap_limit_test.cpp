@@ -294,6 +294,15 @@ TEST_F(HeapLimitTest, ABlockThatGrowsWhereItIsNeedsRoomToo) {
   deallocate(wall);
 }
 
+// The tail of a block is not counted until the block grows.
+TEST_F(HeapLimitTest, ABlockThatGrowsWhereItIsNeedsRoomForItsTailToo) {
+  auto* block = static_cast<char*>(allocate(130 << 10));
+  // Room for two more units, but not for the tail as well.
+  ASSERT_EQ(corbel_set_heap_limit(footprint.bytes() + (150 << 10)), 0);
+  ASSERT_EQ(reallocate(block, 320 << 10), block);
+  deallocate(block);
+}
+
 // ---- the callback -----------------------------------------------------------------------------
 
 struct Larder {

@@ -89,7 +89,7 @@ inline void reduce_tree(thread_data& thread, context_node& group, Range& range, 
 // Reduces the range with a body, which accumulates a result. Body must have
 //   void operator()(const Range& r)  adds r to the result;
 //   Body(Body& b, split)             makes a body with an empty result, perhaps while another
-//                                    thread calls operator() of b;
+//                                    thread calls operator() or join of b;
 //   void join(Body& right)           adds the result of `right` on the right: its part of the range
 //                                    directly follows this body's part.
 // Bodies are split only for threads that come to help. The result is in `body`; if the reduction

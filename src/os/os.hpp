@@ -297,6 +297,8 @@ class Fiber {
   // The range of the new stack; empty for the thread's own.
   StackRange stack() const;
 
+  // The next switch to this fiber, which no thread is on, keeps the calling thread's signal mask.
+  void take_signal_mask();
   // Leaves `this` and continues `other` where it was left, or at the beginning of its `run`.
   // Returns when a thread switches back to `this`. Requires: the calling thread runs on `this`, no
   // thread runs on `other`, and both are complete.

@@ -3,6 +3,8 @@
 // Without care each test ends with a segmentation fault.
 #include <pthread.h>
 #include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -98,6 +100,30 @@ class StackTest : public testing::TestWithParam<std::size_t> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Bytes, StackTest, testing::Values(kSmallest, kSmall));
+
+// Each body waits for the same task of another thread. Its wait pops the loop's own task from the
+// thread's deque, and so runs the next body.
+TEST_P(StackTest, BodiesOfALoopThatWait) {
+  const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
+  in_small_thread([] {
+    std::atomic<int> begun{0};
+    std::atomic<bool> is_running{false};
+    tbb::task_group group;
+    group.run([&] {
+      is_running = true;
+      while (begun != kMany) std::this_thread::yield();
+    });
+    while (!is_running) std::this_thread::yield();  // a worker has it
+    tbb::parallel_for(
+        0, kMany,
+        [&](int) {
+          ++begun;
+          group.wait();
+        },
+        tbb::simple_partitioner());
+    EXPECT_EQ(begun, kMany);
+  });
+}
 
 TEST_P(StackTest, EnqueuedTasksThatWait) {
   in_small_thread([] {

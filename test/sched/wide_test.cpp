@@ -32,7 +32,11 @@ class Meeting {
   void join() {
     const int came = ++came_;
     const int needed = (came + kThreads - 1) / kThreads * kThreads;
-    while (came_ < needed) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    // Two minutes: where the system refuses so many threads, the test fails instead of hanging.
+    for (int i = 0; came_ < needed && i < 600'000; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    if (came_ < needed) ADD_FAILURE() << "only " << came_ << " bodies ran at the same time";
   }
   int came() const { return came_; }
 
@@ -142,6 +146,18 @@ TEST_F(Wide, RangeOfTheProgram) {
           Uneven(0, n), [&](const Uneven&) { meeting.join(); }, tbb::simple_partitioner());
     });
   }
+}
+
+// A thief that finds nothing may be slow to leave: the loop must not end before it has. What it
+// would write to then lies in the next loop's frame, which would end early.
+TEST_F(Wide, ThievesThatFindNothingAreWaitedFor) {
+  std::atomic<int> sum{0};
+  constexpr int kRounds = 20'000;
+  for (int i = 0; i < kRounds; ++i) {
+    tbb::parallel_for(
+        Uneven(0, 3), [&](const Uneven& range) { sum += range.size(); }, tbb::simple_partitioner());
+  }
+  EXPECT_EQ(sum, 3 * kRounds);
 }
 
 TEST_F(Wide, NestedLoops) {

@@ -69,19 +69,19 @@ int status_of(What what) {
 // x. A store to x that the load misses is followed by a load of y that sees the store.
 void dekker() {
   constexpr unsigned kRounds = 60;
-  alignas(64) static std::atomic<unsigned> x{0};
+  alignas(64) static std::atomic<std::uint64_t> x{0};
   alignas(64) static std::atomic<unsigned> y{0};
-  static unsigned first_x[kRounds + 1];  // with the first load that saw this y
+  static std::uint64_t first_x[kRounds + 1];  // with the first load that saw this y
   std::thread owner([] {
     unsigned seen = 0;
-    for (unsigned n = 1; seen != kRounds; ++n) {
+    for (std::uint64_t n = 1; seen != kRounds; ++n) {
       x.store(n, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);
       const unsigned now = y.load(std::memory_order_relaxed);
       while (seen < now) first_x[++seen] = n;
     }
   });
-  unsigned read_x[kRounds + 1];
+  std::uint64_t read_x[kRounds + 1];
   for (unsigned k = 1; k <= kRounds; ++k) {
     y.store(k, std::memory_order_relaxed);
     process_barrier();

@@ -150,9 +150,9 @@ class chunk_loop {
   using piece = chunk_piece;
 
   // The positions that a runner has not begun.
-  class unbegun : public remainder {
+  class unbegun_type : public remainder {
    public:
-    unbegun(const piece& p, bool slow) : remainder(p.begin, p.end, slow) {}
+    unbegun_type(const piece& p, bool slow) : remainder(p.begin, p.end, slow) {}
 
     // Under the lock: passes what a thief gets to make(piece). Returns false if nothing is left.
     template <typename Make>

@@ -90,29 +90,29 @@ struct loop_task : task_base {
 
   loop_call<Loop>* const call;
   loop_task* const parent;           // nullptr: this is the caller's
-  Body* const left;                  // the body that this one is joined to
+  loop_task* const origin;           // its runner's piece was to the left; nullptr for the caller's
   std::atomic<std::uint32_t> sides;  // not ended yet
   bool has_body = false;
-  bool is_joined = false;  // at the end
+  bool has_result = false;  // the body was called, or a body was joined to it
   manual_lifetime<typename std::remove_const<Body>::type> own_body;
   Body* body = nullptr;  // of the runner
 
-  mutex lock;                      // protects what thieves take, and newest
-  loop_task* newest = this;        // the newest task stolen or sent from this one, or itself
-  typename Loop::unbegun unbegun;  // what thieves may take
-  piece_type piece;                // what the runner is to run
+  mutex lock;                           // protects what thieves take, and newest
+  loop_task* newest = this;             // the newest task stolen or sent from this one, or itself
+  typename Loop::unbegun_type unbegun;  // what thieves may take
+  piece_type piece;                     // what the runner is to run
 
   // The caller's task.
   loop_task(loop_call<Loop>& c, Body& b, piece_type&& p, bool slow)
       : loop_task(c, nullptr, nullptr, std::move(p), slow) {
     body = &b;
   }
-  // A task that is stolen or sent from `up`'s runner, whose body is `b`.
-  loop_task(loop_call<Loop>& c, loop_task* up, Body* b, piece_type&& p, bool slow)
+  // A task that is stolen or sent from the runner of `from`.
+  loop_task(loop_call<Loop>& c, loop_task* up, loop_task* from, piece_type&& p, bool slow)
       : task_base(&start),
         call(&c),
         parent(up),
-        left(b),
+        origin(from),
         sides(up == nullptr ? 1 : 2),
         unbegun(p, slow),
         piece(std::move(p)) {
@@ -144,13 +144,13 @@ struct loop_task : task_base {
       // (2) acquire: sees what the other runner did before (1). If its side has ended, its body has
       // all that lies to the left of the piece, and no thread uses it: this runner goes on with it.
       if (sides.load(std::memory_order_acquire) == 1) {
-        body = left;
+        body = origin->body;
       } else {
-        BodyPolicy::make(own_body, *left);
+        BodyPolicy::make(own_body, *origin->body);
         has_body = true;
-        is_joined = true;
         body = &own_body.get();
       }
+      has_result = true;
       c.loop.run(r, piece);
     });
     if (r.end()) set_flag(thread, c.done);
@@ -201,7 +201,7 @@ struct loop_task : task_base {
     mutex::scoped_lock guard(lock);
     const bool slow = thread.tasks->is_slow();
     const bool taken = unbegun.steal(call->loop, [&](piece_type&& p) {
-      newest = ::new (place.memory) loop_task(*call, newest, body, std::move(p), slow);
+      newest = ::new (place.memory) loop_task(*call, newest, this, std::move(p), slow);
       place.memory = nullptr;
     });
     return taken ? newest : nullptr;
@@ -212,17 +212,21 @@ struct loop_task : task_base {
   static bool end_side(thread_data& thread, loop_task* t) {
     for (;;) {
       trace_end(thread, &t->call->done);
-      // (1) acq_rel: release publishes what this side did, also to (2); acquire shows the side that
-      // ends last what the others did before their own (1)
+      // (1) acq_rel: release publishes what this side did, also to (2) and (3); acquire shows the
+      // side that ends last what the others did before their own (1)
       if (t->sides.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
       loop_task* const up = t->parent;
       if (up == nullptr) return true;
       // A cancelled loop is joined too: a body that cancels its own loop because it has found
       // something, as libstdc++'s do, needs the result to be passed on. A loop that has thrown is
       // not joined.
-      if (t->is_joined && !t->call->group.has_failed()) {
-        call_captured(t->call->group,
-                      [t] { BodyPolicy::template join<Body>(*t->left, t->own_body.get()); });
+      if (t->has_result && !t->call->group.has_failed()) {
+        if (t->has_body) {
+          call_captured(t->call->group, [t] {
+            BodyPolicy::template join<Body>(*t->origin->body, t->own_body.get());
+          });
+        }
+        t->origin->has_result = true;
       }
       t->~loop_task();
       deallocate(thread, t);
@@ -252,11 +256,11 @@ class loop_runner {
   // Asked in front of each chunk.
   bool is_cancelled() const { return is_cancelled_between_chunks(thread_, group()); }
   // What thieves may take, and the lock that they hold while they do.
-  typename Loop::unbegun& unbegun() const { return task_.unbegun; }
+  typename Loop::unbegun_type& unbegun() const { return task_.unbegun; }
   mutex& lock() const { return task_.lock; }
 
-  // The body has not been called, because the loop is cancelled: it is not joined.
-  void has_done_nothing() { task_.is_joined = false; }
+  // The body has not been called, because the loop is cancelled.
+  void has_done_nothing() { task_.has_result = false; }
 
   // Lets other threads take what the runner has not begun. There is no ticket yet, or it was
   // dropped. Strong guarantee; throws bad_alloc.
@@ -309,7 +313,7 @@ class loop_runner {
       }
     } place{thread_, task::allocate(thread_), nullptr};
     place.made = ::new (place.memory)
-        task(*task_.call, task_.newest, task_.body, std::move(piece), thread_.tasks->is_slow());
+        task(*task_.call, task_.newest, &task_, std::move(piece), thread_.tasks->is_slow());
     if (slot == own_slot) {
       spawn(thread_, *place.made);
     } else {
@@ -326,7 +330,11 @@ class loop_runner {
   // What a cancelled run has not begun is dropped.
   bool end() {
     if (take_ticket()) {
-      if (is_first() && task_.newest == &task_) return true;
+      // (3) acquire: a thief that has dropped an earlier ticket ends its side only after that (1)
+      if (is_first() && task_.newest == &task_ &&
+          task_.sides.load(std::memory_order_acquire) == (has_taken_ticket_ ? 2U : 1U)) {
+        return true;
+      }
       // The ticket's side. relaxed: the runner's own side ends later
       if (has_taken_ticket_) task_.sides.fetch_sub(1, std::memory_order_relaxed);
     } else {

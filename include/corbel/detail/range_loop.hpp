@@ -383,7 +383,7 @@ template <typename Range, typename Parts>
 class range_loop {
  public:
   using piece = range_piece<Range>;
-  using unbegun = waiting_pieces<piece>;
+  using unbegun_type = waiting_pieces<piece>;
 
   template <typename Partitioner>
   range_loop(thread_data& thread, const Range& range, Partitioner& partitioner)
@@ -400,7 +400,7 @@ class range_loop {
         !send_parts(runner, first, slot, std::integral_constant<bool, Parts::kOwned>())) {
       return;
     }
-    owner pieces(runner.unbegun(), runner.lock(), std::move(first));
+    own_pieces pieces(runner.unbegun(), runner.lock(), std::move(first));
     std::size_t rest = pieces.current().cells;  // what the runner still has
     for (unsigned calls = 0;; ++calls) {
       while (!parts_.is_small(pieces.current(), rest, calls) &&
@@ -424,11 +424,11 @@ class range_loop {
   }
 
  private:
-  using owner = typename unbegun::owner;
+  using own_pieces = typename unbegun_type::owner;
 
-  static void halve(owner& pieces, std::false_type /* by cells */) { pieces.cut(split()); }
+  static void halve(own_pieces& pieces, std::false_type /* by cells */) { pieces.cut(split()); }
   // The numbers of cells in the halves may differ.
-  static void halve(owner& pieces, std::true_type /* by cells */) {
+  static void halve(own_pieces& pieces, std::true_type /* by cells */) {
     const std::size_t cells = pieces.current().cells;
     proportional_split how(cells - cells / 2, cells / 2);
     pieces.cut(how);

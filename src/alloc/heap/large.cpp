@@ -123,6 +123,10 @@ void free_large(Span* span, void* block) {
     span_heap.free_and_unmap(span);
     return;
   }
+  if (span->tail == 0) {  // all of it is dirty: nothing to count
+    if (span_heap.free(span)) span_heap.purge_due();
+    return;
+  }
   set_dirty(span, span->units, large_size(span));
   if (span_heap.free_pages(span)) span_heap.purge_due();
 }

@@ -185,7 +185,6 @@ bool SpanHeap::use_chunk(void* memory, std::size_t units, const ChunkPlan& plan,
   claim_units(static_cast<char*>(memory), units);
   set_dirty(first, units, 0);
   set_content(first, units, {0, 0}, 0);
-  tag_ends(first, units, span_tag::kForeign);
   sync::LockGuard guard(lock_);
   mark_mapping(first, units);
   enter_area(first, units);

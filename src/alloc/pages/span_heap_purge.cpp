@@ -139,9 +139,8 @@ SpanHeap::Given SpanHeap::give_back(Span* span, GiveBack how) {
       claim_units(start, units);
       span->units = std::uint32_t(units);
     } else if (!gone) {
-      tag_units(span, 0, units, span_tag::kInterior);
+      tag_units(span, 1, units - 1, span_tag::kInterior);  // the ends: see claim_units
     }
-    if (!gone) tag_ends(span, units, span_tag::kForeign);
   }
   const bool clean = gone || os::decommit(start, units * kUnit);
   if (clean && !gone) keep_decommitted(start, units * kUnit);

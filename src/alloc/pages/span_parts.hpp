@@ -62,14 +62,16 @@ inline void tag_ends(Span* first, std::size_t units, std::uintptr_t tag) {
 }
 
 // Initialises the descriptors of memory that no other thread knows of yet. Leaves out whether the
-// first unit begins a mapping: mark_mapping() sets that, also for a neighbour of the memory.
+// first unit begins a mapping: mark_mapping() sets that, also for a neighbour of the memory. The
+// end units stay foreign until enter_area(), so that threads which count areas find them as
+// counted.
 inline void claim_units(char* start, std::size_t units) {
   const auto number = std::uint32_t(address_of(start) / kUnit);
   for (std::size_t i = 0; i < units; ++i) {
     Span* span = find_span(start + i * kUnit);
     span->unit = number + std::uint32_t(i);
     if (i != 0) span->set_begins_mapping(false);
-    span->set_tag(span_tag::kInterior);
+    if (i != 0 && i != units - 1) span->set_tag(span_tag::kInterior);
   }
 }
 

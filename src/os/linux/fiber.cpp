@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fibers, on the C library's ucontext.
 #include <limits.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -115,6 +116,11 @@ void Fiber::arrive(const Fiber* from) {
     from->saved_->bottom = bottom;
     from->saved_->size = size;
   }
+}
+
+void Fiber::take_signal_mask() {
+  ErrnoGuard guard;
+  pthread_sigmask(SIG_SETMASK, nullptr, &saved_->context.uc_sigmask);
 }
 
 void Fiber::switch_to(Fiber& other) {

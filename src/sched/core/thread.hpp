@@ -66,7 +66,8 @@ struct Thread : detail::thread_data {
   Fibers* fibers = nullptr;                 // from the first use of another stack on
   os::StackRange stack;                     // the one it is on, if `knows_stack`
   bool knows_stack = false;
-  void* classic_state = nullptr;  // a classic::ClassicState; outlives the thread
+  std::uintptr_t first_frame = 0;  // of the first task that the thread ran
+  void* classic_state = nullptr;   // a classic::ClassicState; outlives the thread
   Thread* next_unused = nullptr;
 
   // Random enough to choose a victim (xorshift; G. Marsaglia, 2003).

@@ -63,6 +63,8 @@ void Fibers::go_to(Stack& stack) {
 void Fibers::run_segment(void* self) {
   Segment& segment = *static_cast<Segment*>(self);
   for (;;) {
+    // A switch brings back the settings with which the segment was left last.
+    arch::set_floating_point(segment.floating_point);
     segment.function(segment.argument);
     segment.fiber.switch_to(*segment.before);
   }
@@ -87,6 +89,8 @@ bool Fibers::call(void (*f)(void*), void* argument) {
   segment->before = here.last;
   segment->function = f;
   segment->argument = argument;
+  segment->floating_point = arch::floating_point();
+  segment->fiber.take_signal_mask();
   here.last = &segment->fiber;
   thread_.stack = segment->fiber.stack();
   segment->before->switch_to(segment->fiber);

@@ -59,6 +59,7 @@ struct Segment {
   os::Fiber* before = nullptr;  // the segment of the caller
   void (*function)(void*) = nullptr;
   void* argument = nullptr;
+  std::uint32_t floating_point = 0;  // the caller's settings
 };
 
 }  // namespace sched

@@ -76,11 +76,21 @@ bool is_deep(Thread& t, const void* frame) {
   return here >= t.stack.low && here < t.stack.low + (t.stack.high - t.stack.low) / 2;
 }
 
-// A wait runs the thread's own tasks wherever it is on the stack: they are what it waits for, and
-// perhaps no other thread can run them. Their depth is the program's own. The tasks of others could
-// nest without end, each in a wait of the one before. So a wait that is deep in its stack leaves
-// those alone while it polls. If the wait has not ended by then, perhaps all threads wait like
-// that, and it must not leave work undone for good: it runs the task on a new stack.
+// is_deep, except that it does not look, which takes the main thread a while the first time, as
+// long as the frame is near that of the thread's first task.
+bool may_be_deep(Thread& t, const void* frame) {
+  constexpr std::uintptr_t kNear = 16 << 10;
+  const auto here = reinterpret_cast<std::uintptr_t>(frame);
+  if (t.first_frame == 0) t.first_frame = here;
+  if (CORBEL_LIKELY(t.first_frame - here + kNear < 2 * kNear)) return false;
+  return is_deep(t, frame);
+}
+
+// Tasks could nest without end, each in a wait of the one before. So a wait that is deep in its
+// stack leaves the tasks of others alone while it polls. If the wait has not ended by then, perhaps
+// all threads wait like that, and it must not leave work undone for good: it runs the task on a new
+// stack. The thread's own tasks it always runs, since perhaps no other thread can, if it is deep on
+// a new stack (run_any).
 class Wait {
  public:
   Wait(Thread& t, const void* key, bool (*done)(const void*), bool any_key)
@@ -188,14 +198,32 @@ void run_task(thread_data& thread, task_base* task) noexcept {
   run_untraced(thread, task);
 }
 
-void run_any(thread_data& thread, task_base* task) noexcept {
-  sched::Thread& t = static_cast<sched::Thread&>(thread);
+namespace {
+
+void run_here(sched::Thread& t, task_base* task) {
   if (sched::needs_floating_point(t, *task->context)) {
     const sched::FloatingPointScope scope(t, *task->context, t.arena->floating_point());
-    run_task(thread, task);
+    run_task(t, task);
   } else {
-    run_task(thread, task);
+    run_task(t, task);
   }
+}
+
+}  // namespace
+
+void run_any(thread_data& thread, task_base* task) noexcept {
+  sched::Thread& t = static_cast<sched::Thread&>(thread);
+  if (CORBEL_UNLIKELY(sched::may_be_deep(t, __builtin_frame_address(0)))) {
+    struct Call {
+      sched::Thread& thread;
+      task_base* task;
+    } call{t, task};
+    const auto run_it = [](void* c) {
+      run_here(static_cast<Call*>(c)->thread, static_cast<Call*>(c)->task);
+    };
+    if (sched::call_on_new_stack(t, run_it, &call)) return;
+  }
+  run_here(t, task);
 }
 
 void wait_until(thread_data& thread, const void* key, bool (*done)(const void*)) noexcept {

@@ -355,9 +355,10 @@ void ThreadPool::end_with_program() {
   // (8) acq_rel: either this is before (9), which then sees that the threads are gone, so that the
   // stand-in stays; or it is after (9), and finds no mark
   if (has_stand_in_.exchange(true, std::memory_order_acq_rel)) return;
-  constexpr std::size_t kStackSize = 64 << 10;  // the program's handlers may run there
-  if (!os::start_detached(kStackSize, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere) &&
-      !os::start_detached(0, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere)) {
+  // The program's handlers may run there. The default size is what they expect.
+  constexpr std::size_t kSmall = 64 << 10;
+  if (!os::start_detached(0, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere) &&
+      !os::start_detached(kSmall, &ThreadPool::stand_in, this, os::TakesSignals::kAsHere)) {
     has_stand_in_.store(false, std::memory_order_relaxed);  // relaxed: as if it had not been set
   }
 }

@@ -35,6 +35,7 @@ Thread& make_thread() {
   t->seen_global = 0;
   t->waits = 0;
   t->knows_stack = false;
+  t->first_frame = 0;
   t->arena_scope = nullptr;
   // relaxed, all: other threads get the context only with one of this thread's tasks
   t->root.link.store(0, std::memory_order_relaxed);

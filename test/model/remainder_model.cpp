@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left of a piece of a loop (include/corbel/detail/remainder.hpp): exactly one thread gets
 // each number, and that thread sees what the owner stored for the number.
+#include <cstring>
+
 #include <corbel/detail/remainder.hpp>
 
 #include "model_test.hpp"
@@ -12,10 +14,13 @@ namespace {
 using enum std::memory_order;
 
 struct System {
-  static void compiler_barrier(Atomic<std::size_t>&, Atomic<std::size_t>&) {
+  template <typename Bounds>
+  static void compiler_barrier(Bounds&) {
     model::compiler_barrier();
   }
   static void process_barrier() { model::process_barrier(); }
+  static constexpr int kMaxPauses = 1;
+  static void pause() {}
 };
 
 using Remainder = detail::basic_remainder<Atomic, System>;
@@ -24,7 +29,8 @@ using Remainder = detail::basic_remainder<Atomic, System>;
 constexpr int kBegin = 0;
 constexpr int kLimit = 1;
 
-// The owner's operations: '-' claims a number, '+' puts one back, each with a new value.
+// The owner's operations: '-' claims a number, '+' puts one back, each with a new value, and 'c'
+// closes.
 struct Owner {
   const char* acts;
   std::size_t length;  // how many numbers are left at the beginning
@@ -61,11 +67,15 @@ struct Sharing : Test {
     values[number].set(0);  // like the thread that runs the piece, which may overwrite it
   }
 
+  static std::size_t middle(std::size_t first, std::size_t last) {
+    return first + (last - first) / 2;
+  }
+
   void claim() {
     if (begin == end) return;
     if (!remainder.claim(begin + 1)) {
       const MutexGuard guard(lock);
-      if (!remainder.settle(begin, begin + 1, &end)) return;
+      if (!remainder.settle(begin, begin + 1, middle, &end)) return;
     }
     got(begin++);
   }
@@ -76,22 +86,29 @@ struct Sharing : Test {
         act = *next;
         if (act == '-') {
           claim();
-        } else {
+        } else if (act == '+') {
           values[begin - 1].set(++last_value);
           if (!remainder.put_back(begin--)) {
             const MutexGuard guard(lock);
-            if (remainder.reopen()) is_given_up = false;
+            if (remainder.reopen(middle)) is_given_up = false;
           }
+        } else {
+          const MutexGuard guard(lock);
+          remainder.close();
         }
       }
     } else {
       std::size_t from = 0, to = 0;
       {
         const MutexGuard guard(lock);
-        const auto middle = [](std::size_t first, std::size_t last) {
-          return first + (last - first) / 2;
+        const auto watch = [this] {
+          lock.unlock();
+          const bool is_answered = remainder.is_answered();
+          lock.lock();
+          return is_answered;
         };
-        while (!remainder.take(middle, &from, &to)) {
+        const bool may_grow = std::strchr(acts, '+') != nullptr;
+        while (!remainder.take(middle, may_grow, watch, &from, &to)) {
           gives_up = true;
           const bool has_given_up = remainder.give_up();
           gives_up = false;
@@ -111,8 +128,8 @@ struct Sharing : Test {
     while (begin != end) claim();
     for (int i = 1; i <= last_value; ++i) check(got_value[std::size_t(i)] == 1, "a number is lost");
     std::size_t from = 0, to = 0;
-    const auto first = [](std::size_t number, std::size_t) { return number; };
-    check(!remainder.take(first, &from, &to), "something is left at the end");
+    const auto never = [] { return false; };
+    check(!remainder.take(middle, false, never, &from, &to), "something is left at the end");
   }
 };
 
@@ -129,10 +146,12 @@ INSTANTIATE_TEST_SUITE_P(Model, Remainders, testing::Bool(), [](const auto& info
 TEST_P(Remainders, LastNumber) { EXPECT_SOUND(run(1, "-", 1, GetParam())); }
 TEST_P(Remainders, TwoNumbers) { EXPECT_SOUND(run(1, "--", 2, GetParam())); }
 TEST_P(Remainders, FourNumbers) { EXPECT_SOUND(run(1, "----", 4, GetParam())); }
-TEST_P(Remainders, TwoThieves) { EXPECT_SOUND(run(2, "--", 3, GetParam())); }
+TEST_P(Remainders, TwoThieves) { EXPECT_SOUND(run(2, "-", 2, GetParam())); }
 TEST_P(Remainders, TwoThievesAndTheLastNumber) { EXPECT_SOUND(run(2, "-", 1, GetParam())); }
+TEST_P(Remainders, Closes) { EXPECT_SOUND(run(1, "--c", 2, GetParam())); }
+TEST_P(Remainders, PutsBackAndCloses) { EXPECT_SOUND(run(1, "-+-c", 1, GetParam())); }
 TEST_P(Remainders, PutsBack) { EXPECT_SOUND(run(1, "-+-", 1, GetParam())); }
-TEST_P(Remainders, PutsTwoBack) { EXPECT_SOUND(run(1, "-++--", 1, GetParam())); }
+TEST_P(Remainders, PutsTwoBack) { EXPECT_SOUND(run(1, "-++-", 1, GetParam())); }
 TEST_P(Remainders, PutsBackAtTheEnd) { EXPECT_SOUND(run(1, "-+", 1, GetParam())); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
@@ -160,10 +179,28 @@ TEST(RemainderMutant, CompilerMovesTheLoadOfTheLimitUp) {
 
 TEST(RemainderMutant, ThiefDoesNotLowerTheLimit) {
   const Mutation mutant = [](Step& step) {
-    if (step.location == kLimit && step.op == Op::kStore) step.op = Op::kNothing;
+    const bool lowers = step.location == kLimit && step.op == Op::kStore;
+    if (lowers && step.operand == kFirst + 1) step.operand = kFirst + 2;
   };
   EXPECT_BROKEN(run(1, "--", 2, false, mutant), "data race");
+}
+
+TEST(RemainderMutant, ThiefGivesUpInSilence) {
+  const Mutation mutant = [](Step& step) {
+    const bool lowers = step.location == kLimit && step.op == Op::kStore;
+    if (lowers && Sharing::gives_up) step.op = Op::kNothing;
+  };
   EXPECT_BROKEN(run(1, "-+", 1, false, mutant), "given up");
+}
+
+// The owner answers a thief, but claims what it shares nevertheless.
+TEST(RemainderMutant, OwnerIgnoresItsAnswer) {
+  const Mutation mutant = [](Step& step) {
+    if (step.location == kLimit && step.op == Op::kStore && step.operand > kFirst) {
+      step.operand = kFirst + 4;
+    }
+  };
+  EXPECT_BROKEN(run(1, "----", 4, false, mutant), "data race");
 }
 
 // The second barrier: that of give_up.

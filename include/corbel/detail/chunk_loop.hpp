@@ -155,13 +155,14 @@ class chunk_loop {
     unbegun_type(const piece& p, bool slow) : remainder(p.begin, p.end, slow) {}
 
     // Under the lock: passes what a thief gets to make(piece). Returns false if nothing is left.
-    template <typename Make>
-    bool steal(const chunk_loop& loop, const Make& make) {
+    // `watch` is as for remainder::take.
+    template <typename Watch, typename Make>
+    bool steal(const chunk_loop& loop, const Watch& watch, const Make& make) {
       piece stolen;
       const auto cut = [&](std::size_t begin, std::size_t end) {
         return loop.chunks_.cut(begin, end);
       };
-      if (!this->take(cut, &stolen.begin, &stolen.end)) return false;
+      if (!this->take(cut, /*may_grow=*/false, watch, &stolen.begin, &stolen.end)) return false;
       make(std::move(stolen));
       return true;
     }
@@ -176,7 +177,7 @@ class chunk_loop {
   // Calls the body for all of `p`, except what thieves take. Throws what the body and copies of
   // Value throw, and bad_alloc.
   template <typename Runner>
-  void run(Runner& runner, const piece& p) const {
+  CORBEL_NOINLINE void run(Runner& runner, const piece& p) const {
     typename Chunks::lengths lengths(chunks_);
     remainder& unbegun = runner.unbegun();
     if (is_shared_ && chunks_.is_divisible(p)) {
@@ -190,6 +191,8 @@ class chunk_loop {
     context_node& group = runner.group();
     thread_data& thread = runner.thread();
     const std::atomic<std::uint64_t>& cancellations = *thread.cancellations;
+    // relaxed: as in is_current
+    std::uint64_t checked = group.state.load(std::memory_order_relaxed);
     std::size_t position = p.begin;
     std::size_t end = p.end;
     Value at = value_at(first_, position, std::is_integral<Value>());
@@ -198,15 +201,22 @@ class chunk_loop {
         std::size_t same_until = 0;
         const std::size_t length = lengths.next(position, end, &same_until);
         do {
-          const std::size_t next = position + length;
-          if (CORBEL_UNLIKELY(!unbegun.claim(next))) {
-            if (!settle(runner, position, next, &end)) break;
-            same_until = next;
+          position += length;
+          if (CORBEL_UNLIKELY(!unbegun.claim(position))) {
+            if (!settle(runner, position - length, position, &end)) {
+              position -= length;
+              break;
+            }
+            same_until = position;
           }
-          // Like is_cancelled_between_chunks, with the pointer kept in a register.
-          if (CORBEL_UNLIKELY(!group.is_current(cancellations)) && end_chunk(thread, group)) {
-            if (position == p.begin) runner.has_done_nothing();
-            return;
+          // is_cancelled_between_chunks, with the state that was checked last in a register.
+          // relaxed, both: as in is_current
+          if (CORBEL_UNLIKELY(cancellations.load(std::memory_order_relaxed) != checked)) {
+            if (end_chunk(thread, group)) {
+              if (position - length == p.begin) runner.has_done_nothing();
+              return;
+            }
+            checked = group.state.load(std::memory_order_relaxed);
           }
           const Value stop = value_at(at, length, std::is_integral<Value>());
 #if defined(__GNUC__)
@@ -216,7 +226,6 @@ class chunk_loop {
           blocked_range<Value> chunk(at, stop, grain_);
           body(chunk);
           at = stop;
-          position = next;
         } while (position != same_until);
         end = unbegun.known_end(position, end);
       }
@@ -238,10 +247,14 @@ class chunk_loop {
   // Claims the positions before `next` under the lock. If that is not possible, claims nothing and
   // returns false. Stores the end of what is left.
   template <typename Runner>
-  static CORBEL_NOINLINE bool settle(Runner& runner, std::size_t position, std::size_t next,
-                                     std::size_t* end) {
+  CORBEL_NOINLINE bool settle(Runner& runner, std::size_t position, std::size_t next,
+                              std::size_t* end) const {
+    const auto cut = [&](std::size_t first, std::size_t last) {
+      const std::size_t middle = chunks_.cut(first, last);
+      return middle == first ? last : middle;  // the last chunk is the runner's
+    };
     mutex::scoped_lock guard(runner.lock());
-    return runner.unbegun().settle(position, next, end);
+    return runner.unbegun().settle(position, next, cut, end);
   }
 
   const std::size_t size_;

@@ -123,20 +123,20 @@ struct loop_task : task_base {
   }
 
   // Memory for a task, from the thread's block cache. Throws bad_alloc.
-  static void* allocate(thread_data& thread) {
+  static CORBEL_NOINLINE void* allocate(thread_data& thread) {
     static_assert(alignof(loop_task) <= kCacheLine, "task blocks are aligned to cache lines");
     return allocate_task(thread, sizeof(loop_task));
   }
-  static void deallocate(thread_data& thread, void* memory) noexcept {
+  static CORBEL_NOINLINE void deallocate(thread_data& thread, void* memory) noexcept {
     deallocate_task(thread, memory, sizeof(loop_task));
   }
 
   // Makes the task available: as the ticket of its runner, which calls it, or which the caller has
   // stolen it from. Throws bad_alloc; the ticket's side is not ended then.
-  void push(thread_data& thread) { spawn(thread, *this); }
+  CORBEL_NOINLINE void push(thread_data& thread) { spawn(thread, *this); }
 
   // Runs a task that was stolen or sent, with a runner of its own.
-  void run_piece(thread_data& thread) {
+  CORBEL_NOINLINE void run_piece(thread_data& thread) {
     loop_call<Loop>& c = *call;
     const chunk_trace trace(thread);
     runner r(thread, *this);
@@ -190,7 +190,7 @@ struct loop_task : task_base {
 
   // Takes part of what the runner has not begun; nullptr if nothing is left. Throws bad_alloc and
   // what moving a piece throws.
-  loop_task* steal(thread_data& thread) {
+  CORBEL_NOINLINE loop_task* steal(thread_data& thread) {
     struct block {
       thread_data& owner;
       void* memory;
@@ -200,7 +200,13 @@ struct loop_task : task_base {
     } place{thread, allocate(thread)};
     mutex::scoped_lock guard(lock);
     const bool slow = thread.tasks->is_slow();
-    const bool taken = unbegun.steal(call->loop, [&](piece_type&& p) {
+    const auto watch = [&] {
+      guard.release();
+      const bool is_answered = unbegun.is_answered();
+      guard.acquire(lock);
+      return is_answered;
+    };
+    const bool taken = unbegun.steal(call->loop, watch, [&](piece_type&& p) {
       newest = ::new (place.memory) loop_task(*call, newest, this, std::move(p), slow);
       place.memory = nullptr;
     });
@@ -209,7 +215,7 @@ struct loop_task : task_base {
 
   // Ends one side of the task, and joins the tasks whose last side that ends. Returns whether the
   // whole loop has ended.
-  static bool end_side(thread_data& thread, loop_task* t) {
+  static CORBEL_NOINLINE bool end_side(thread_data& thread, loop_task* t) {
     for (;;) {
       trace_end(thread, &t->call->done);
       // (1) acq_rel: release publishes what this side did, also to (2) and (3); acquire shows the
@@ -302,7 +308,7 @@ class loop_runner {
 
   // Gives the piece away for good: to the thread in `slot`, if there is one. The runner must not
   // have offered anything. Strong guarantee; throws bad_alloc and what moving the piece throws.
-  void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
+  CORBEL_NOINLINE void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
     struct block {
       thread_data& owner;
       void* memory;

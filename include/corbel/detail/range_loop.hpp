@@ -90,13 +90,12 @@ class waiting_pieces {
 
   class owner;
 
-  // Passes the farthest piece to make(piece). Returns false if there is none; the thief then drops
-  // the ticket. Under the lock.
-  template <typename Loop, typename Make>
-  bool steal(const Loop&, const Make& make) {
-    const auto last = [](std::size_t, std::size_t end) { return end - 1; };
+  // `watch` is as for remainder::take. Passes the farthest piece to make(piece). Returns false if
+  // there is none; the thief then drops the ticket. Under the lock.
+  template <typename Loop, typename Watch, typename Make>
+  bool steal(const Loop&, const Watch& watch, const Make& make) {
     std::size_t number = 0, end = 0;
-    while (!rest_.take(last, &number, &end)) {
+    while (!rest_.take(farthest, /*may_grow=*/true, watch, &number, &end)) {
       if (rest_.give_up()) return false;
     }
     struct end_of_theft {
@@ -112,6 +111,8 @@ class waiting_pieces {
     return true;
   }
 
+  bool is_answered() const { return rest_.is_answered(); }
+
   // Leaves nothing. Called under the lock, when the owner has ended.
   void close() {
     destroy_all();
@@ -119,6 +120,8 @@ class waiting_pieces {
   }
 
  private:
+  static std::size_t farthest(std::size_t, std::size_t end) { return end - 1; }
+
   // So far from 0 that it is never reached.
   static constexpr std::size_t kBegin = ~std::size_t(0) / 2 + 1;
   static constexpr std::size_t kFirstCapacity = 32, kBatch = 8;
@@ -131,6 +134,8 @@ class waiting_pieces {
     batch* next;
     node nodes[kBatch];
   };
+  class copied;
+  class kept;
 
   void destroy_all() {
     for (std::size_t i = rest_.begin(); i != rest_.end(); ++i) ring_[i & mask_]->piece.destroy();
@@ -166,6 +171,24 @@ class waiting_pieces {
     mask_ = mask;
   }
 
+  // The owner's slow paths, which take the lock. Its variables are in registers, so none of these
+  // gets the owner itself.
+  CORBEL_NOINLINE bool reopen(mutex& lock) {
+    mutex::scoped_lock guard(lock);
+    return rest_.reopen(farthest);
+  }
+  CORBEL_NOINLINE bool settle(mutex& lock, std::size_t begin, std::size_t* end) {
+    mutex::scoped_lock guard(lock);
+    return rest_.settle(begin, begin + 1, farthest, end);
+  }
+  CORBEL_NOINLINE std::size_t count_cells(mutex& lock, std::size_t begin, std::size_t* end) {
+    mutex::scoped_lock guard(lock);
+    *end = rest_.end();
+    std::size_t sum = 0;
+    for (std::size_t i = begin; i != *end; ++i) sum += ring_[i & mask_]->piece.get().cells;
+    return sum;
+  }
+
   static node* link(node (&nodes)[kBatch]) {
     for (std::size_t i = 0; i + 1 < kBatch; ++i) nodes[i].next = &nodes[i + 1];
     nodes[kBatch - 1].next = nullptr;
@@ -181,25 +204,68 @@ class waiting_pieces {
   node first_nodes_[kBatch];
 };
 
-// The side of the runner, and the piece that it runs. What only the runner knows is here, so that
-// the compiler can keep it in registers.
+// The piece that a runner runs. If copying it is cheap, it is a variable that no other code knows
+// of: the compiler keeps its range in registers while the body runs. Else it stays in its node.
+template <typename Piece>
+class waiting_pieces<Piece>::copied {
+ public:
+  copied(Piece&& first, node*) : piece_(first) {}
+
+  Piece& get() { return piece_; }
+  // Returns a node that is free now, or nullptr.
+  node* end() { return nullptr; }
+  node* begin(node* next) {
+    piece_ = next->piece.get();
+    next->piece.destroy();
+    return next;
+  }
+
+ private:
+  Piece piece_;
+};
+
+template <typename Piece>
+class waiting_pieces<Piece>::kept {
+ public:
+  kept(Piece&& first, node* place) : node_(place) { node_->piece.make(std::move(first)); }
+  ~kept() {
+    if (node_ != nullptr) node_->piece.destroy();
+  }
+  kept(const kept&) = delete;
+  kept& operator=(const kept&) = delete;
+
+  Piece& get() { return node_->piece.get(); }
+  node* end() {
+    node* const ended = node_;
+    node_ = nullptr;
+    ended->piece.destroy();
+    return ended;
+  }
+  node* begin(node* next) {
+    node_ = next;
+    return nullptr;
+  }
+
+ private:
+  node* node_;
+};
+
+// The side of the runner. What only the runner knows is here, so that the compiler can keep it in
+// registers.
 template <typename Piece>
 class waiting_pieces<Piece>::owner {
  public:
   // `first` becomes the current piece. `lock` is the lock that thieves hold. Throws what moving the
   // piece throws.
   owner(waiting_pieces& waiting, mutex& lock, Piece&& first)
-      : waiting_(waiting), lock_(lock), current_(link(waiting.first_nodes_)) {
-    free_ = current_->next;
-    current_->piece.make(std::move(first));
-  }
-  ~owner() {
-    if (current_ != nullptr) current_->piece.destroy();
-  }
+      : waiting_(waiting),
+        lock_(lock),
+        current_(std::move(first), &waiting.first_nodes_[0]),
+        free_(link(waiting.first_nodes_)->next) {}
   owner(const owner&) = delete;
   owner& operator=(const owner&) = delete;
 
-  Piece& current() { return current_->piece.get(); }
+  Piece& current() { return current_.get(); }
 
   // Splits the current piece and puts its right part back. Throws bad_alloc and what the splitting
   // constructor throws.
@@ -214,9 +280,8 @@ class waiting_pieces<Piece>::owner {
     half->piece.make(current(), std::forward<Split>(how));
     free_ = half->next;
     waiting_.ring_[(begin_ - 1) & waiting_.mask_] = half;
-    if (CORBEL_UNLIKELY(!waiting_.rest_.put_back(begin_))) {
-      mutex::scoped_lock guard(lock_);
-      if (waiting_.rest_.reopen()) has_ticket_ = false;
+    if (CORBEL_UNLIKELY(!waiting_.rest_.put_back(begin_)) && waiting_.reopen(lock_)) {
+      has_ticket_ = false;
     }
     --begin_;
   }
@@ -227,19 +292,15 @@ class waiting_pieces<Piece>::owner {
 
   // Ends the current piece and makes the nearest one current. Returns false if none is left.
   bool next() {
-    current_->piece.destroy();
-    current_->next = free_;
-    free_ = current_;
-    current_ = nullptr;
+    release(current_.end());
     if (begin_ == end_) return false;
     if (CORBEL_UNLIKELY(!waiting_.rest_.claim(begin_ + 1))) {
-      mutex::scoped_lock guard(lock_);
       std::size_t end = 0;
-      const bool is_left = waiting_.rest_.settle(begin_, begin_ + 1, &end);
+      const bool is_left = waiting_.settle(lock_, begin_, &end);
       end_ = end;
       if (!is_left) return false;
     }
-    current_ = waiting_.ring_[begin_ & waiting_.mask_];
+    release(current_.begin(waiting_.ring_[begin_ & waiting_.mask_]));
     ++begin_;
     return true;
   }
@@ -247,20 +308,26 @@ class waiting_pieces<Piece>::owner {
   // If pieces have been stolen, stores the cells of those that are left. Returns whether it has.
   bool count_cells(std::size_t* cells) {
     if (CORBEL_LIKELY(waiting_.rest_.known_end(begin_, end_) == end_)) return false;
-    mutex::scoped_lock guard(lock_);
-    end_ = waiting_.rest_.end();
-    std::size_t sum = current().cells;
-    for (std::size_t i = begin_; i != end_; ++i) {
-      sum += waiting_.ring_[i & waiting_.mask_]->piece.get().cells;
-    }
-    *cells = sum;
+    std::size_t end = 0;
+    *cells = current().cells + waiting_.count_cells(lock_, begin_, &end);
+    end_ = end;
     return true;
   }
 
  private:
+  void release(node* n) {
+    if (n == nullptr) return;
+    n->next = free_;
+    free_ = n;
+  }
+
+  static constexpr bool kCopies = std::is_trivially_copyable<Piece>::value &&
+                                  std::is_trivially_copy_assignable<Piece>::value &&
+                                  sizeof(Piece) <= 2 * kCacheLine;
+
   waiting_pieces& waiting_;
   mutex& lock_;
-  node* current_;
+  typename std::conditional<kCopies, copied, kept>::type current_;
   node* free_;
   std::size_t begin_ = kBegin;  // the nearest piece
   std::size_t end_ = kBegin;    // the end when the owner last looked under the lock
@@ -394,7 +461,7 @@ class range_loop {
   // Calls the body for all of `first`, except what thieves take. Throws what the body, copies and
   // splits of the range throw, and bad_alloc.
   template <typename Runner>
-  void run(Runner& runner, piece& first) const {
+  CORBEL_NOINLINE void run(Runner& runner, piece& first) const {
     const unsigned slot = Parts::kOwned ? slot_index(runner.thread()) : 0;
     if (runner.is_first() &&
         !send_parts(runner, first, slot, std::integral_constant<bool, Parts::kOwned>())) {

@@ -17,11 +17,16 @@
 // from (4) on, and needs no second barrier: what the owner claims after the barrier, it claims with
 // the lowered limit or with the new one.
 //
+// A process barrier interrupts the owner and takes up to 10 us, so a thief asks first: it sets the
+// limit to 0 (6) and watches the owner for a moment. The owner's next claim fails; under the lock
+// the owner divides what is left and keeps to the part before shared_. The thief takes the rest
+// under the lock, without a barrier: the owner claims beyond shared_ under the lock only. If the
+// owner does not answer, because it is inside a long body, the thief lowers the limit.
+//
 // The owner may put numbers back by lowering begin_ (5), and with them what they stand for: a thief
-// that reads (5) or a later claim by (4) sees that. A thief that has found nothing gives up: it
-// sets the limit to 0 (6), passes a process barrier and looks again (7). An owner that puts back
-// reads the limit afterwards (8). Either the thief finds what was put back, or the owner sees that
-// it was given up.
+// that reads (5) or a later claim by (4) sees that. A thief that has found nothing, also after it
+// asked, gives up: it passes a process barrier and looks again (7). An owner that puts back reads
+// the limit afterwards (8). Either the thief finds what was put back, or the owner sees the 0.
 //
 // Where the system has no process barrier, the limit that the owner reads is always 0, and it does
 // all this under the lock.
@@ -38,7 +43,8 @@
 namespace corbel {
 namespace detail {
 
-// `System` is as for basic_deque.
+// `System` is as for basic_deque; and pause() waits a little, kMaxPauses times at most while the
+// owner does not go on.
 template <template <typename> class Atomic, typename System>
 class basic_remainder {
  public:
@@ -46,7 +52,7 @@ class basic_remainder {
 
   // With `slow`, the owner claims under the lock only.
   basic_remainder(index begin, index end, bool slow)
-      : begin_(begin), limit_(slow ? 0 : end), end_(end), slow_(slow) {}
+      : bounds_{{begin}, {slow ? 0 : end}}, end_(end), shared_(end), slow_(slow) {}
   basic_remainder(const basic_remainder&) = delete;
   basic_remainder& operator=(const basic_remainder&) = delete;
 
@@ -56,15 +62,15 @@ class basic_remainder {
   // settle.
   bool claim(index next) {
     // (1) release: a thief that reads this by (4) sees what it would see by (5)
-    begin_.store(next, std::memory_order_release);
-    System::compiler_barrier(begin_, limit_);
+    bounds_.begin.store(next, std::memory_order_release);
+    System::compiler_barrier(bounds_);
     // (2) relaxed: the barrier orders it after (1)
-    return next <= limit_.load(std::memory_order_relaxed);
+    return next <= bounds_.limit.load(std::memory_order_relaxed);
   }
 
   // Where the owner, whose next number is `begin`, may now expect the end that was `end`: a hint.
   index known_end(index begin, index end) const {
-    const index limit = limit_.load(std::memory_order_relaxed);  // relaxed: a hint
+    const index limit = bounds_.limit.load(std::memory_order_relaxed);  // relaxed: a hint
     return limit < begin ? end : limit;
   }
 
@@ -72,45 +78,67 @@ class basic_remainder {
   // owner calls reopen.
   bool put_back(index begin) {
     // (5) release: publishes what the owner wrote before to (4) and (7)
-    begin_.store(begin - 1, std::memory_order_release);
-    System::compiler_barrier(begin_, limit_);
+    bounds_.begin.store(begin - 1, std::memory_order_release);
+    System::compiler_barrier(bounds_);
     // (8) relaxed: the barrier orders it after (5)
-    return limit_.load(std::memory_order_relaxed) != 0;
+    return bounds_.limit.load(std::memory_order_relaxed) != 0;
   }
 
-  // Under the lock, after put_back: returns whether a thief had given up. It has not any more.
-  bool reopen() {
+  // Under the lock, after put_back: answers a thief that asks with what lies from
+  // choose(begin, end) on. Returns whether a thief had given up. It has not any more.
+  template <typename Choose>
+  bool reopen(const Choose& choose) {
     const bool was_given_up = is_given_up_;
     is_given_up_ = false;
-    lower(end_);
+    answer(begin(), choose);
     return was_given_up;
   }
 
   // Under the lock: claims what lies from `begin` up to `next`; if a thief has taken some of it,
-  // claims nothing and returns false. Stores the end of what is left.
-  bool settle(index begin, index next, index* end) {
+  // claims nothing and returns false. Stores the end of what is left. Answers a thief that asks
+  // with what lies from choose(begin, end) on; the end, if there is nothing for it.
+  template <typename Choose>
+  bool settle(index begin, index next, const Choose& choose, index* end) {
     *end = end_;
     const bool is_left = next <= end_;
-    begin_.store(is_left ? next : begin, std::memory_order_release);  // release: as (1)
+    if (is_left) begin = next;
+    bounds_.begin.store(begin, std::memory_order_release);  // release: as (1)
+    answer(begin, choose);
     return is_left;
   }
 
-  // ---- for the thread that holds the lock
-  // ----------------------------------------------------------
+  // ---- for thieves ---------------------------------------------------------------------------
 
-  // Takes what lies from choose(begin, end) on. `choose` returns a number from begin on, before
-  // end. Returns false if nothing is left.
-  template <typename Choose>
-  bool take(const Choose& choose, index* from, index* to) {
+  // Under the lock: takes what the owner shares, or what lies from choose(begin, end) on. `choose`
+  // returns a number from begin on, before end. Returns false if nothing is left; with `may_grow`
+  // only after it has asked, as the owner may put back. Calls watch(), which releases the lock,
+  // calls is_answered() and acquires the lock.
+  template <typename Choose, typename Watch>
+  bool take(const Choose& choose, bool may_grow, const Watch& watch, index* from, index* to) {
+    index begin = 0;
+    for (bool is_answered = !slow_;;) {
+      *from = shared_;
+      *to = end_;
+      if (shared_ < end_) {
+        is_asked_ = false;
+        lower(shared_);
+        return true;
+      }
+      begin = bounds_.begin.load(std::memory_order_relaxed);  // relaxed: a first guess
+      if (begin >= end_ && (!may_grow || is_closed_ || !is_answered)) return false;
+      if (!is_answered) break;
+      is_asked_ = true;
+      bounds_.limit.store(0,
+                          std::memory_order_relaxed);  // (6) relaxed: the lock orders what follows
+      is_answered = watch();
+    }
+    is_asked_ = false;
     const index end = end_;
-    // relaxed: a first guess
-    index begin = begin_.load(std::memory_order_relaxed);
-    if (begin >= end) return false;
     index cut = choose(begin, end);
     lower(cut);
     if (!slow_) System::process_barrier();
     // (4) acquire: sees what the owner wrote before (1) or (5)
-    begin = begin_.load(std::memory_order_acquire);
+    begin = bounds_.begin.load(std::memory_order_acquire);
     if (CORBEL_UNLIKELY(begin > cut)) {
       cut = begin < end ? choose(begin, end) : end;
       lower(cut);
@@ -120,40 +148,74 @@ class basic_remainder {
     return cut < end;
   }
 
-  // For a thief that could take nothing. Returns false if something is left after all; else the
-  // owner learns by put_back that no thief will come.
+  // Watches the owner for a moment. Returns whether it has answered, or has closed.
+  bool is_answered() const {
+    index last = begin();
+    for (int pauses = 0; pauses < System::kMaxPauses; ++pauses) {
+      if (bounds_.limit.load(std::memory_order_relaxed) != 0) return true;  // relaxed: a hint
+      System::pause();
+      const index now = begin();
+      // An owner that goes on reads the limit soon.
+      if (now != last) pauses = 0;
+      last = now;
+    }
+    return false;
+  }
+
+  // Under the lock, for a thief that could take nothing. Returns false if something is left after
+  // all; else the owner learns by put_back that no thief will come.
   bool give_up() {
-    // (6) relaxed: the process barrier orders it before (7)
-    limit_.store(0, std::memory_order_relaxed);
+    if (is_closed_) return true;
+    is_asked_ = false;
+    // relaxed: the process barrier orders it before (7)
+    bounds_.limit.store(0, std::memory_order_relaxed);
     if (!slow_) System::process_barrier();
     // (7) acquire: as (4)
-    is_given_up_ = begin_.load(std::memory_order_acquire) >= end_;
+    is_given_up_ = bounds_.begin.load(std::memory_order_acquire) >= end_;
     if (!is_given_up_) lower(end_);
     return is_given_up_;
   }
 
-  // Leaves nothing. The owner calls it when it claims no more.
+  // Under the lock: leaves nothing. The owner calls it when it claims no more.
   void close() {
-    // relaxed, both: the lock orders them
-    lower(begin_.load(std::memory_order_relaxed));
+    is_closed_ = true;
+    lower(begin());
   }
 
   index end() const { return end_; }
   // Exact if the owner does not claim meanwhile.
-  index begin() const { return begin_.load(std::memory_order_relaxed); }  // relaxed: see above
+  index begin() const {
+    return bounds_.begin.load(std::memory_order_relaxed);
+  }  // relaxed: see above
 
  private:
+  // Lets the owner claim what is left; but if a thief asks, only what lies before
+  // choose(begin, end).
+  template <typename Choose>
+  void answer(index begin, const Choose& choose) {
+    shared_ = is_asked_ && begin < end_ ? choose(begin, end_) : end_;
+    // A thief that has given up leaves 0 until the owner puts back. relaxed: the lock orders it
+    if (!slow_ && !is_given_up_) bounds_.limit.store(shared_, std::memory_order_relaxed);
+  }
+
   // Sets the end.
   void lower(index end) {
     end_ = end;
+    shared_ = end;
     // (3) relaxed: the process barrier orders it before (4)
-    if (!slow_) limit_.store(end, std::memory_order_relaxed);
+    if (!slow_) bounds_.limit.store(end, std::memory_order_relaxed);
   }
 
-  Atomic<index> begin_;
-  Atomic<index> limit_;
-  index end_;                 // protected by the lock
-  bool is_given_up_ = false;  // protected by the lock
+  struct {
+    Atomic<index> begin;
+    Atomic<index> limit;
+  } bounds_;
+  // The lock protects these.
+  index end_;
+  index shared_;  // from here to the end, the owner claims under the lock only
+  bool is_asked_ = false;
+  bool is_given_up_ = false;
+  bool is_closed_ = false;
   const bool slow_;
 };
 

@@ -41,15 +41,16 @@ struct deque_system {
   CORBEL_EXPORT static void deallocate(void* block) noexcept;
   CORBEL_EXPORT static void process_barrier() noexcept;
   static void compiler_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }
-  // Only keeps the store to `stored` before the load of `loaded`. The compiler may keep everything
-  // else in registers, which matters in a loop.
+  static constexpr int kMaxPauses = 64;  // 1 to 3 us
+  static void pause() { cpu_pause(); }
+  // Only keeps stores to members of `object` before loads of others. The compiler may keep
+  // everything else in registers, which matters in a loop.
   template <typename T>
-  static void compiler_barrier(std::atomic<T>& stored, std::atomic<T>& loaded) {
+  static void compiler_barrier(T& object) {
 #if defined(__GNUC__)
-    __asm__ volatile("" : "+m"(stored), "+m"(loaded));
+    __asm__ volatile("" : "+m"(object));
 #else
-    static_cast<void>(stored);
-    static_cast<void>(loaded);
+    static_cast<void>(object);
     compiler_barrier();
 #endif
   }

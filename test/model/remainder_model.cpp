@@ -35,6 +35,7 @@ struct Owner {
   const char* acts;
   std::size_t length;  // how many numbers are left at the beginning
   bool slow;
+  bool shares = false;  // everything
 };
 
 constexpr std::size_t kFirst = 3;  // the first number at the beginning
@@ -46,6 +47,7 @@ struct Sharing : Test {
         end(kFirst + owner.length) {
     gives_up = false;
     for (std::size_t i = kFirst; i < end; ++i) values[i].set(++last_value);
+    if (owner.shares) remainder.share(kFirst);
   }
 
   Remainder remainder;
@@ -137,6 +139,10 @@ Result run(int thieves, const char* acts, std::size_t length, bool slow,
            const Mutation& mutation = nullptr) {
   return explore<Sharing>(1 + thieves, mutation, Owner{acts, length, slow});
 }
+Result run_shared(int thieves, const char* acts, std::size_t length, bool slow,
+                  const Mutation& mutation = nullptr) {
+  return explore<Sharing>(1 + thieves, mutation, Owner{acts, length, slow, true});
+}
 
 class Remainders : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Model, Remainders, testing::Bool(), [](const auto& info) {
@@ -148,6 +154,9 @@ TEST_P(Remainders, TwoNumbers) { EXPECT_SOUND(run(1, "--", 2, GetParam())); }
 TEST_P(Remainders, FourNumbers) { EXPECT_SOUND(run(1, "----", 4, GetParam())); }
 TEST_P(Remainders, TwoThieves) { EXPECT_SOUND(run(2, "-", 2, GetParam())); }
 TEST_P(Remainders, TwoThievesAndTheLastNumber) { EXPECT_SOUND(run(2, "-", 1, GetParam())); }
+TEST_P(Remainders, SharesAll) { EXPECT_SOUND(run_shared(1, "---", 3, GetParam())); }
+TEST_P(Remainders, SharesWithTwo) { EXPECT_SOUND(run_shared(2, "-", 2, GetParam())); }
+TEST_P(Remainders, SharesAndPutsBack) { EXPECT_SOUND(run_shared(1, "-+-", 1, GetParam())); }
 TEST_P(Remainders, Closes) { EXPECT_SOUND(run(1, "--c", 2, GetParam())); }
 TEST_P(Remainders, PutsBackAndCloses) { EXPECT_SOUND(run(1, "-+-c", 1, GetParam())); }
 TEST_P(Remainders, PutsBack) { EXPECT_SOUND(run(1, "-+-", 1, GetParam())); }

@@ -184,7 +184,9 @@ class chunk_loop {
       // The runner keeps the first chunk, so that every body has something to join.
       typename Chunks::lengths first(lengths);
       std::size_t same_until = 0;
-      unbegun.claim(p.begin + first.next(p.begin, p.end, &same_until));
+      const std::size_t rest = p.begin + first.next(p.begin, p.end, &same_until);
+      unbegun.claim(rest);
+      unbegun.share(rest);
       runner.offer();
     }
     auto& body = runner.body();

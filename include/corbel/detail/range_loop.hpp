@@ -288,7 +288,11 @@ class waiting_pieces<Piece>::owner {
 
   // Whether pieces are waiting and there is no ticket for them.
   bool must_offer() const { return !has_ticket_ && begin_ != end_; }
-  void has_offered() { has_ticket_ = true; }
+  // Called before the ticket is pushed.
+  void share() {
+    waiting_.rest_.share(begin_);
+    has_ticket_ = true;
+  }
 
   // Ends the current piece and makes the nearest one current. Returns false if none is left.
   bool next() {
@@ -475,8 +479,8 @@ class range_loop {
         halve(pieces, std::integral_constant<bool, Parts::kOwned>());
       }
       if (CORBEL_UNLIKELY(is_shared_ && pieces.must_offer())) {
+        pieces.share();
         runner.offer();
-        pieces.has_offered();
       }
       if (runner.is_cancelled()) {
         if (calls == 0) runner.has_done_nothing();

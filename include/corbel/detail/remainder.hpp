@@ -17,11 +17,12 @@
 // from (4) on, and needs no second barrier: what the owner claims after the barrier, it claims with
 // the lowered limit or with the new one.
 //
-// A process barrier interrupts the owner and takes up to 10 us, so a thief asks first: it sets the
-// limit to 0 (6) and watches the owner for a moment. The owner's next claim fails; under the lock
-// the owner divides what is left and keeps to the part before shared_. The thief takes the rest
-// under the lock, without a barrier: the owner claims beyond shared_ under the lock only. If the
-// owner does not answer, because it is inside a long body, the thief lowers the limit.
+// A process barrier interrupts the owner and takes up to 10 us. So an owner that begins shares what
+// lies from shared_ on: it claims that under the lock only, and thieves take it under the lock,
+// without a barrier. At first it shares all but its first numbers, and once it has run those,
+// nothing. Then a thief asks first: it sets the limit to 0 (6) and watches the owner for a moment.
+// The owner's next claim fails; under the lock the owner shares the second half of what is left. If
+// the owner does not answer, because it is inside a long body, the thief lowers the limit.
 //
 // The owner may put numbers back by lowering begin_ (5), and with them what they stand for: a thief
 // that reads (5) or a later claim by (4) sees that. A thief that has found nothing, also after it
@@ -68,10 +69,17 @@ class basic_remainder {
     return next <= bounds_.limit.load(std::memory_order_relaxed);
   }
 
+  // Shares what lies from `begin` on, the owner's next number. While no thief can come.
+  void share(index begin) {
+    shared_ = begin;
+    // relaxed: what lets thieves come publishes it
+    if (!slow_) bounds_.limit.store(begin, std::memory_order_relaxed);
+  }
+
   // Where the owner, whose next number is `begin`, may now expect the end that was `end`: a hint.
   index known_end(index begin, index end) const {
     const index limit = bounds_.limit.load(std::memory_order_relaxed);  // relaxed: a hint
-    return limit < begin ? end : limit;
+    return begin < limit && limit < end ? limit : end;
   }
 
   // Adds the number before `begin`, which is where what is left begins. If it returns false, the
@@ -99,11 +107,11 @@ class basic_remainder {
   // with what lies from choose(begin, end) on; the end, if there is nothing for it.
   template <typename Choose>
   bool settle(index begin, index next, const Choose& choose, index* end) {
-    *end = end_;
     const bool is_left = next <= end_;
     if (is_left) begin = next;
     bounds_.begin.store(begin, std::memory_order_release);  // release: as (1)
     answer(begin, choose);
+    *end = end_;
     return is_left;
   }
 
@@ -117,11 +125,12 @@ class basic_remainder {
   bool take(const Choose& choose, bool may_grow, const Watch& watch, index* from, index* to) {
     index begin = 0;
     for (bool is_answered = !slow_;;) {
-      *from = shared_;
-      *to = end_;
       if (shared_ < end_) {
+        // What was shared for this thief is divided already.
+        *from = is_asked_ ? shared_ : choose(shared_, end_);
+        *to = end_;
+        end_ = *from;
         is_asked_ = false;
-        lower(shared_);
         return true;
       }
       begin = bounds_.begin.load(std::memory_order_relaxed);  // relaxed: a first guess

@@ -106,7 +106,7 @@ void Arena::forget_threads(Thread* survivor) {
   workers.store(0, std::memory_order_relaxed);
   searching.store(0, std::memory_order_relaxed);
   wake_flag_.forget_all();
-  worker_requested = false;
+  requested_workers.store(0, std::memory_order_relaxed);
   // The other threads' tasks are on stacks that will be reused, and the parent runs what was
   // enqueued. The survivor may still wait for what it has pushed.
   queue_.clear();
@@ -259,6 +259,13 @@ void Arena::signal_work() {
 }
 
 void Arena::chain_wake_up() { chain_wake_up_to(worker_count() >= max_workers()); }
+
+void Arena::wake_on_next_push() {
+  // relaxed: a hint. No barrier: the flag is for this thread's own pushes.
+  const bool more_may_come =
+      worker_count() + requested_workers.load(std::memory_order_relaxed) < max_workers();
+  if (more_may_come && plan_.width > 1) wake_flag_.set();
+}
 
 void Arena::chain_wake_up_to(bool parked_only) {
   wake_flag_.chain_wake_up(parked_only, [this] { return has_work(); }, [this] { signal_work(); });

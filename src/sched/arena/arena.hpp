@@ -96,6 +96,9 @@ class Arena {
   // Called by a thread that was woken, or was the last one searching, and now has something else to
   // do: if there is more work, wakes the next thread or requests a worker.
   void chain_wake_up();
+  // Called by a worker that has come and found a task: its next push brings another thread, if any
+  // can come. So the threads that take part double with each step.
+  void wake_on_next_push();
   // Set by a thread that parks or leaves.
   WakeFlag& wake_flag() { return wake_flag_; }
 
@@ -104,10 +107,10 @@ class Arena {
   unsigned max_workers() const;
 
   // ---- for the thread pool, under its lock
-  std::atomic<std::uint32_t> workers{0};     // in the arena or on the way
-  bool worker_requested = false;             // the worker request: one more should come
-  std::atomic<std::uint32_t> references{1};  // owned by the program
-  Arena* next = nullptr;                     // in the thread pool's list
+  std::atomic<std::uint32_t> workers{0};            // in the arena or on the way
+  std::atomic<std::uint32_t> requested_workers{0};  // so many more should come
+  std::atomic<std::uint32_t> references{1};         // owned by the program
+  Arena* next = nullptr;                            // in the thread pool's list
   Arena* previous = nullptr;
 
   // Calls visit(lock) for each lock, for the fork handlers.

@@ -181,7 +181,8 @@ class BasicWakeFlag {
     // parks later sets the flag itself
     if (parked_only && parked_.load(std::memory_order_relaxed) == 0) return;
     set();
-    System::process_barrier();
+    // With work in sight, the next thread is brought, whatever other threads push meanwhile.
+    if (!has_work()) System::process_barrier();
     if (has_work() && take()) signal();
   }
 

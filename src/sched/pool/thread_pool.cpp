@@ -62,7 +62,7 @@ void ThreadPool::release(Arena& arena) {
     // or (2)
     const bool is_left = arena.references.fetch_sub(1, std::memory_order_acq_rel) == 1;
     last = is_left && unlink_if_done(arena);
-    if (!last && is_left && arena.worker_count() == 0) add_request(arena);
+    if (!last && is_left && arena.worker_count() == 0) ensure_request(arena);
   }
   if (last) {
     delete &arena;
@@ -77,20 +77,37 @@ bool ThreadPool::unlink_if_done(Arena& arena) {
   if (arena.worker_count() != 0 || arena.has_work()) return false;
   (arena.previous != nullptr ? arena.previous->next : arenas_) = arena.next;
   if (arena.next != nullptr) arena.next->previous = arena.previous;
-  if (arena.worker_requested) drop_request(arena);
+  drop_requests(arena);
   return true;
 }
 
+namespace {
+
+// relaxed: under the lock, or a hint
+std::uint32_t requests_of(const Arena& arena) {
+  return arena.requested_workers.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void ThreadPool::add_request(Arena& arena) {
-  if (arena.worker_requested) return;
-  arena.worker_requested = true;
-  // relaxed: a hint; a thread that acts on it takes the lock
+  // relaxed, both: hints; a thread that acts on one takes the lock
+  arena.requested_workers.fetch_add(1, std::memory_order_relaxed);
   requests_.fetch_add(1, std::memory_order_relaxed);
 }
 
+void ThreadPool::ensure_request(Arena& arena) {
+  if (requests_of(arena) == 0) add_request(arena);
+}
+
 void ThreadPool::drop_request(Arena& arena) {
-  arena.worker_requested = false;
-  requests_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as in add_request
+  // relaxed, both: as in add_request
+  arena.requested_workers.fetch_sub(1, std::memory_order_relaxed);
+  requests_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ThreadPool::drop_requests(Arena& arena) {
+  while (requests_of(arena) != 0) drop_request(arena);
 }
 
 void ThreadPool::update_urgent() {
@@ -112,7 +129,7 @@ void request_worker(Arena& arena) {
   {
     const ThreadPool::RequestChange change(pool);
     if (arena.worker_count() >= arena.max_workers()) return;
-    pool.add_request(arena);
+    if (arena.worker_count() + requests_of(arena) < arena.max_workers()) pool.add_request(arena);
   }
   pool.provide_worker();
 }
@@ -158,9 +175,10 @@ void ThreadPool::set_limit(unsigned threads) {
 }
 
 bool ThreadPool::should_leave(const Arena& arena) const {
-  // relaxed, both: hints; take_request() looks again under the lock
+  // relaxed, both: hints; take_request() looks again under the lock. A request of this arena is no
+  // reason to leave it.
   return finalizing_.load(std::memory_order_relaxed) != 0 ||
-         requests_.load(std::memory_order_relaxed) != 0 || too_many(arena);
+         requests_.load(std::memory_order_relaxed) > requests_of(arena) || too_many(arena);
 }
 
 bool ThreadPool::too_many(const Arena& arena) const {
@@ -197,7 +215,7 @@ bool ThreadPool::start_thread() noexcept {
 Arena* ThreadPool::find_request(unsigned in_place_of) const {
   Arena* best = nullptr;
   for (Arena* a = arenas_; a != nullptr; a = a->next) {
-    if (!a->worker_requested || !may_add_worker(*a, in_place_of)) continue;
+    if (requests_of(*a) == 0 || !may_add_worker(*a, in_place_of)) continue;
     if (best == nullptr || a->plan().priority > best->plan().priority) best = a;
   }
   return best;
@@ -235,7 +253,7 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
         entered ? !arena.wake_flag().is_set() ||
                       (arena.max_workers() != 0 && arena.has_work() && arena.wake_flag().take())
                 : !arena.is_still_full();
-    if (again) add_request(arena);
+    if (again) ensure_request(arena);
     last = unlink_if_done(arena);
   }
   if (last) delete &arena;
@@ -260,6 +278,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
       if (searching) {
         searching = false;
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
+        arena.wake_on_next_push();
       }
       run_found(t, found);
       drain(t);
@@ -385,13 +404,13 @@ void* ThreadPool::stand_in(void* self) {
 void ThreadPool::drop_stale_requests() {
   const RequestChange change(*this);
   for (Arena* a = arenas_; a != nullptr; a = a->next) {
-    if (a->worker_requested) a->wake_flag().set();
+    if (requests_of(*a) != 0) a->wake_flag().set();
   }
   // Either a task is pushed before this barrier, and has_work() sees it; or it is pushed after, and
   // the pusher sees the wake flag.
   os::process_barrier();
   for (Arena* a = arenas_; a != nullptr; a = a->next) {
-    if (a->worker_requested && !a->has_work()) drop_request(*a);
+    if (!a->has_work()) drop_requests(*a);
   }
 }
 

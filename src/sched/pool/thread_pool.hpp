@@ -92,7 +92,9 @@ class ThreadPool {
   Arena* find_request(unsigned in_place_of = 0) const;
   bool may_add_worker(const Arena& arena, unsigned in_place_of) const;
   void add_request(Arena& arena);
+  void ensure_request(Arena& arena);
   void drop_request(Arena& arena);
+  void drop_requests(Arena& arena);
   bool unlink_if_done(Arena& arena);
 
   void drop_stale_requests();
@@ -114,7 +116,7 @@ class ThreadPool {
   // Written under the lock, read as hints without it.
   std::atomic<std::uint32_t> active_{0};    // workers in an arena or on the way to one
   std::atomic<std::uint32_t> live_{0};      // threads_, and workers that are about to end
-  std::atomic<std::uint32_t> requests_{0};  // arenas with a worker request
+  std::atomic<std::uint32_t> requests_{0};  // worker requests of all arenas
   // The highest priority of the arenas that a worker could come to if it left its own.
   static constexpr int kNoPriority = std::numeric_limits<int>::min();
   std::atomic<int> urgent_{kNoPriority};

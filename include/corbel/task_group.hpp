@@ -96,8 +96,8 @@ class task_group {
     return detail::handle_access::make(make(detail::current_thread(), std::forward<F>(f)));
   }
 
-  // Calls `f` in the calling thread as a task of the group, then waits as wait does. `f` must not
-  // wait for the group itself.
+  // Calls `f` in the calling thread as a task of the group, then waits as wait does. If the call
+  // returns a task_handle, that task is submitted. `f` must not wait for the group itself.
   template <typename F>
   task_group_status run_and_wait(const F& f) {
     detail::thread_data& thread = detail::current_thread();
@@ -108,7 +108,8 @@ class task_group {
       if (!thread.is_cancelled(use.node())) {
         thread.context = &use.node();
         outstanding_.reserve(thread);
-        detail::call_captured(use.node(), f);
+        detail::call_captured(use.node(),
+                              [&] { call(thread, f, std::is_same<decltype(f()), task_handle>()); });
         outstanding_.release(thread);
         thread.context = &outer;
       }
@@ -194,6 +195,17 @@ class task_group {
     task_handle held = detail::handle_access::make(t);  // drops the task if submit throws
     detail::submit(thread, t);
     detail::handle_access::take(held);
+  }
+
+  // Call `f`, and submit the task that it returns.
+  template <typename F>
+  static void call(detail::thread_data&, const F& f, std::false_type) {
+    f();
+  }
+  template <typename F>
+  static void call(detail::thread_data& thread, const F& f, std::true_type) {
+    task_handle returned = f();
+    if (returned) submit(thread, *detail::handle_access::take(returned));
   }
 
   // Checks `h` only if assertions are on.

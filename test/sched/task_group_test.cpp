@@ -315,6 +315,22 @@ TEST(TaskHandle, IsReturnedToRunNext) {
 
 // ---- order --------------------------------------------------------------------------------------
 
+// run_and_wait does what run and wait do.
+TEST(TaskHandle, IsReturnedToRunAndWait) {
+  tbb::task_group group, other;
+  int calls = 0;
+  EXPECT_EQ(group.run_and_wait([&] { return group.defer([&] { ++calls; }); }), tbb::complete);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(group.run_and_wait([&] { return tbb::task_handle(); }), tbb::complete);
+  EXPECT_THROW(group.run_and_wait([&] { return group.defer([] { throw 1; }); }), int);
+  group.run_and_wait([&] { return other.defer([&] { ++calls; }); });
+  other.wait();
+  EXPECT_EQ(calls, 2);
+  tbb::isolated_task_group isolated;
+  isolated.run_and_wait([&] { return isolated.defer([&] { ++calls; }); });
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(TaskOrder, IsKept) {
   for (int repeat = 0; repeat < 200; ++repeat) {
     tbb::task_group group;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All headers under oneapi/tbb except pipeline.h, whose names collide with those of
-// parallel_pipeline.h, and tbbmalloc_proxy.h, which replaces malloc.
+// The whole interface of oneTBB: all headers under oneapi/tbb except those of what only TBB 2020
+// had (parallel_do.h, pipeline.h, recursive_mutex.h), and tbbmalloc_proxy.h, which replaces malloc.
 #pragma once
 
 #include <oneapi/tbb/blocked_nd_range.h>
@@ -17,7 +17,6 @@
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/null_mutex.h>
 #include <oneapi/tbb/null_rw_mutex.h>
-#include <oneapi/tbb/parallel_do.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_for_each.h>
 #include <oneapi/tbb/parallel_invoke.h>
@@ -29,7 +28,6 @@
 #include <oneapi/tbb/profiling.h>
 #include <oneapi/tbb/queuing_mutex.h>
 #include <oneapi/tbb/queuing_rw_mutex.h>
-#include <oneapi/tbb/recursive_mutex.h>
 #include <oneapi/tbb/rw_mutex.h>
 #include <oneapi/tbb/scalable_allocator.h>
 #include <oneapi/tbb/spin_mutex.h>

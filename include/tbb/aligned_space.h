@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uninitialized memory for objects, from TBB 2020.
+// Uninitialized memory for objects, from TBB 2020, and what its header included there.
 #pragma once
 
-#include <oneapi/tbb/detail/_namespace.h>
+#include <oneapi/tbb/detail/_aligned_space.h>
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <tbb/tbb_stddef.h>
-#include <corbel/classic/aligned_space.hpp>
-
-namespace tbb {
-inline namespace v1 {
-using corbel::aligned_space;
-}
-}  // namespace tbb

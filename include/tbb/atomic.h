@@ -2,6 +2,7 @@
 // The atomic of TBB 2020. Not in tbb.h: its names would collide with std's where both are used.
 #pragma once
 
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/detail/_namespace.h>
 #include <corbel/classic/atomic.hpp>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <oneapi/tbb/detail/_classic_locks.h>
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <tbb/tbb_exception.h>
 #include <tbb/tbb_profiling.h>
 #include <tbb/tbb_stddef.h>

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/, and to what this header included in TBB 2020.
+// Forward to the name under oneapi/, and the hash function of TBB 2020.
 #pragma once
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
-#include <tbb/aligned_space.h>
-#include <tbb/tbb_allocator.h>
-#include <tbb/tbb_profiling.h>
-#include <tbb/tbb_stddef.h>
 #include <corbel/classic/hash.hpp>
 
 namespace tbb {

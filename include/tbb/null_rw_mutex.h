@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/, and to what this header included in TBB 2020.
+// Forward to the name under oneapi/.
 #pragma once
 
 #include <oneapi/tbb/null_rw_mutex.h>
-#include <tbb/tbb_stddef.h>

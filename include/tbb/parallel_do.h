@@ -2,5 +2,7 @@
 // Forward to the name under oneapi/, and to what this header included in TBB 2020.
 #pragma once
 
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/parallel_do.h>
 #include <tbb/aligned_space.h>
+#include <tbb/task.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward to the name under oneapi/, and to what this header included in TBB 2020.
+// Forward to the name under oneapi/.
 #pragma once
 
 #include <oneapi/tbb/queuing_rw_mutex.h>
-#include <tbb/tbb_profiling.h>
-#include <tbb/tbb_stddef.h>

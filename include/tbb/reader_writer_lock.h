@@ -3,6 +3,7 @@
 #pragma once
 
 #include <oneapi/tbb/detail/_classic_locks.h>
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <tbb/atomic.h>
 #include <tbb/tbb_allocator.h>
 #include <tbb/tbb_exception.h>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <oneapi/tbb/tbb_allocator.h>
-#include <tbb/tbb_stddef.h>
 #include <corbel/classic/zero_allocator.hpp>
 
 namespace tbb {

@@ -2,4 +2,5 @@
 // The configuration macros, under their header's name in TBB 2020.
 #pragma once
 
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/detail/_config.h>

@@ -2,19 +2,5 @@
 // Exceptions, under their header's name in TBB 2020.
 #pragma once
 
-#include <oneapi/tbb/detail/_namespace.h>
-#include <corbel/classic/captured_exception.hpp>
-#include <corbel/exceptions.hpp>
-namespace tbb {
-inline namespace v1 {
-using corbel::bad_last_alloc;
-using corbel::captured_exception;
-using corbel::improper_lock;
-using corbel::invalid_multiple_scheduling;
-using corbel::missing_wait;
-using corbel::movable_exception;
-using corbel::tbb_exception;
-using corbel::unsafe_wait;
-using corbel::user_abort;
-}  // namespace v1
-}  // namespace tbb
+#include <oneapi/tbb/detail/_classic_exceptions.h>
+#include <oneapi/tbb/detail/_classic_source.h>

@@ -6,6 +6,7 @@
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/detail/_assertion_handler.h>
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/version.h>
 
 #define TBB_VERSION_MAJOR 2022

@@ -3,6 +3,7 @@
 // std in programs that use both namespaces.
 #pragma once
 
+#include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/detail/_namespace.h>
 #include <oneapi/tbb/tick_count.h>
 #include <tbb/tbb_stddef.h>

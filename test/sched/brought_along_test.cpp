@@ -2,6 +2,7 @@
 // The names that a TBB header brings along: programs use this_task_arena, task_group, the ranges
 // and the partitioners with only the header of an algorithm included.
 #include <gtest/gtest.h>
+#define TBB_CLASSIC_NAMES 1  // brings what the headers brought along in TBB 2020, too
 #include <tbb/combinable.h>
 #include <tbb/parallel_scan.h>
 
@@ -29,6 +30,12 @@ TEST(BroughtAlong, ByAnAlgorithm) {
 TEST(BroughtAlong, ByCombinable) {
   tbb::enumerable_thread_specific<int, tbb::cache_aligned_allocator<int>> values(7);
   EXPECT_EQ(values.local(), 7);
+}
+
+TEST(BroughtAlong, TasksForAProgramThatWantsThem) {
+  tbb::empty_task& root = *new (tbb::task::allocate_root()) tbb::empty_task;
+  tbb::task::spawn_root_and_wait(root);
+  EXPECT_FALSE(tbb::task::self().is_cancelled());
 }
 
 }  // namespace

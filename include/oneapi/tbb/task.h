@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of TBB 2020, suspend and resume of oneTBB, and the tasks that libstdc++ derives from.
+// The class task: suspend and resume of oneTBB, and the tasks of TBB 2020. Also the tasks that
+// libstdc++ derives from.
 #pragma once
 
 #include <oneapi/tbb/detail/_task.h>
@@ -8,13 +9,7 @@
 
 namespace tbb {
 inline namespace v1 {
-using corbel::empty_task;
-using corbel::priority_high;
-using corbel::priority_low;
-using corbel::priority_normal;
-using corbel::priority_t;
 using corbel::task;
 using corbel::task_group_context;
-using corbel::task_list;
 }  // namespace v1
 }  // namespace tbb

@@ -29,8 +29,12 @@ void* map(std::size_t size, std::size_t alignment, void* hint);
 // mapped in pieces and not locked. Returns nullptr if that is not the reason, or does not help.
 void* map_unlocked(std::size_t size);
 
-// Locks the range no longer and gives its memory back, where the process locks its memory.
-// Requires: the range consists of whole mapped pages that were never written.
+// Whether map() has ever been refused because the process locks its memory and its limit left no
+// room.
+bool lock_limit_has_refused();
+
+// Locks the range no longer, where the process locks its memory: it may be swapped out, and counts
+// in the limit no longer. Requires: the range consists of whole mapped pages.
 void unlock(const void* address, std::size_t size);
 
 // Gives the range back to the system, addresses included. Requires: the range consists of whole

@@ -20,6 +20,7 @@ TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAMapping) {
   constexpr std::size_t kSize = 4096;
   constexpr int kThreads = 8;
   static std::atomic<int> in_map;
+  ASSERT_NE(allocate_metadata(kSize), nullptr);  // the first mapping is smaller than the next ones
   // Use up the current mapping.
   const std::size_t at_first = metadata_bytes();
   while (metadata_bytes() == at_first) ASSERT_NE(allocate_metadata(kSize), nullptr);

@@ -369,6 +369,7 @@ TEST_F(SpanHeapTest, PurgingWhileOthersMoveTheFootprintAcrossTheTarget) {
 // Only a part of a free span may be committed. If there is no room to commit more, that part is
 // used.
 TEST_F(SpanHeapTest, AtTheLimitTheCommittedPartOfAFreeSpanIsUsed) {
+  Span* const first_chunk = take(16);  // smaller than the next ones
   Span* const whole = take(40);
   const char* const start = whole->start();
   give(whole);
@@ -391,6 +392,7 @@ TEST_F(SpanHeapTest, AtTheLimitTheCommittedPartOfAFreeSpanIsUsed) {
     give(span);
     span_heap.purge_all(0);
   }
+  give(first_chunk);
 }
 
 struct Held {

@@ -3,6 +3,7 @@
 
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/lock_ranks.hpp"
+#include "alloc/map/page_map.hpp"
 #include "alloc/map/size_class.hpp"
 #include "base/bits.hpp"
 #include "os/os.hpp"
@@ -48,9 +49,11 @@ Taken take(std::size_t size, void** result) {
 // the same time, one of them adds its piece and the others discard theirs. The rest of the old
 // piece, smaller than the request, is wasted. False if the system has no more memory.
 bool add_piece(std::size_t size) {
-  std::size_t fresh_size = align_up(size, 4 * kUnit);
+  // A process with few threads needs no more than the first piece.
+  std::size_t fresh_size = align_up(size, metadata_bytes() == 0 ? kUnit : 4 * kUnit);
   void* fresh = os::map(fresh_size, kUnit, nullptr);
   if (fresh == nullptr) {
+    unlock_page_map();
     fresh_size = align_up(size, kUnit);
     fresh = os::map(fresh_size, kUnit, nullptr);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/map/page_map.hpp"
 
-#include <iterator>
-
 #include "alloc/map/footprint.hpp"
 #include "os/os.hpp"
 
@@ -23,44 +21,50 @@ struct Used {
 };
 constinit Used used_of_root{};
 
+// The last part of a leaf.
 struct Covered {
   Used used;
-  std::atomic<std::uint32_t> mask_pages;  // a bit for each page of masks that is in the footprint
+  // A bit for each page of masks that is in the footprint, and one for the page that this is on.
+  std::atomic<std::uint32_t> pages;
 };
-constinit Covered covered[kRootEntries]{};
+constexpr std::uint32_t kOwnPage = std::uint32_t(1) << 31;
 
-// `absent` always reads as zeros, whether it is locked or not.
-void unlock_absent() {
-  const std::size_t page = os::page_size();
-  const std::uintptr_t begin = align_up(address_of(page_map.absent), page);
-  const std::uintptr_t end = align_down(address_of(std::end(page_map.absent)), page);
-  os::unlock(pointer_to(begin), end - begin);
+constexpr std::size_t kMasksEnd = kLeafEntries * (sizeof(Span) + sizeof(PageMask));
+constexpr std::size_t kLeafSize = align_up(kMasksEnd + sizeof(Covered), kUnit);
+
+Covered& covered(Span* leaf) {
+  return *reinterpret_cast<Covered*>(reinterpret_cast<char*>(leaf) + kMasksEnd);
 }
 
+// The whole pages between two addresses.
+struct Pages {
+  Pages(const void* first, const void* last)
+      : begin(align_up(address_of(first), os::page_size())),
+        size(align_down(address_of(last), os::page_size()) - begin) {}
+
+  std::uintptr_t begin;
+  std::size_t size;
+};
+
 bool add_leaf(std::size_t index) {
-  constexpr std::size_t kSize = kLeafEntries * (sizeof(Span) + sizeof(PageMask));
   // The leaf exists, perhaps because another thread has just added it.
   if (page_map.leaf(index) != nullptr) return true;
-  void* memory = os::map(kSize, kUnit, nullptr);
-  if (memory == nullptr) {
-    // The program may lock its memory and may lock little. Most pages of the tables are never used.
-    unlock_absent();
-    memory = os::map_unlocked(kSize);
-  }
+  void* memory = os::map(kLeafSize, kUnit, nullptr);
+  if (memory == nullptr && unlock_page_map()) memory = os::map_unlocked(kLeafSize);
   if (memory == nullptr) return false;
   // A huge page would be too large: one page of descriptors covers 4 MiB of heap, a huge page of
   // them 2 GiB.
-  os::advise(memory, kSize, os::PageAdvice::kSparse);
+  os::advise(memory, kLeafSize, os::PageAdvice::kSparse);
   const auto distance = std::ptrdiff_t(address_of(memory) - address_of(page_map.absent));
   std::ptrdiff_t expected = 0;
   // (2) release: publishes the zeroed leaf to (1) in page_map.hpp; relaxed on failure: the
   // winner's leaf is not used here
   if (!page_map.distance[index].compare_exchange_strong(
           expected, distance, std::memory_order_release, std::memory_order_relaxed)) {
-    os::unmap(memory, kSize);
+    os::unmap(memory, kLeafSize);
     return true;
   }
-  leaf_bytes.fetch_add(kSize, std::memory_order_relaxed);  // relaxed: a statistic
+  leaf_bytes.fetch_add(kLeafSize, std::memory_order_relaxed);  // relaxed: a statistic
   return true;
 }
 
@@ -108,17 +112,17 @@ bool count_pages(Ask ask, std::size_t leaf, std::size_t low, std::size_t high) {
       return false;
     }
   }
+  std::atomic<std::uint32_t>& counted = covered(spans).pages;
+  const auto count_bit = [&](std::uint32_t bit) {
+    return count_page(ask, (counted.load(std::memory_order_relaxed) & bit) != 0, [&] {
+      return (counted.fetch_or(bit, std::memory_order_relaxed) & bit) != 0;
+    });
+  };
   const std::size_t masks_in_page = os::page_size() / sizeof(PageMask);
-  std::atomic<std::uint32_t>& counted = covered[leaf].mask_pages;
   for (std::size_t i = low / masks_in_page; i <= high / masks_in_page; ++i) {
-    const std::uint32_t bit = 1U << i;
-    if (!count_page(ask, (counted.load(std::memory_order_relaxed) & bit) != 0, [&] {
-          return (counted.fetch_or(bit, std::memory_order_relaxed) & bit) != 0;
-        })) {
-      return false;
-    }
+    if (!count_bit(1U << i)) return false;
   }
-  return true;
+  return count_bit(kOwnPage);
 }
 
 Cover cover(Ask ask, const void* address, std::size_t size) {
@@ -130,8 +134,9 @@ Cover cover(Ask ask, const void* address, std::size_t size) {
     const std::size_t low = i == first / kLeafEntries ? first % kLeafEntries : 0;
     const std::size_t high = i == last / kLeafEntries ? last % kLeafEntries : kLeafEntries - 1;
     if (!count_pages(ask, i, low, high)) return Cover::kShort;
-    raise_to(covered[i].used.before_first, std::uint32_t(kLeafEntries - low));
-    raise_to(covered[i].used.end, std::uint32_t(high + 1));
+    Used& used = covered(page_map.leaf(i)).used;
+    raise_to(used.before_first, std::uint32_t(kLeafEntries - low));
+    raise_to(used.end, std::uint32_t(high + 1));
     raise_to(used_of_root.before_first, std::uint32_t(kRootEntries - i));
     raise_to(used_of_root.end, std::uint32_t(i + 1));
   }
@@ -141,9 +146,8 @@ Cover cover(Ask ask, const void* address, std::size_t size) {
 }  // namespace
 
 void set_up_page_map() {
-  const std::uintptr_t begin = align_up(address_of(&page_map), os::page_size());
-  const std::uintptr_t end = align_down(address_of(&page_map + 1), os::page_size());
-  os::advise(pointer_to(begin), end - begin, os::PageAdvice::kSparse);
+  const Pages all(&page_map, &page_map + 1);
+  os::advise(pointer_to(all.begin), all.size, os::PageAdvice::kSparse);
 }
 
 Cover cover_with_spans(const void* address, std::size_t size) {
@@ -179,9 +183,9 @@ void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* addr
   std::size_t i = kRootEntries - used_of_root.before_first.load(std::memory_order_relaxed);
   std::uintptr_t unit = 0;  // declared out here because a visited span may end in another leaf
   for (; i < last_leaf; ++i) {
-    const Span* leaf = page_map.leaf(i);
+    Span* const leaf = page_map.leaf(i);
     if (leaf == nullptr) continue;
-    const Used& used = covered[i].used;
+    const Used& used = covered(leaf).used;
     const std::uintptr_t base = std::uintptr_t(i) * kLeafEntries;
     const std::uintptr_t end = base + used.end.load(std::memory_order_relaxed);
     const std::uintptr_t first =
@@ -189,6 +193,22 @@ void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* addr
     if (unit < first) unit = first;
     while (unit < end) unit += visit(context, leaf[unit - base], pointer_to(unit << kUnitBits));
   }
+}
+
+bool unlock_page_map() {
+  if (!os::lock_limit_has_refused()) return false;
+  const Pages all(&page_map, &page_map + 1);
+  os::unlock(pointer_to(all.begin), all.size);
+  // These two are never written, so they need no memory of their own.
+  const Pages zeros(page_map.absent, &page_map + 1);
+  os::decommit(pointer_to(zeros.begin), zeros.size);
+  // relaxed both: a leaf that is added meanwhile is unlocked the next time
+  const std::size_t last_leaf = used_of_root.end.load(std::memory_order_relaxed);
+  std::size_t i = kRootEntries - used_of_root.before_first.load(std::memory_order_relaxed);
+  for (; i < last_leaf; ++i) {
+    if (const Span* leaf = page_map.leaf(i)) os::unlock(leaf, kLeafSize);
+  }
+  return true;
 }
 
 // relaxed both: statistics

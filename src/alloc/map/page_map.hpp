@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page map: from any address to the descriptor of the unit it lies in.
 //
-// The root has an entry for each 4 GiB of address space, each leaf a descriptor for each unit of
-// its 4 GiB. The root's pages become resident only when they are written. A leaf is mapped when the
-// first chunk falls into its 4 GiB, and is never unmapped. Readers need no lock, because an entry
-// of the root changes only once. After its descriptors, a leaf has the page masks of its units
+// The root has an entry for each GiB of address space, each leaf a descriptor for each unit of its
+// GiB. The root's pages become resident only when they are written. A leaf is mapped when the first
+// chunk falls into its GiB, and is never unmapped. Readers need no lock, because an entry of the
+// root changes only once. After its descriptors, a leaf has the page masks of its units
 // (dirty_pages.hpp).
+//
+// A program that locks its memory (mlockall) locks whole tables. With a GiB for each leaf, the
+// tables of a small process are as small as two levels can be.
 #pragma once
 
 #include <atomic>
@@ -19,7 +22,7 @@
 
 namespace corbel::alloc {
 
-inline constexpr unsigned kLeafBits = 32;
+inline constexpr unsigned kLeafBits = 30;
 inline constexpr std::size_t kRootEntries = std::size_t(1) << (arch::kAddressBits - kLeafBits);
 inline constexpr std::size_t kLeafEntries = std::size_t(1) << (kLeafBits - kUnitBits);
 
@@ -56,7 +59,7 @@ inline Span* find_span(PageMap& map, const void* address) {
   // (1) an acquire, by the address dependency (plain_load.hpp): sees the leaf mapped by (2) in
   // page_map.cpp
   const std::ptrdiff_t d = sync::plain_load(map.distance[(a >> kLeafBits) % kRootEntries]);
-  return map.at(d) + (std::uint32_t(a) >> kUnitBits);
+  return map.at(d) + (a >> kUnitBits) % kLeafEntries;
 }
 inline Span* find_span(const void* address) { return find_span(page_map, address); }
 
@@ -70,7 +73,7 @@ inline Span* slab_head(Span* span) {
 // Asks the system to use no huge pages for the root: most of it is never touched.
 void set_up_page_map();
 
-// Whether there are descriptors for the 4 GiB around `address`.
+// Whether there are descriptors for the GiB around `address`.
 inline bool has_leaf(const void* address) {
   return page_map.leaf((address_of(address) >> kLeafBits) % kRootEntries) != nullptr;
 }
@@ -101,6 +104,11 @@ void forget_spans(const void* address, std::size_t size);
 // change them. `visit(context, span, address)` returns the number of units to advance by.
 void walk_spans(std::size_t (*visit)(void* context, const Span& span, void* address),
                 void* context);
+
+// For a thread that the system has refused a mapping: if the reason may be that the process locks
+// its memory and its limit leaves no room, locks the map no longer, most of which is never used.
+// Returns whether it is worthwhile to try the mapping again.
+bool unlock_page_map();
 
 // The bytes mapped for leaves so far.
 std::size_t page_map_bytes();

@@ -46,6 +46,17 @@ Span* SpanHeap::span_at_edge() const {
   return below->tag() == span_tag::kForeign ? span : nullptr;
 }
 
+namespace {
+
+// The units of the next chunk, if the request needs no more.
+std::size_t usual_chunk(std::size_t mapped_units) {
+  // A small process may lock all it has, and may lock little.
+  if (mapped_units == 0) return kFirstChunkUnits;
+  return std::clamp(align_down(mapped_units / 16, kUnmapUnits), kMinChunkUnits, kMaxChunkUnits);
+}
+
+}  // namespace
+
 // Decides what to map for a request that no free span can serve. False, with the shortage set, if
 // there is no room to commit the clean pages that the request needs.
 bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
@@ -70,9 +81,8 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   plan->min_units = request.units - joined;
   // The chunk size grows with the heap: so the number of chunks stays small, and so does the unused
   // part of the heap.
-  const std::size_t usual = std::clamp(align_down(figures_.mapped_units / 16, kUnmapUnits),
-                                       kFirstChunkUnits, kMaxChunkUnits);
-  plan->preferred_units = align_up(plan->min_units, kUnmapUnits);
+  const std::size_t usual = usual_chunk(figures_.mapped_units);
+  plan->preferred_units = align_up(plan->min_units, std::min(usual, kUnmapUnits));
   plan->is_large = !large_chunk_comes_ && plan->preferred_units < usual;
   if (plan->is_large) {
     plan->preferred_units = usual;
@@ -84,7 +94,7 @@ bool SpanHeap::plan_chunk(SpanRequest& request, ChunkPlan* plan) {
   const std::size_t mapped = figures_.mapped_units;
   const std::size_t left = limit / kUnit > mapped ? limit / kUnit - mapped : 0;
   // If the mapped memory must exceed the limit, let it exceed by little at a time.
-  const std::size_t little = plan->min_units + std::min(mapped / 64, kFirstChunkUnits);
+  const std::size_t little = plan->min_units + std::min(mapped / 64, kMinChunkUnits);
   plan->preferred_units = std::min(plan->preferred_units, std::max(left, little));
   return true;
 }
@@ -130,6 +140,9 @@ bool SpanHeap::map_and_use(ChunkPlan& plan, SpanRequest& request) {
   }
   if (memory == nullptr) {
     chunk = plan.min_units;
+    memory = map_chunk(plan, request.align_units, chunk);
+  }
+  if (memory == nullptr && unlock_page_map()) {
     memory = map_chunk(plan, request.align_units, chunk);
   }
   if (memory == nullptr) {

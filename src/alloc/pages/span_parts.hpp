@@ -11,7 +11,8 @@
 
 namespace corbel::alloc {
 
-inline constexpr std::size_t kFirstChunkUnits = 64;  // 4 MiB
+inline constexpr std::size_t kFirstChunkUnits = 16;  // 1 MiB
+inline constexpr std::size_t kMinChunkUnits = 64;    // 4 MiB, of later ones
 inline constexpr std::size_t kMaxChunkUnits = 1024;  // 64 MiB, for programs of 1 GiB and more
 // Smaller spans are decommitted instead of unmapped, because unmapping them would mostly split
 // mappings.

@@ -251,6 +251,7 @@ bool unmap(void* address, std::size_t size) {
 
 // The fake system locks no memory.
 void* map_unlocked(std::size_t) { return nullptr; }
+bool lock_limit_has_refused() { return false; }
 void unlock(const void*, std::size_t) {}
 
 bool decommit(void* address, std::size_t size) {

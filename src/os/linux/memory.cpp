@@ -28,9 +28,15 @@
 namespace corbel::os {
 namespace {
 
+// relaxed throughout: nothing else is published; a thread that misses a refusal of another one sees
+// its own
+constinit std::atomic<bool> lock_limit_refused{false};
+
 void* map_anywhere(std::size_t size, void* hint) {
   void* p = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return p == MAP_FAILED ? nullptr : p;
+  if (p != MAP_FAILED) return p;
+  if (errno == EAGAIN) lock_limit_refused.store(true, std::memory_order_relaxed);
+  return nullptr;
 }
 
 // Whether the word at `address` has this value. The kernel reads it, because it may be unreadable.
@@ -88,6 +94,17 @@ bool unmap(void* address, std::size_t size) {
   return munmap(address, size) == 0;
 }
 
+bool lock_limit_has_refused() { return lock_limit_refused.load(std::memory_order_relaxed); }
+
+namespace {
+
+// For memory that was never written: gives it back, too.
+void unlock_unused(void* address, std::size_t size) {
+  if (munlock(address, size) == 0) madvise(address, size, MADV_DONTNEED);
+}
+
+}  // namespace
+
 // The kernel compares the whole size of a mapping with the limit when it maps. A piece that is
 // unlocked at once makes room for the next.
 void* map_unlocked(std::size_t size) {
@@ -96,7 +113,7 @@ void* map_unlocked(std::size_t size) {
   // Most probably the addresses around the hint are free: far below what the kernel would choose.
   constexpr std::size_t kDistance = std::size_t(1) << 30;
   void* probe = map_anywhere(size, nullptr);
-  if (probe != nullptr) unlock(probe, size);
+  if (probe != nullptr) unlock_unused(probe, size);
   if (probe != nullptr || errno != EAGAIN) return probe;
   probe = map_anywhere(kPiece, nullptr);
   if (probe == nullptr) return nullptr;
@@ -115,7 +132,7 @@ void* map_unlocked(std::size_t size) {
         munmap(piece, kPiece);
         break;
       }
-      unlock(piece, kPiece);
+      unlock_unused(piece, kPiece);
     }
     if (mapped >= size) return pointer_to(begin);
     if (mapped != 0) munmap(pointer_to(begin), mapped);
@@ -125,7 +142,7 @@ void* map_unlocked(std::size_t size) {
 
 void unlock(const void* address, std::size_t size) {
   ErrnoGuard guard;
-  if (munlock(address, size) == 0) madvise(const_cast<void*>(address), size, MADV_DONTNEED);
+  munlock(address, size);
 }
 
 bool decommit(void* address, std::size_t size) {

@@ -16,9 +16,13 @@ namespace corbel::sync {
 // Connects the mutex to the processor and the kernel.
 struct MutexSystem {
   static constexpr int kSpins = 64;
+  static constexpr std::uint32_t kLookAgainAfter = 10;  // ms
   static void pause() { arch::pause(); }
+  // The wake-up may be late. A signal handler may run in the thread that is about to send it, or in
+  // another waiter that has received it and is about to pass it on. If the handler forks, it waits
+  // for other locks, which this thread may hold. So this thread looks again after a while.
   static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
-    os::wait(word, expected);
+    os::wait_for(word, expected, kLookAgainAfter);
   }
   static void wake_one(std::atomic<std::uint32_t>& word) { os::wake_one(word); }
 

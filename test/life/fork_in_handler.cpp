@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A single-threaded program whose signal handler forks, wherever the signal comes, also inside
-// malloc, as a crash reporter does. The parent goes on. The child replaces itself by another
-// program or ends, after it has used a little memory.
+// A program whose signal handler forks, wherever the signal comes, also inside malloc, as a crash
+// reporter does. The parent goes on. The child replaces itself by another program or ends, after it
+// has used a little memory. With "threads", several threads allocate, and the handler may run in
+// any of them; the child only ends.
+#include <malloc.h>
+#include <pthread.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -9,14 +12,16 @@
 
 namespace {
 
-constexpr int kForks = 1500;
+int wanted_forks = 1500;
 volatile sig_atomic_t forks = 0;
+bool child_allocates = true;
 
 void handler(int) {
   const int saved = errno;
   const pid_t child = fork();
   if (child == 0) {
     alarm(100);
+    if (!child_allocates) _exit(0);
     unsigned char* block = life::make_block(100);
     if (forks % 50 == 0) execl("/bin/true", "true", static_cast<char*>(nullptr));
     _exit(block != nullptr ? 0 : 1);
@@ -25,14 +30,27 @@ void handler(int) {
   CHECK(child > 0);
   while (waitpid(child, &status, 0) < 0) CHECK(errno == EINTR);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  forks = forks + 1;
+  __atomic_fetch_add(&forks, 1, __ATOMIC_RELAXED);
   errno = saved;
+}
+
+// Slow paths, where the locks are held: large blocks, and slabs that come and go.
+void* work(void*) {
+  while (__atomic_load_n(&forks, __ATOMIC_RELAXED) < wanted_forks) {
+    unsigned char* blocks[64];
+    for (unsigned i = 0; i < 64; ++i) blocks[i] = life::make_block(i % 2 != 0 ? 90000 : 30000);
+    if (!child_allocates) malloc_trim(0);
+    for (unsigned i = 0; i < 64; ++i) life::free_block(blocks[i], i % 2 != 0 ? 90000 : 30000);
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
   life::check_replacement();
+  child_allocates = count < 2 || strcmp(arguments[1], "threads") != 0;
+  if (!child_allocates) wanted_forks = 6000;
   struct sigaction action = {};
   action.sa_handler = handler;
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
@@ -46,12 +64,13 @@ int main() {
     _exit(0);
   }
   life::give_up_after(150);
-  // Slow paths, where the locks are held: large blocks, and slabs that come and go.
-  while (forks < kForks) {
-    unsigned char* blocks[64];
-    for (unsigned i = 0; i < 64; ++i) blocks[i] = life::make_block(i % 2 != 0 ? 90000 : 30000);
-    for (unsigned i = 0; i < 64; ++i) life::free_block(blocks[i], i % 2 != 0 ? 90000 : 30000);
+  pthread_t threads[3];
+  const unsigned others = child_allocates ? 0 : 3;
+  for (unsigned i = 0; i < others; ++i) {
+    CHECK(pthread_create(&threads[i], nullptr, work, nullptr) == 0);
   }
+  work(nullptr);
+  for (unsigned i = 0; i < others; ++i) CHECK(pthread_join(threads[i], nullptr) == 0);
   signal(SIGUSR1, SIG_IGN);
   kill(sender, SIGKILL);
   int status = 0;

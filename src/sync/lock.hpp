@@ -109,8 +109,12 @@ class Lock {
     mutex_.reset();
   }
   // In the child of a fork whose try_lock_for_fork() has failed: another thread of the parent held
-  // the lock.
-  void reset_in_child() { mutex_.reset(); }
+  // the lock, perhaps for a fork of its own.
+  void reset_in_child() {
+    fork_ = Fork::kNone;
+    depth_ = 0;
+    mutex_.reset();
+  }
 
   // Whether the calling thread holds a lock. Only debug builds know; others return false.
   static bool holds_any() { return config::kDebugChecks && held_ranks_ != 0; }

@@ -108,8 +108,12 @@ TEST(Lock, TheChildForgetsTheForkOfAnotherThread) {
     alarm(60);  // ends a child that waits for itself
     low.reset_in_child();
     high.unlock_after_fork_in_child();
-    { const LockGuard guard(low); }
-    { const LockGuard guard(high); }  // the handler may pass the lock that it holds
+    {
+      const LockGuard guard(low);
+    }
+    {
+      const LockGuard guard(high);
+    }  // the handler may pass the lock that it holds
     high.unlock();
     _exit(high.try_lock() ? 0 : 1);
   }

@@ -34,9 +34,10 @@ constinit std::atomic<bool> process_is_set_up{false};
 //   - The child can allocate and free, although POSIX does not require it. It gets a heap of its
 //     own, because the interrupted operation may have left the thread's heap inconsistent. The
 //     locks that the thread holds do not stop it. What they protect is as the interrupted code left
-//     it, a few stores before or after a change. So a child that allocates in the handler takes a
-//     small risk, as with other allocators; one that calls only async-signal-safe functions takes
-//     none. If its handler returns, the interrupted code finishes its operation.
+//     it, a few stores before or after a change. The same goes for a heap that was interrupted in a
+//     fast path, which leaves no mark: such a child keeps it. So a child that allocates in the
+//     handler takes a small risk, as with other allocators; one that calls only async-signal-safe
+//     functions takes none. If its handler returns, the interrupted code finishes its operation.
 //   - In a program with several threads, the child does not wait for a lock that another thread of
 //     the parent held, but what that lock protects may be inconsistent.
 

@@ -141,10 +141,11 @@ class task_arena {
   }
 
   // Calls f(), as a const object if it has such a call, in the arena and returns what it returns,
-  // or throws what it throws. The calling thread occupies a slot there. If none is free, it waits
-  // until one is, or until another thread has made the call for it. Tasks that `f` starts run in
-  // the arena. `f` and they run with the floating-point settings of the thread that made the arena.
-  // If the thread is in this arena already, this is a plain call. May additionally throw bad_alloc.
+  // or throws what it throws. The calling thread occupies a slot there, or the one that it has
+  // there already. If none is free, it waits until one is, or until another thread has made the
+  // call for it. Tasks that `f` starts run in the arena. `f` and they run with the floating-point
+  // settings of the thread that made the arena. If the thread is in this arena already, this is a
+  // plain call. May additionally throw bad_alloc.
   template <typename F>
   auto execute(F&& f) -> detail::const_call_result<F> {
     using call =

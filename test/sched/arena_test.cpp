@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -298,6 +303,118 @@ TEST(Arena, DelegatesBothWays) {
     two.join();
     EXPECT_EQ(calls[0] + calls[1], 2);
   }
+}
+
+// A thread never waits for a slot in an arena where it has one.
+TEST(Arena, IsEnteredAgainInTheSameSlot) {
+  tbb::task_arena arenas[] = {{2, 2}, {2, 2}};
+  const std::function<int(int)> enter = [&](int depth) {
+    return arenas[depth % 2].execute([&] {
+      std::atomic<int> calls{0};
+      tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; });
+      EXPECT_EQ(calls, 2);
+      EXPECT_EQ(current_thread_index(), 0);
+      return depth == 0 ? 1 : 1 + enter(depth - 1);
+    });
+  };
+  EXPECT_EQ(enter(9), 10);
+}
+
+// Tasks of each arena call into the other one. There are as many threads as slots.
+TEST(Arena, ThreadsNestBothWays) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    tbb::task_arena a(3, 3), b(3, 3);
+    std::atomic<int> calls{0};
+    const std::function<void(tbb::task_arena&, tbb::task_arena&, int)> nest =
+        [&](tbb::task_arena& here, tbb::task_arena& other, int depth) {
+          if (depth == 0) {
+            ++calls;
+            return;
+          }
+          here.execute([&] {
+            tbb::parallel_invoke([&] { nest(other, here, depth - 1); },
+                                 [&] { nest(other, here, depth - 1); });
+          });
+        };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&, i] { i % 2 == 0 ? nest(a, b, 5) : nest(b, a, 5); });
+    }
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(calls, 3 * 32);
+  }
+}
+
+// Two threads make each other's calls, which call back.
+TEST(Arena, CallsDelegatedInDelegatedCalls) {
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    tbb::task_arena arenas[] = {{1, 0}, {1, 0}};
+    const std::function<int(int)> enter = [&](int depth) -> int {
+      return arenas[depth % 2].execute([&] { return depth < 2 ? 1 : 1 + enter(depth - 1); });
+    };
+    int depths[2] = {};
+    std::thread one([&] { depths[0] = enter(11); });
+    std::thread two([&] { depths[1] = enter(10); });
+    one.join();
+    two.join();
+    EXPECT_EQ(depths[0], 11);
+    EXPECT_EQ(depths[1], 10);
+  }
+}
+
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.find(") S") != std::string::npos;
+}
+
+// The call could wait for the task, which would wait for the call.
+TEST(Arena, NoCallIsMadeOnTopOfATask) {
+  tbb::task_arena a(2, 2), b(2, 2);
+  tbb::task_group group, gate;
+  tbb::task_handle opens = gate.defer([] {});
+  std::atomic<bool> holder_is_in{false}, leave{false}, is_in_task{false};
+  std::atomic<pid_t> caller{0};
+  std::thread holder([&] {
+    b.execute([&] {
+      holder_is_in = true;
+      wait_for(leave);
+    });
+  });
+  wait_for(holder_is_in);
+  // Waits in b for the gate, within a task of the group. Then b has no free slot.
+  std::thread runner([&] {
+    a.execute([&] {
+      group.run_and_wait([&] {
+        b.execute([&] {
+          is_in_task = true;
+          gate.wait();
+        });
+      });
+    });
+  });
+  wait_for(is_in_task);
+  std::atomic<bool> made{false}, on_top{false};
+  std::thread waiter([&] {
+    caller = pid_t(syscall(SYS_gettid));
+    b.execute([&] {
+      on_top = std::this_thread::get_id() == runner.get_id();
+      made = true;
+      if (!on_top) group.wait();
+    });
+  });
+  // Once the caller sleeps, its call is in the queue. The next task there comes after it.
+  while (!made && (caller == 0 || !sleeps(caller))) std::this_thread::yield();
+  std::atomic<bool> marked{false};
+  b.enqueue([&] { marked = true; });
+  wait_for(marked);
+  gate.run_and_wait(std::move(opens));
+  runner.join();
+  waiter.join();
+  leave = true;
+  holder.join();
+  EXPECT_FALSE(on_top);
 }
 
 // ---- constraints --------------------------------------------------------------------------------

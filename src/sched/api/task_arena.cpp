@@ -40,13 +40,16 @@ class DelegatedCall : task_base {
   DelegatedCall(Arena& arena, Thread& caller, void (*function)(void*), void* argument)
       : task_base(&run), arena_(arena), caller_(caller), function_(function), argument_(argument) {
     context = &detail::no_group;
+    link_.outer = around_new_call(caller);
+    link_.awaited_below = caller.awaited;
+    link_.is_of_task = link_.outer != nullptr && link_.outer->is_of_task;
   }
 
   // The caller runs tasks of its own arena meanwhile. So threads that have the slots of two arenas,
   // and want one in each other's, make progress.
   void wait() {
     const detail::call_trace trace(caller_);
-    arena_.enqueue(*this, /*is_call=*/true);
+    arena_.enqueue(*this, &link_);
     while (!is_done()) {
       if (!is_taken_) {
         ArenaScope scope(caller_);
@@ -60,7 +63,9 @@ class DelegatedCall : task_base {
           }
         }
       }
+      caller_.awaited = &link_;
       wait_for_any(caller_, this, &may_go_on);
+      caller_.awaited = link_.awaited_below;
     }
     detail::trace_join(caller_, this);
     if (error_) std::rethrow_exception(error_);
@@ -71,11 +76,17 @@ class DelegatedCall : task_base {
     DelegatedCall& call = *static_cast<DelegatedCall*>(self);
     Thread& t = static_cast<Thread&>(thread);
     t.context = &t.root;
+    const CallLink* const around = t.around;
+    const CallLink* const awaited = t.awaited;
+    t.around = &call.link_;
+    if (call.link_.is_of_task) t.awaited = nullptr;
     try {
       call.function_(call.argument_);
     } catch (...) {
       call.error_ = std::current_exception();
     }
+    t.around = around;
+    t.awaited = awaited;
     const void* const key = &call.arena_;
     detail::trace_end(thread, &call);
     call.done_.store(true, std::memory_order_release);  // (1) release: publishes the call to (2)
@@ -93,6 +104,7 @@ class DelegatedCall : task_base {
     return call.is_done() || (!call.is_taken_ && call.arena_.has_free_slot());
   }
 
+  CallLink link_;
   Arena& arena_;
   Thread& caller_;
   void (*const function_)(void*);
@@ -163,6 +175,10 @@ void execute_in(arena_handle& handle, void (*function)(void*), void* argument) {
   const sched::ArenaUse use(arena);
   {
     sched::ArenaScope scope(t);
+    if (scope.go_back_to(arena)) {
+      function(argument);
+      return;
+    }
     if (arena.enter(t, sched::Arena::As::kCaller)) {
       scope.begin();
       function(argument);

@@ -54,15 +54,19 @@ bool Arena::take_slot(Thread& t, unsigned from, unsigned to) {
                                             std::memory_order_relaxed)) {
       continue;
     }
-    t.arena = this;
-    t.slot = &s;
-    t.tasks = &s.tasks;
-    t.isolation = kNoIsolation;
-    t.arena_floating_point = floating_point_;
-    t.wake_flag = always_signals() ? &always_set : &wake_flag_.word();
+    use_slot(t, s);
     return true;
   }
   return false;
+}
+
+void Arena::use_slot(Thread& t, Slot& s) {
+  t.arena = this;
+  t.slot = &s;
+  t.tasks = &s.tasks;
+  t.isolation = kNoIsolation;
+  t.arena_floating_point = floating_point_;
+  t.wake_flag = always_signals() ? &always_set : &wake_flag_.word();
 }
 
 bool Arena::enter(Thread& t, As as) {
@@ -224,9 +228,9 @@ bool Arena::has_work() const {
                      [](const Slot& s) { return sched::has_work_for(s, kNoIsolation); });
 }
 
-void Arena::enqueue(task_base& task, bool is_call) {
-  trace::note_queued(task, is_call);
-  queue_.push({&task, kNoIsolation, is_call});
+void Arena::enqueue(task_base& task, const CallLink* call) {
+  trace::note_queued(task, /*is_awaited=*/call != nullptr);
+  queue_.push({&task, kNoIsolation, call});
   if (unpark_one()) return;
   request_worker(*this);
 }

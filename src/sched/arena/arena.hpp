@@ -34,6 +34,8 @@ class Arena {
   // unless all are reserved: then the one worker does that must come (must_have_worker).
   enum class As { kCaller, kWorker };
   bool enter(Thread& t, As as);
+  // Makes the thread use a slot that it has taken before and not given back.
+  void use_slot(Thread& t, Slot& s);
   // Gives the slot back. Other threads run the tasks that are left in its deque.
   void leave(Thread& t);
   // Call the arena's observers: the first after enter, the second before leave.
@@ -80,9 +82,9 @@ class Arena {
     return workers.load(std::memory_order_relaxed);
   }
 
-  // Puts the task into the queue: it runs even if no thread waits for it. `is_call`: it is a
+  // Puts the task into the queue: it runs even if no thread waits for it. `call`: it is a
   // delegated call. Throws bad_alloc.
-  void enqueue(task_base& task, bool is_call = false);
+  void enqueue(task_base& task, const CallLink* call = nullptr);
   // Takes an enqueued task back; returns false if a thread has taken it.
   bool withdraw(const task_base& task) { return queue_.remove(task); }
   // Puts the task into the mailbox of that slot. Throws bad_alloc.

@@ -9,8 +9,28 @@ namespace corbel::sched {
 
 ArenaScope::ArenaScope(Thread& t) : thread_(t), outer_(ThreadPosition::of(t)) {}
 
+Slot* ArenaScope::slot_in(const Arena& arena) const {
+  if (outer_.arena == &arena) return outer_.slot;
+  return outer_.arena_scope != nullptr ? outer_.arena_scope->slot_in(arena) : nullptr;
+}
+
+bool ArenaScope::go_back_to(Arena& arena) {
+  Slot* const own = slot_in(arena);
+  if (own == nullptr) return false;
+  arena.use_slot(thread_, *own);
+  set_position();
+  return true;
+}
+
 void ArenaScope::begin() {
-  is_in_another_ = true;
+  has_taken_slot_ = true;
+  set_position();
+  thread_.arena->observe_entry(thread_);
+}
+
+void ArenaScope::set_position() {
+  thread_.around = around_new_call(thread_);
+  if (thread_.around == &some_task) thread_.awaited = nullptr;
   thread_.context = &thread_.root;
   thread_.running = nullptr;
   thread_.waits = 0;
@@ -20,11 +40,10 @@ void ArenaScope::begin() {
   sets_floating_point_ = floating_point_ != thread_.arena->floating_point();
   if (sets_floating_point_) arch::set_floating_point(thread_.arena->floating_point());
   binding_.begin(thread_.arena->processors());
-  thread_.arena->observe_entry(thread_);
 }
 
 ArenaScope::~ArenaScope() {
-  if (is_in_another_) {
+  if (has_taken_slot_) {
     Arena& arena = *thread_.arena;
     if (thread_.fibers != nullptr) finish_stacks_in(*thread_.fibers, *thread_.slot);
     arena.observe_exit(thread_);
@@ -32,8 +51,8 @@ ArenaScope::~ArenaScope() {
     const bool leaves_work = !thread_.tasks->seems_empty() || arena.has_queued();
     arena.leave(thread_);
     if (leaves_work) request_worker(arena);
-    if (sets_floating_point_) arch::set_floating_point(floating_point_);
   }
+  if (sets_floating_point_) arch::set_floating_point(floating_point_);
   outer_.restore_to(thread_);
 }
 

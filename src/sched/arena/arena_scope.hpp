@@ -18,6 +18,10 @@ class ArenaScope {
   ArenaScope(const ArenaScope&) = delete;
   ArenaScope& operator=(const ArenaScope&) = delete;
 
+  // If the thread has a slot in that arena, which it has left for the one where it is now, goes
+  // back to that slot until the end of the scope. A second slot there might never become free,
+  // since this thread holds the first.
+  bool go_back_to(Arena& arena);
   // The thread has entered another arena, in which it is in no task. The destructor leaves it.
   void begin();
 
@@ -28,8 +32,12 @@ class ArenaScope {
   }
 
  private:
+  // The slot in that arena to which the thread will come back; nullptr: none.
+  Slot* slot_in(const Arena& arena) const;
+  void set_position();
+
   Thread& thread_;
-  bool is_in_another_ = false;
+  bool has_taken_slot_ = false;
   Binding binding_;
   bool sets_floating_point_ = false;
   std::uint32_t floating_point_ = 0;  // of the thread, if the arena has others

@@ -8,9 +8,20 @@ namespace corbel::sched {
 namespace {
 
 // A delegated call may wait for anything, including what is suspended further down on the stack of
-// the thread that makes it. So only a thread with no task and no parallel call below makes it.
+// the thread that makes it. So a thread makes it only if there are no task, no parallel call and no
+// other delegated call below, in whatever arena. Calls that another one is part of for which the
+// thread waits are safe: that one does not wait for what is below the wait.
+bool may_make(const Thread& t, const CallLink& call) {
+  if (t.context != &t.root) return false;
+  if (t.around == nullptr) return true;
+  for (const CallLink* awaited = t.awaited; awaited != nullptr; awaited = awaited->awaited_below) {
+    if (call.is_within(*awaited)) return true;
+  }
+  return false;
+}
+
 bool may_take(const Thread& t, const FoundTask& f) {
-  return may_run(t.isolation, f.isolation) && (!f.is_call || t.context == &t.root);
+  return may_run(t.isolation, f.isolation) && (f.call == nullptr || may_make(t, *f.call));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace corbel::sched {
 struct FoundTask {
   task_base* task = nullptr;
   IsolationScope isolation = kNoIsolation;
-  bool is_call = false;  // a delegated call; see Arena::enqueue
+  const CallLink* call = nullptr;  // of a delegated call
   explicit operator bool() const { return task != nullptr; }
 };
 

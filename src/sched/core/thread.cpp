@@ -10,6 +10,8 @@ __thread thread_data* this_thread_data = nullptr;
 
 namespace sched {
 
+constinit const CallLink some_task{nullptr, nullptr, true};
+
 bool is_in_no_task(const Thread& t) {
   return !t.is_worker && t.waits == 0 && t.arena_scope == nullptr && t.context == &t.root &&
          t.arena == t.implicit_arena;

@@ -29,6 +29,24 @@ struct Thread;
 using IsolationScope = std::uint64_t;
 inline constexpr IsolationScope kNoIsolation = 0;
 
+// A delegated call (api/task_arena.cpp) as queues and threads know it.
+struct CallLink {
+  const CallLink* outer = nullptr;          // around_new_call() of the caller
+  const CallLink* awaited_below = nullptr;  // the next on the stack of the caller
+  bool is_of_task = false;                  // a task waits for it, perhaps by way of other calls
+
+  // Whether `c` cannot end before this call: this one was made in it, or in one that was, and so
+  // on.
+  bool is_within(const CallLink& c) const {
+    const CallLink* link = outer;
+    while (link != nullptr && link != &c) link = link->outer;
+    return link != nullptr;
+  }
+};
+
+// Stands for any task.
+extern const CallLink some_task;
+
 // The fields of a thread that belong to its slot and its stack. They are saved when the thread
 // moves to another slot or stack.
 struct ThreadPosition {
@@ -43,6 +61,8 @@ struct ThreadPosition {
   bool has_floating_point = false;
   unsigned waits = 0;
   const ArenaScope* arena_scope = nullptr;
+  const CallLink* around = nullptr;
+  const CallLink* awaited = nullptr;
   std::uint32_t arena_floating_point = 0;
 
   static ThreadPosition of(const Thread& t);
@@ -63,8 +83,14 @@ struct Thread : detail::thread_data {
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
   unsigned waits = 0;                       // how many waits are nested on this stack
   const ArenaScope* arena_scope = nullptr;  // the innermost one on this stack
-  Fibers* fibers = nullptr;                 // from the first use of another stack on
-  os::StackRange stack;                     // the one it is on, if `knows_stack`
+  // What has begun on this stack and not ended, apart from what is in the innermost arena scope:
+  // the innermost delegated call that the thread makes for another one, or task (some_task).
+  const CallLink* around = nullptr;
+  // The innermost delegated call on this stack that another thread is to make, apart from those
+  // that are below a task or a call of a task.
+  const CallLink* awaited = nullptr;
+  Fibers* fibers = nullptr;  // from the first use of another stack on
+  os::StackRange stack;      // the one it is on, if `knows_stack`
   bool knows_stack = false;
   std::uintptr_t first_frame = 0;  // of the first task that the thread ran
   void* classic_state = nullptr;   // a classic::ClassicState; outlives the thread
@@ -83,6 +109,11 @@ struct Thread : detail::thread_data {
   static Thread* current_or_null() { return static_cast<Thread*>(detail::this_thread_data); }
 };
 
+// Like Thread::around, for an arena scope or a call that begins now.
+inline const CallLink* around_new_call(const Thread& t) {
+  return t.context == &t.root ? t.around : &some_task;
+}
+
 // Whether an external thread is in no task and in no arena but its own.
 bool is_in_no_task(const Thread& t);
 
@@ -90,9 +121,20 @@ bool is_in_no_task(const Thread& t);
 bool is_outside_tasks();
 
 inline ThreadPosition ThreadPosition::of(const Thread& t) {
-  return {
-      t.arena,   t.slot,    t.wake_flag,          t.tasks, t.isolation,   t.context,
-      t.classic, t.running, t.has_floating_point, t.waits, t.arena_scope, t.arena_floating_point};
+  return {t.arena,
+          t.slot,
+          t.wake_flag,
+          t.tasks,
+          t.isolation,
+          t.context,
+          t.classic,
+          t.running,
+          t.has_floating_point,
+          t.waits,
+          t.arena_scope,
+          t.around,
+          t.awaited,
+          t.arena_floating_point};
 }
 
 inline void ThreadPosition::restore_to(Thread& t) const {
@@ -107,6 +149,8 @@ inline void ThreadPosition::restore_to(Thread& t) const {
   t.has_floating_point = has_floating_point;
   t.waits = waits;
   t.arena_scope = arena_scope;
+  t.around = around;
+  t.awaited = awaited;
   t.arena_floating_point = arena_floating_point;
 }
 

@@ -37,6 +37,8 @@ Thread& make_thread() {
   t->knows_stack = false;
   t->first_frame = 0;
   t->arena_scope = nullptr;
+  t->around = nullptr;
+  t->awaited = nullptr;
   // relaxed, all: other threads get the context only with one of this thread's tasks
   t->root.link.store(0, std::memory_order_relaxed);
   t->root.state.store(detail::cancellations.load(std::memory_order_relaxed),

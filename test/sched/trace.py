@@ -101,6 +101,23 @@ class Trace(unittest.TestCase):
         json.loads(self.file.read_text())
         self.assertEqual(run("summary", "fork").stderr.count("corbel:"), 1)
 
+    def test_threads_that_have_ended(self):
+        done = run("summary", "short_threads")
+        self.assertEqual(done.returncode, 0)
+        found = SUMMARY.fullmatch(done.stderr)
+        self.assertIsNotNone(found, done.stderr)
+        self.assertGreaterEqual(int(found["threads"]), 200)
+
+    def test_a_timeline_of_threads_that_have_ended(self):
+        done = run(self.file, "short_threads")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        events = json.loads(self.file.read_text())["traceEvents"]
+        names = [e["args"]["name"] for e in events if e["name"] == "thread_name"]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(len([name for name in names if name.startswith("thread ")]), 200)
+        # Each buffer has room for 6 MiB of events.
+        self.assertLess(int(done.stdout), 180 * (1 << 20))
+
     def suspended(self):
         done = run("summary", "suspended")
         self.assertEqual(done.returncode, 0)

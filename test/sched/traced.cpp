@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -72,11 +73,36 @@ void suspended() {
   std::printf("%.3f\n", took.count());
 }
 
+std::size_t virtual_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  std::size_t pages = 0;
+  if (file == nullptr || std::fscanf(file, "%zu", &pages) != 1) std::abort();
+  std::fclose(file);
+  return pages * std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+// Threads one after the other. Prints by how many bytes the process has grown after the first ones.
+void short_threads() {
+  const auto run = [](int threads) {
+    for (int i = 0; i < threads; ++i)
+      std::thread([] { corbel::parallel_invoke([] {}, [] {}); }).join();
+  };
+  run(20);
+  const std::size_t before = virtual_bytes();
+  run(180);
+  const std::size_t after = virtual_bytes();
+  std::printf("%zu\n", after > before ? after - before : 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "suspended") == 0) {
     suspended();
+    return 0;
+  }
+  if (argc > 1 && std::strcmp(argv[1], "short_threads") == 0) {
+    short_threads();
     return 0;
   }
   const bool fork_too = argc > 1 && std::strcmp(argv[1], "fork") == 0;

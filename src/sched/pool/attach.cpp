@@ -37,7 +37,6 @@ void set_up() noexcept {
 void detach_thread() {
   Thread* const t = Thread::current_or_null();
   if (t == nullptr || t->is_worker) return;
-  trace::end_thread(*t);
   // A thread that the program ends inside a task does not give its slot back.
   if (t->arena != nullptr) {
     // No other thread can continue the tasks that were suspended here.
@@ -48,6 +47,7 @@ void detach_thread() {
   }
   if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
   detail::this_thread_data = nullptr;
+  trace::end_thread(*t);
   unmake_thread(*t);
   program_threads.detach();
 }
@@ -98,6 +98,7 @@ thread_data& attach_thread() {
     sched::trace::begin_thread(t);
     sched::implicit_arena(t).enter(t, sched::Arena::As::kCaller);
   } catch (...) {
+    sched::trace::end_thread(t);
     sched::unmake_thread(t);
     throw;
   }

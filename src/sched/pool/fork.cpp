@@ -24,9 +24,11 @@ void before_fork() {
   unused_threads_lock().lock_for_fork();
   observers.lock().lock_another_for_fork();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.lock_another_for_fork(); });
+  trace::output_lock().lock_another_for_fork();
 }
 
 void after_fork_in_parent() {
+  trace::output_lock().unlock_after_fork_in_parent();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_parent(); });
   observers.lock().unlock_after_fork_in_parent();
   unused_threads_lock().unlock_after_fork_in_parent();
@@ -36,6 +38,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
+  trace::output_lock().unlock_after_fork_in_child();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_child(); });
   observers.lock().unlock_after_fork_in_child();
   unused_threads_lock().unlock_after_fork_in_child();

@@ -208,7 +208,10 @@ bool ThreadPool::start_thread() noexcept {
   } catch (const std::bad_alloc&) {
     // treated like a thread that the system refuses
   }
-  if (!started && t != nullptr) unmake_thread(*t);
+  if (!started && t != nullptr) {
+    trace::end_thread(*t);
+    unmake_thread(*t);
+  }
   return started;
 }
 
@@ -336,6 +339,7 @@ void ThreadPool::run(Thread& t) {
     park_idle(t);
   }
   detail::this_thread_data = nullptr;
+  trace::end_thread(t);
   unmake_thread(t);
   // (5) release: publishes all that the thread did to (6) in finalize()
   live_.fetch_sub(1, std::memory_order_release);

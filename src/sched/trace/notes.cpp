@@ -4,6 +4,7 @@
 #include <corbel/detail/backoff.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <unordered_map>
 
@@ -66,6 +67,7 @@ class Notes {
 
 Notes<PushNote>* pushes = nullptr;
 Notes<std::uint64_t>* ends = nullptr;
+constinit std::atomic<bool> have_ended{false};
 
 }  // namespace
 
@@ -80,8 +82,12 @@ void note_push(const detail::task_base& task, const PushNote& note) noexcept {
 }
 
 void await_push(const detail::task_base& task) noexcept {
-  detail::spin_until([&] { return pushes->is_settled(&task); });
+  // relaxed: a flag alone. It comes first: a thread that the fork has not copied may hold the lock.
+  detail::spin_until(
+      [&] { return have_ended.load(std::memory_order_relaxed) || pushes->is_settled(&task); });
 }
+
+void end_notes() { have_ended.store(true, std::memory_order_relaxed); }  // relaxed: a flag alone
 
 bool take_push(const detail::task_base& task, PushNote* note) noexcept {
   return pushes->take(&task, note);

@@ -12,19 +12,21 @@
 
 namespace corbel::sched::trace {
 
-struct TraceBuffer;
-
 struct PushNote {
-  std::uint64_t length = 0;         // of the path to the push
-  const TraceBuffer* by = nullptr;  // the thread that pushed it
-  std::uint64_t outermost = 0;      // ns; of a push that no call encloses; else 0
+  std::uint64_t length = 0;  // of the path to the push
+  unsigned by = 0;           // the number of the thread that pushed it; 0: none of the scheduler's
+  std::uint64_t outermost = 0;  // ns; of a push that no call encloses; else 0
 };
 
 // Returns false if there is no memory. Before any other function here.
 bool make_notes();
 
 void note_push(const detail::task_base& task, const PushNote& note) noexcept;
+// Returns once there is a note, or none is to come.
 void await_push(const detail::task_base& task) noexcept;
+// No more notes come: in the child of a fork, whose one thread may wait for the note of another
+// one.
+void end_notes();
 // Removes the note; returns false if there is none: the task was not pushed.
 bool take_push(const detail::task_base& task, PushNote* note) noexcept;
 

@@ -2,7 +2,6 @@
 #include "sched/trace/trace.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include "os/os.hpp"
 #include "sched/trace/notes.hpp"
@@ -64,17 +63,19 @@ TraceBuffer& buffer_of(const detail::thread_data& thread) {
 void begin_thread(Thread& t) {
   t.trace = nullptr;
   if (!is_on()) return;
-  auto buffer = std::make_unique<TraceBuffer>();
-  if (wants_timeline()) buffer->events.reset(new TraceBuffer::Event[TraceBuffer::kMaxEvents]);
-  buffer->is_worker = t.is_worker;
+  t.trace = &take_buffer(t.is_worker);
   t.cancellations = &never_current;
   t.has_suspended_stacks = true;
-  t.trace = buffer.get();
-  publish(*buffer.release());
 }
 
 void end_thread(Thread& t) {
-  if (t.trace != nullptr) end_call(*buffer(t));
+  if (t.trace == nullptr) return;
+  TraceBuffer& b = *buffer(t);
+  // The program may have ended the thread inside tasks and calls.
+  b.open = b.tasks = 0;
+  end_call(b);
+  t.trace = nullptr;
+  give_back(b);
 }
 
 void run_task(Thread& t, task_base* task) {
@@ -97,7 +98,7 @@ void run_task(Thread& t, task_base* task) {
     add(b.taken_up, 1);
     if (was_pushed) {
       b.length = note.length;
-      if (note.by != &b) add(b.steals, 1);
+      if (note.by != b.number) add(b.steals, 1);
       if (note.outermost != 0) {
         outermost = note.outermost;
         path_begin = note.length;
@@ -142,7 +143,7 @@ void note_push(Thread& t) {
   const std::uint64_t now = b.since != 0 ? b.since : os::now_ns();
   const std::uint64_t length = b.since != 0 ? b.length : now;
   if (is_outermost) begin_outermost(length);
-  trace::note_push(*t.tasks->newest(), {length, &b, is_outermost ? now : 0});
+  trace::note_push(*t.tasks->newest(), {length, b.number, is_outermost ? now : 0});
 }
 
 void note_queued(const task_base& task, bool is_awaited) {
@@ -153,7 +154,7 @@ void note_queued(const task_base& task, bool is_awaited) {
   if (b != nullptr) advance(*b);
   const std::uint64_t length = b != nullptr && b->since != 0 ? b->length : now;
   if (!is_awaited) begin_outermost(length);
-  trace::note_push(task, {length, b, is_awaited ? 0 : now});
+  trace::note_push(task, {length, b != nullptr ? b->number : 0, is_awaited ? 0 : now});
 }
 
 void note_fork(Thread& t) {

@@ -15,7 +15,8 @@ namespace corbel::sched::trace {
 
 // Gives the thread a trace buffer if tasks are traced.
 void begin_thread(Thread& t);
-// Ends the parallel call that the thread has begun with a push, if no wait has ended it.
+// Ends the parallel call that the thread has begun with a push, if no wait has ended it, and gives
+// the buffer back. After all that the thread does.
 void end_thread(Thread& t);
 
 inline TraceBuffer* buffer(const Thread& t) { return static_cast<TraceBuffer*>(t.trace); }

@@ -12,4 +12,13 @@ void TraceBuffer::write(const Event& event) {
   written.store(n + 1, std::memory_order_release);
 }
 
+void TraceBuffer::reset() {
+  static_cast<PathClock&>(*this) = PathClock();
+  // relaxed, all: no thread uses it
+  for (auto* const sum : {&work, &taken_up, &steals, &dropped}) {
+    sum->store(0, std::memory_order_relaxed);
+  }
+  written.store(0, std::memory_order_relaxed);
+}
+
 }  // namespace corbel::sched::trace

@@ -33,6 +33,8 @@ struct TraceBuffer : PathClock {
   };
 
   void write(const Event& event);
+  // Empties it for another thread.
+  void reset();
 
   // Sums, in ns and events. Other threads read them at exit.
   std::atomic<std::uint64_t> work{0};

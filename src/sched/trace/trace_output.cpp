@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <set>
 
@@ -22,7 +23,6 @@ namespace {
 
 constinit bool on = false;
 constinit std::FILE* timeline = nullptr;
-constinit std::atomic<TraceBuffer*> buffers{nullptr};
 
 // What the outermost calls of all threads cover.
 struct Outermost {
@@ -36,26 +36,38 @@ Outermost* outermost = nullptr;
 struct Sums {
   std::uint64_t work = 0, tasks = 0, steals = 0, dropped = 0;
   unsigned threads = 0;
+
+  // relaxed, all: the thread may still run; what it does from now on is not counted
+  void add(const TraceBuffer& b) {
+    work += b.work.load(std::memory_order_relaxed);
+    tasks += b.taken_up.load(std::memory_order_relaxed);
+    steals += b.steals.load(std::memory_order_relaxed);
+    dropped += b.dropped.load(std::memory_order_relaxed);
+    ++threads;
+  }
 };
 
-// relaxed, all: the threads may still run; what they do from now on is not counted
+// Under the lock: the buffers, and what is written.
+constinit sync::Lock lock{kTrace};
+constinit TraceBuffer* buffers = nullptr;  // of threads
+constinit TraceBuffer* unused = nullptr;
+constinit Sums ended;               // of threads
+constinit bool is_written = false;  // the timeline
+
 Sums add_up() {
-  Sums s;
-  // (4) acquire: sees the buffers that (3) published
-  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
-    s.work += b->work.load(std::memory_order_relaxed);
-    s.tasks += b->taken_up.load(std::memory_order_relaxed);
-    s.steals += b->steals.load(std::memory_order_relaxed);
-    s.dropped += b->dropped.load(std::memory_order_relaxed);
-    ++s.threads;
-  }
+  Sums s = ended;
+  for (const TraceBuffer* b = buffers; b != nullptr; b = b->next) s.add(*b);
   return s;
 }
 
 double ms(std::uint64_t ns) { return double(ns) / 1e6; }
 
 void print_summary() {
-  const Sums s = add_up();
+  Sums s;
+  {
+    sync::LockGuard guard(lock);
+    s = add_up();
+  }
   std::uint64_t span = 0, calls = 0;
   double capacity = 0;
   {
@@ -103,15 +115,18 @@ void write_events(const TraceBuffer& b, std::uint64_t origin) {
 
 constinit std::uint64_t origin = 0;
 
-void write_timeline() {
+void begin_timeline() {
   std::fputs(
       "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":"
       "\"process_name\",\"pid\":1,\"args\":{\"name\":\"corbel\"}}",
       timeline);
-  // (5) acquire: sees the buffers that (3) published
-  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
-    write_events(*b, origin);
-  }
+  std::fflush(timeline);  // the child of a fork writes what it finds in the stream's buffer
+}
+
+void end_timeline() {
+  sync::LockGuard guard(lock);
+  for (const TraceBuffer* b = buffers; b != nullptr; b = b->next) write_events(*b, origin);
+  is_written = true;
   std::fputs("\n]}\n", timeline);
   const std::uint64_t dropped = add_up().dropped;
   if (dropped != 0) {
@@ -129,7 +144,7 @@ void write_timeline() {
 void at_exit() {
   if (!on) return;
   if (timeline != nullptr) {
-    write_timeline();
+    end_timeline();
   } else {
     print_summary();
   }
@@ -157,11 +172,15 @@ bool set_up() {
   if (outermost == nullptr || !make_notes()) return false;
   on = true;
   origin = os::now_ns();
+  if (timeline != nullptr) begin_timeline();
   std::atexit(at_exit);
   return true;
 }
 
-void stop() { on = false; }
+void stop() {
+  on = false;
+  end_notes();
+}
 
 void begin_outermost(std::uint64_t path_begin) noexcept {
   if (!on) return;
@@ -187,14 +206,41 @@ void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_be
   o.paths.forget_before(oldest);
 }
 
-void publish(TraceBuffer& buffer) {
-  static constinit std::atomic<unsigned> last{0};
-  buffer.number = last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: a number
-  buffer.next = buffers.load(std::memory_order_relaxed);             // relaxed: compared below
-  // (3) release: publishes the buffer to (4) and (5)
-  while (!buffers.compare_exchange_weak(buffer.next, &buffer, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
+TraceBuffer& take_buffer(bool is_worker) {
+  static constinit unsigned last = 0;
+  {
+    sync::LockGuard guard(lock);
+    if (unused == nullptr) {
+      auto made = std::make_unique<TraceBuffer>();
+      if (timeline != nullptr) made->events.reset(new TraceBuffer::Event[TraceBuffer::kMaxEvents]);
+      unused = made.release();
+    }
+    TraceBuffer& b = *unused;
+    unused = b.next;
+    b.number = ++last;
+    b.is_worker = is_worker;
+    b.next = buffers;
+    buffers = &b;
+    return b;
   }
 }
+
+void give_back(TraceBuffer& b) {
+  if (!on) return;  // the child of a fork: the buffer is what the parent had
+  sync::LockGuard guard(lock);
+  ended.add(b);
+  if (timeline != nullptr && !is_written) {
+    write_events(b, origin);
+    std::fflush(timeline);
+  }
+  TraceBuffer** link = &buffers;
+  while (*link != &b) link = &(*link)->next;
+  *link = b.next;
+  b.reset();
+  b.next = unused;
+  unused = &b;
+}
+
+sync::Lock& output_lock() { return lock; }
 
 }  // namespace corbel::sched::trace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sched/trace/trace_buffer.hpp"
+#include "sync/lock.hpp"
 
 namespace corbel::sched::trace {
 
@@ -23,8 +24,14 @@ void begin_outermost(std::uint64_t path_begin) noexcept;
 void end_outermost(std::uint64_t begin, std::uint64_t end, std::uint64_t path_begin,
                    std::uint64_t path_end) noexcept;
 
-// Adds a buffer to those that are written at exit. It must never be freed: its thread may record
-// until the very end.
-void publish(TraceBuffer& buffer);
+// Returns a buffer for a thread that begins, which give_back takes when it ends. It is never freed,
+// only reused: its thread may record until the very end of the process. Throws bad_alloc.
+TraceBuffer& take_buffer(bool is_worker);
+// Writes what the buffer holds. A program that starts many threads one after the other needs no
+// more buffers than it has threads at a time.
+void give_back(TraceBuffer& buffer);
+
+// For the fork handlers: the child must not have half of what is to be written.
+sync::Lock& output_lock();
 
 }  // namespace corbel::sched::trace

@@ -6,7 +6,7 @@
 namespace corbel::sync {
 
 thread_local constinit std::uint32_t Lock::held_ranks_ = 0;
-thread_local constinit unsigned Lock::held_in_fork_ = 0;
+thread_local constinit unsigned Lock::forks_ = 0;
 thread_local constinit std::uint32_t MutexSystem::self_ = 0;
 
 std::uint32_t MutexSystem::new_self() {
@@ -23,7 +23,7 @@ bool Lock::try_lock_for_fork() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     if (mutex_.try_lock()) {
-      hold_for_fork(Fork::kTaken);
+      hold_for_fork(Held::kTaken);
       note_taken();
       return true;
     }

@@ -49,16 +49,25 @@ class Lock {
   }
 
   void lock() {
-    if (held_in_fork_ != 0 && enters_again()) return;
+    if (forks_ != 0 && enters_again()) return;
     if constexpr (config::kDebugChecks) check_rank();
     if (!try_lock()) lock_contended();
   }
 
   void unlock() {
-    if (held_in_fork_ != 0 && remains_held()) return;
+    if (forks_ != 0 && remains_held()) return;
     note_released();
     mutex_.unlock();
   }
+
+  // The handlers of a fork call begin_fork() before all functions below, and end_fork() after them.
+  // A signal may interrupt the handlers and fork, too: such a fork ends before the interrupted code
+  // continues, and leaves each lock as it was. So each lock knows for which of these forks, counted
+  // from the outermost one, it is held.
+  static void begin_fork() { ++forks_; }
+  static void end_fork() { --forks_; }
+  // The number of forks whose handlers the calling thread is in.
+  static unsigned forks() { return forks_ & ~kInherits; }
 
   // Takes the lock for the duration of a fork. Until the release, lock() and unlock() have no
   // effect in this thread, because other fork handlers run in it meanwhile and may use what the
@@ -78,7 +87,7 @@ class Lock {
   void lock_another_for_fork() {
     if (is_held_before_fork()) return;
     if (!mutex_.try_lock()) mutex_.lock_contended();
-    hold_for_fork(Fork::kTaken);
+    hold_for_fork(Held::kTaken);
   }
   // For a thread that held a lock of a higher rank when it began to fork: to wait for this one
   // might never end. Returns false if another thread keeps it for more than a moment.
@@ -87,24 +96,28 @@ class Lock {
   // fork, too.
   bool is_held_before_fork() {
     if (!mutex_.is_held_by_self()) return false;
-    // kInherited: the child of such a fork forks again.
-    if (fork_ == Fork::kNone) {
-      hold_for_fork(Fork::kInterrupted);
+    // Otherwise it is held for a fork whose handlers this one has interrupted, or in the child of
+    // one (kInherited), which forks again.
+    if (held() == Held::kNone) {
+      hold_for_fork(Held::kInterrupted);
       note_released();
     }
     return true;
   }
   void unlock_after_fork_in_parent() {
-    if (fork_ == Fork::kInherited) return;
-    const bool interrupted = fork_ == Fork::kInterrupted;
-    end_fork();
+    const bool interrupted = fork_ == for_this_fork(Held::kInterrupted);
+    if (!interrupted && fork_ != for_this_fork(Held::kTaken)) return;
+    fork_ = 0;
     interrupted ? note_taken() : unlock();
   }
   // In the child no other thread exists, so no thread waits for the lock.
   void unlock_after_fork_in_child() {
-    if (fork_ == Fork::kInterrupted) fork_ = Fork::kInherited;
-    if (fork_ == Fork::kInherited) return;
-    end_fork();
+    if (fork_ == for_this_fork(Held::kInterrupted)) {
+      fork_ = std::uint16_t(Held::kInherited);
+      forks_ |= kInherits;
+    }
+    if (fork_ != for_this_fork(Held::kTaken)) return;
+    fork_ = 0;
     note_released();
     mutex_.reset();
   }
@@ -121,39 +134,35 @@ class Lock {
 
  private:
   // Why the holder has the lock, as far as forks are concerned.
-  enum class Fork : std::uint8_t {
+  enum class Held : std::uint8_t {
     kNone,
     kTaken,        // for a fork
     kInterrupted,  // a signal handler that interrupted the holder forks
     kInherited     // this is the child of such a fork, and the handler has not returned
   };
 
-  void hold_for_fork(Fork how) {
-    fork_ = how;
-    depth_ = 0;
-    ++held_in_fork_;
+  Held held() const { return Held(fork_ & 0xff); }
+  static std::uint16_t for_this_fork(Held how) {
+    return std::uint16_t(unsigned(how) | forks() << 8);
   }
-  void end_fork() {
-    fork_ = Fork::kNone;
-    --held_in_fork_;
-  }
+  void hold_for_fork(Held how) { fork_ = for_this_fork(how); }
 
-  // For a thread that has locks for a fork: the parts of lock() and unlock() for a lock that the
-  // thread itself holds. Only the holder reads and writes fork_ and depth_.
+  // For a thread that is in the handlers of a fork, or inherits a lock: the parts of lock() and
+  // unlock() for a lock that the thread itself holds. Only the holder reads and writes fork_ and
+  // depth_.
   bool enters_again() {
     if (!mutex_.is_held_by_self()) return false;
-    if (fork_ == Fork::kNone) return false;
+    if (held() == Held::kNone) return false;
     ++depth_;
     return true;
   }
   bool remains_held() {
-    if (fork_ == Fork::kNone) return false;
+    if (held() == Held::kNone) return false;
     if (depth_ != 0) {
       --depth_;
       return true;
     }
-    // The interrupted code releases the lock.
-    end_fork();
+    fork_ = 0;  // the interrupted code releases the lock
     return false;
   }
 
@@ -167,10 +176,14 @@ class Lock {
   }
 
   static thread_local constinit std::uint32_t held_ranks_;
-  static thread_local constinit unsigned held_in_fork_;  // locks this thread holds for a fork
+  static constexpr unsigned kInherits = 1U << 31;
+  // Forks whose handlers this thread is in. With kInherits: it may hold a lock as kInherited.
+  static thread_local constinit unsigned forks_;
 
   BasicMutex<std::atomic, MutexSystem> mutex_;
-  Fork fork_ = Fork::kNone;
+  // How it is held, and in the upper byte forks() of the fork for which it is. Written in one
+  // piece: a signal sees either state.
+  std::uint16_t fork_ = 0;
   std::uint8_t depth_ = 0;  // how many times the forking thread has taken the lock again
   const int rank_;
 };

@@ -2,7 +2,9 @@
 // fork in a thread that is inside the allocator: in a signal handler that interrupted malloc. The
 // tests hold the allocator's locks themselves, because no test could interrupt malloc exactly
 // there.
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +129,88 @@ TEST_F(ForkInside, NeverWaitsForAThreadThatWaitsForIt) {
   held.unlock();
   other.join();
   EXPECT_TRUE(uses_malloc());
+}
+
+// ---- a fork in the handlers of a fork -----------------------------------------------------------
+// The tests' handlers are registered before the allocator's, so they run while it holds its locks
+// for the fork. They fork there, as a signal handler might.
+
+void (*in_prepare)() = nullptr;
+void (*in_parent)() = nullptr;
+
+const int registered = pthread_atfork(
+    [] {
+      if (in_prepare != nullptr) in_prepare();
+    },
+    [] {
+      if (in_parent != nullptr) in_parent();
+    },
+    nullptr);
+
+bool all_locks_are(bool held) {
+  for (sync::Lock* const lock : locks) {
+    const bool taken = lock->try_lock();  // the thread itself cannot take it twice either
+    if (taken) lock->unlock();
+    if (taken == held) return false;
+  }
+  return true;
+}
+
+void fork_inside() {
+  void (*const prepare)() = in_prepare;
+  void (*const parent)() = in_parent;
+  in_prepare = in_parent = nullptr;  // not again
+  expect_code(forked([] { _exit(uses_malloc() ? 5 : 1); }), 5);
+  in_prepare = prepare;
+  in_parent = parent;
+}
+
+// An older C library holds a lock of its own while it calls handlers, if the program has threads.
+bool can_fork_in_handlers() { return strverscmp(gnu_get_libc_version(), "2.36") >= 0; }
+
+TEST_F(ForkInside, AForkInTheHandlersOfAForkReleasesNoLock) {
+  if (!can_fork_in_handlers()) GTEST_SKIP();
+  ASSERT_EQ(registered, 0);
+  ASSERT_TRUE(uses_malloc());
+  static bool are_held[2];
+  in_prepare = [] {
+    fork_inside();
+    are_held[0] = all_locks_are(true);
+  };
+  in_parent = [] {
+    fork_inside();
+    are_held[1] = all_locks_are(true);
+  };
+  const pid_t child = forked([] { _exit(uses_malloc() && all_locks_are(false) ? 3 : 1); });
+  in_prepare = in_parent = nullptr;
+  expect_code(child, 3);
+  EXPECT_TRUE(are_held[0]);
+  EXPECT_TRUE(are_held[1]);
+  EXPECT_TRUE(all_locks_are(false));
+  EXPECT_TRUE(uses_malloc());
+  // The thread's own use of the locks is as before.
+  for (sync::Lock* const lock : locks) {
+    lock->lock();
+    EXPECT_FALSE(lock->try_lock());
+    lock->unlock();
+  }
+  EXPECT_TRUE(all_locks_are(false));
+}
+
+// The inner fork's child returns from the handler, and so makes the outer fork itself.
+TEST_F(ForkInside, TheChildOfTheInnerForkGoesOn) {
+  if (!can_fork_in_handlers()) GTEST_SKIP();
+  ASSERT_TRUE(uses_malloc());
+  static pid_t inner;
+  in_prepare = [] {
+    in_prepare = nullptr;
+    inner = fork();
+  };
+  const pid_t outer = forked([] { _exit(uses_malloc() && all_locks_are(false) ? 3 : 1); });
+  expect_code(outer, 3);
+  if (inner == 0) _exit(HasFailure() || !all_locks_are(false) || !uses_malloc() ? 1 : 4);
+  expect_code(inner, 4);
+  EXPECT_TRUE(all_locks_are(false));
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ TEST(Lock, TryLockFailsWhileHeld) {
 
 TEST(Lock, TheForkingThreadPassesHeldLocks) {
   Lock lock(1);
+  Lock::begin_fork();
   lock.lock_for_fork();
   bool taken = true;
   {
@@ -73,14 +74,17 @@ TEST(Lock, TheForkingThreadPassesHeldLocks) {
   std::thread([&] { taken = lock.try_lock(); }).join();
   EXPECT_FALSE(taken) << "the guard released a lock that the fork holds";
   lock.unlock_after_fork_in_parent();
+  Lock::end_fork();
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
 }
 
 TEST(Lock, IsFreeInTheChildOfAFork) {
   Lock lock(1);
+  Lock::begin_fork();
   lock.lock_for_fork();
   lock.unlock_after_fork_in_child();
+  Lock::end_fork();
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
 }

@@ -38,6 +38,8 @@ constinit std::atomic<bool> process_is_set_up{false};
 //     fast path, which leaves no mark: such a child keeps it. So a child that allocates in the
 //     handler takes a small risk, as with other allocators; one that calls only async-signal-safe
 //     functions takes none. If its handler returns, the interrupted code finishes its operation.
+//   - The handler may interrupt the handlers of another fork. When it returns, that one goes on, in
+//     the parent and in the child.
 //   - In a program with several threads, the child does not wait for a lock that another thread of
 //     the parent held, but what that lock protects may be inconsistent.
 
@@ -56,14 +58,22 @@ struct Forking {
   bool interrupted;  // the fork interrupts a slow path of the allocator
   bool missing[kLocks];
 };
-// For each thread, because the forks of several threads may overlap if some locks are missing.
-constinit thread_local Forking forking{};
+// For each thread, because the forks of several threads may overlap if some locks are missing; and
+// for each fork whose handlers were interrupted by another one. Still deeper ones take no locks.
+constexpr unsigned kMaxForks = 8;
+constinit thread_local Forking forkings[kMaxForks]{};
+
+bool is_too_deep() { return sync::Lock::forks() > kMaxForks; }
+Forking& this_forking() { return forkings[sync::Lock::forks() - 1]; }
 
 void leave_slow_path(Heap* heap) {
   if (heap != nullptr) heap->slow_paths.decrement();
 }
 
 void before_fork() {
+  sync::Lock::begin_fork();
+  if (is_too_deep()) return;
+  Forking& forking = this_forking();
   // The locks up to this one may be waited for by a thread that waits for one that this thread
   // holds.
   unsigned held_end = 0;
@@ -87,23 +97,39 @@ void before_fork() {
   }
 }
 
+// forks() is 0 where an older C library calls the handlers after a fork that has begun before they
+// were registered.
+bool has_nothing_to_undo() { return sync::Lock::forks() == 0 || is_too_deep(); }
+
+void end_fork() {
+  if (sync::Lock::forks() != 0) sync::Lock::end_fork();
+}
+
 void after_fork_in_parent() {
-  for (unsigned i = 0; i < kLocks; ++i) {
-    if (!forking.missing[i]) locks_in_order[i]->unlock_after_fork_in_parent();
+  if (!has_nothing_to_undo()) {
+    const Forking& forking = this_forking();
+    for (unsigned i = 0; i < kLocks; ++i) {
+      if (!forking.missing[i]) locks_in_order[i]->unlock_after_fork_in_parent();
+    }
+    leave_slow_path(forking.heap);
   }
-  leave_slow_path(forking.heap);
+  end_fork();
 }
 
 void after_fork_in_child() {
-  for (unsigned i = 0; i < kLocks; ++i) {
-    sync::Lock* const lock = locks_in_order[i];
-    forking.missing[i] ? lock->reset_in_child() : lock->unlock_after_fork_in_child();
+  if (!has_nothing_to_undo()) {
+    const Forking& forking = this_forking();
+    for (unsigned i = 0; i < kLocks; ++i) {
+      sync::Lock* const lock = locks_in_order[i];
+      forking.missing[i] ? lock->reset_in_child() : lock->unlock_after_fork_in_child();
+    }
+    leave_slow_path(forking.heap);
+    if (forking.interrupted) set_this_heap(&this_heap, &unset_heap);
   }
-  leave_slow_path(forking.heap);
-  if (forking.interrupted) set_this_heap(&this_heap, &unset_heap);
   span_heap.forget_other_threads();
   forget_helper_after_fork();
   forget_other_threads();
+  end_fork();
 }
 
 }  // namespace

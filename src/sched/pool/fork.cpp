@@ -18,6 +18,7 @@ constinit LockOfControls controls_lock = nullptr;
 // again. Takes the arenas' locks too: the child's one thread is in an arena that other threads may
 // be searching.
 void before_fork() {
+  sync::Lock::begin_fork();
   controls_lock().lock_for_fork();
   thread_pool.lock().lock_for_fork();
   parked_threads.lock().lock_for_fork();
@@ -27,7 +28,7 @@ void before_fork() {
   trace::output_lock().lock_another_for_fork();
 }
 
-void after_fork_in_parent() {
+void unlock_in_parent() {
   trace::output_lock().unlock_after_fork_in_parent();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_parent(); });
   observers.lock().unlock_after_fork_in_parent();
@@ -37,7 +38,7 @@ void after_fork_in_parent() {
   controls_lock().unlock_after_fork_in_parent();
 }
 
-void after_fork_in_child() {
+void unlock_in_child() {
   trace::output_lock().unlock_after_fork_in_child();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_child(); });
   observers.lock().unlock_after_fork_in_child();
@@ -45,6 +46,21 @@ void after_fork_in_child() {
   parked_threads.lock().unlock_after_fork_in_child();
   thread_pool.lock().unlock_after_fork_in_child();
   controls_lock().unlock_after_fork_in_child();
+}
+
+// forks() is 0 where an older C library calls the handlers after a fork that has begun before they
+// were registered.
+void after_fork_in_parent() {
+  if (sync::Lock::forks() == 0) return;
+  unlock_in_parent();
+  sync::Lock::end_fork();
+}
+
+void after_fork_in_child() {
+  if (sync::Lock::forks() != 0) {
+    unlock_in_child();
+    sync::Lock::end_fork();
+  }
   trace::stop();
   parked_threads.forget_all();
   observers.forget_calls();

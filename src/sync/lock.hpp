@@ -124,7 +124,7 @@ class Lock {
   // In the child of a fork whose try_lock_for_fork() has failed: another thread of the parent held
   // the lock, perhaps for a fork of its own.
   void reset_in_child() {
-    fork_ = Fork::kNone;
+    fork_ = 0;
     depth_ = 0;
     mutex_.reset();
   }

@@ -24,68 +24,78 @@ struct chunk_piece {
   std::size_t end;
 };
 
-// The chunks of simple_partitioner: between half the grain size, rounded up, and the grain size.
-// All of them have the grain size except the last two of the range, which share what remains.
-// Pieces begin and end where chunks do.
-class even_chunks {
+// Where chunks may begin and end: at multiples of the grain size, except that the last two of the
+// range share what remains, if it is not a multiple. So whatever lies between two borders can be
+// divided into parts of half the grain size, rounded up, to the grain size. Pieces, too, begin and
+// end at borders.
+class chunk_borders {
  public:
-  even_chunks(std::size_t size, std::size_t grain, unsigned)
+  chunk_borders(std::size_t size, std::size_t grain)
       : size_(size), grain_(grain < size ? grain : size), last_pair_(size) {
     if (grain_ != 1 && size % grain_ != 0) last_pair_ = size - size % grain_ - grain_;
   }
 
   bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
 
-  // Where a thief cuts what a runner has not begun: it takes half of the chunks, and the middle
-  // one.
+  // Where a thief cuts what a runner has not begun: it takes half of the smallest chunks, and the
+  // middle one.
   std::size_t cut(std::size_t begin, std::size_t end) const {
     const std::size_t first = number_of(begin), last = number_of(end);
     const std::size_t middle = first + (last - first) / 2;
     const std::size_t regular = last_pair_ / grain_;
-    return middle <= regular ? middle * grain_ : last_pair_ + half_of_pair();
+    return middle <= regular ? middle * grain_ : middle_of_pair();
   }
+
+  std::size_t grain() const { return grain_; }
+  // Where the last two chunks begin, if they are shorter than the others.
+  std::size_t last_pair() const { return last_pair_; }
+  std::size_t middle_of_pair() const { return last_pair_ + (size_ - last_pair_) / 2; }
+
+ private:
+  // The number of the smallest chunk that begins at a position.
+  std::size_t number_of(std::size_t position) const {
+    return position <= last_pair_ ? position / grain_
+                                  : last_pair_ / grain_ + (position == size_ ? 2 : 1);
+  }
+
+  const std::size_t size_;
+  const std::size_t grain_;
+  std::size_t last_pair_;
+};
+
+// The chunks of simple_partitioner: the smallest.
+class even_chunks : public chunk_borders {
+ public:
+  even_chunks(std::size_t size, std::size_t grain, unsigned) : chunk_borders(size, grain) {}
 
   // The lengths of the chunks that one runner cuts.
   class lengths {
    public:
-    explicit lengths(const even_chunks& chunks) : chunks_(chunks) {}
+    explicit lengths(const even_chunks& chunks) : borders_(chunks) {}
     // The length of the chunk at a position, in a piece that ends at `end`. Those that follow, up
-    // to
-    // `*same_until`, have the same length.
+    // to `*same_until`, have the same length.
     std::size_t next(std::size_t position, std::size_t end, std::size_t* same_until) const {
-      if (position < chunks_.last_pair_) {
-        *same_until = end < chunks_.last_pair_ ? end : chunks_.last_pair_;
-        return chunks_.grain_;
+      if (position < borders_.last_pair()) {
+        *same_until = end < borders_.last_pair() ? end : borders_.last_pair();
+        return borders_.grain();
       }
-      const std::size_t middle = chunks_.last_pair_ + chunks_.half_of_pair();
+      const std::size_t middle = borders_.middle_of_pair();
       *same_until = position < middle ? middle : end;
       return *same_until - position;
     }
 
    private:
-    const even_chunks& chunks_;
+    const chunk_borders& borders_;
   };
-
- private:
-  // The number of the chunk that begins at a position.
-  std::size_t number_of(std::size_t position) const {
-    return position <= last_pair_ ? position / grain_
-                                  : last_pair_ / grain_ + (position == size_ ? 2 : 1);
-  }
-  std::size_t half_of_pair() const { return (size_ - last_pair_) / 2; }
-
-  const std::size_t size_;
-  const std::size_t grain_;
-  std::size_t last_pair_;  // where the last two chunks begin, if they are shorter than the others
 };
 
-// The chunks of auto_partitioner: each is a fixed fraction of what the runner still has, but no
-// smaller than half the grain size. A runner starts with smaller fractions and doubles them
-// kFirstSteps times, because its first chunks may be all the work there is.
-class shrinking_chunks {
+// The chunks of auto_partitioner: each is a fixed fraction of what the runner still has, or the
+// smallest possible. A runner starts with smaller fractions and doubles them kFirstSteps times,
+// because its first chunks may be all the work there is.
+class shrinking_chunks : public chunk_borders {
  public:
-  shrinking_chunks(std::size_t, std::size_t grain, unsigned width)
-      : grain_(grain), shift_(fraction_shift(width)) {}
+  shrinking_chunks(std::size_t size, std::size_t grain, unsigned width)
+      : chunk_borders(size, grain), shift_(fraction_shift(width)) {}
 
   static constexpr unsigned kFirstSteps = 4;
 
@@ -97,38 +107,37 @@ class shrinking_chunks {
     return shift;
   }
 
-  bool is_divisible(const chunk_piece& p) const { return p.end - p.begin > grain_; }
-
-  // A thief takes half of what a runner has not begun, or all of it if the halves would be too
-  // short.
-  std::size_t cut(std::size_t begin, std::size_t end) const {
-    return end - begin > grain_ ? begin + (end - begin) / 2 : begin;
-  }
-
   class lengths {
    public:
     explicit lengths(const shrinking_chunks& chunks)
-        : grain_(chunks.grain_), shift_(chunks.shift_ + kFirstSteps), last_shift_(chunks.shift_) {}
+        : borders_(chunks), shift_(chunks.shift_ + kFirstSteps), last_shift_(chunks.shift_) {}
 
     std::size_t next(std::size_t position, std::size_t end, std::size_t* same_until) {
-      const std::size_t rest = end - position;
-      const std::size_t part = rest >> shift_;
+      const std::size_t part = (end - position) >> shift_;
       if (shift_ != last_shift_) --shift_;
-      const std::size_t length = part < grain_ ? grain_ : part;
-      // A remainder that would be too short joins the last chunk.
-      const bool is_last = rest <= length || rest - length < grain_ - grain_ / 2;
-      *same_until = is_last ? end : position + length;
+      *same_until = border_after(position, part, end);
       return *same_until - position;
     }
 
    private:
-    const std::size_t grain_;
+    // The last border that is not more than `part` after `position`, but at least the next one.
+    std::size_t border_after(std::size_t position, std::size_t part, std::size_t end) const {
+      const std::size_t grain = borders_.grain();
+      if (grain == 1) return position + (part == 0 ? 1 : part);
+      const std::size_t regular = part < grain ? grain : part - part % grain;
+      if (position < borders_.last_pair()) {
+        const std::size_t last = borders_.last_pair() < end ? borders_.last_pair() : end;
+        return regular < last - position ? position + regular : last;
+      }
+      return position < borders_.middle_of_pair() ? borders_.middle_of_pair() : end;
+    }
+
+    const chunk_borders& borders_;
     unsigned shift_;
     const unsigned last_shift_;
   };
 
  private:
-  const std::size_t grain_;
   const unsigned shift_;
 };
 

@@ -20,6 +20,7 @@ struct System {
   }
   static void process_barrier() { model::process_barrier(); }
   static constexpr int kMaxPauses = 1;
+  static constexpr int kPausesToMeasure = 0;
   static void pause() {}
 };
 
@@ -103,14 +104,13 @@ struct Sharing : Test {
       std::size_t from = 0, to = 0;
       {
         const MutexGuard guard(lock);
-        const auto watch = [this] {
+        const auto unlocked = [this](const auto& wait) {
           lock.unlock();
-          const bool is_answered = remainder.is_answered();
+          wait();
           lock.lock();
-          return is_answered;
         };
         const bool may_grow = std::strchr(acts, '+') != nullptr;
-        while (!remainder.take(middle, may_grow, watch, &from, &to)) {
+        while (!remainder.take(middle, may_grow, unlocked, &from, &to)) {
           gives_up = true;
           const bool has_given_up = remainder.give_up();
           gives_up = false;
@@ -130,8 +130,8 @@ struct Sharing : Test {
     while (begin != end) claim();
     for (int i = 1; i <= last_value; ++i) check(got_value[std::size_t(i)] == 1, "a number is lost");
     std::size_t from = 0, to = 0;
-    const auto never = [] { return false; };
-    check(!remainder.take(middle, false, never, &from, &to), "something is left at the end");
+    const auto unlocked = [](const auto& wait) { wait(); };
+    check(!remainder.take(middle, false, unlocked, &from, &to), "something is left at the end");
   }
 };
 

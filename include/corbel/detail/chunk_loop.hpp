@@ -164,14 +164,14 @@ class chunk_loop {
     unbegun_type(const piece& p, bool slow) : remainder(p.begin, p.end, slow) {}
 
     // Under the lock: passes what a thief gets to make(piece). Returns false if nothing is left.
-    // `watch` is as for remainder::take.
-    template <typename Watch, typename Make>
-    bool steal(const chunk_loop& loop, const Watch& watch, const Make& make) {
+    // `unlocked` is as for remainder::take.
+    template <typename Unlocked, typename Make>
+    bool steal(const chunk_loop& loop, const Unlocked& unlocked, const Make& make) {
       piece stolen;
       const auto cut = [&](std::size_t begin, std::size_t end) {
         return loop.chunks_.cut(begin, end);
       };
-      if (!this->take(cut, /*may_grow=*/false, watch, &stolen.begin, &stolen.end)) return false;
+      if (!this->take(cut, /*may_grow=*/false, unlocked, &stolen.begin, &stolen.end)) return false;
       make(std::move(stolen));
       return true;
     }

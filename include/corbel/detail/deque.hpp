@@ -47,7 +47,8 @@ class basic_deque {
   using index = std::int64_t;
 
   // The result of a steal. kLost: another thread took the entry first, so there may be more.
-  enum class steal_result { kEmpty, kLost, kTaken };
+  // kNeedsBarrier: there seems to be an entry, but none that can be taken without a barrier.
+  enum class steal_result { kEmpty, kLost, kTaken, kNeedsBarrier };
 
   // With `slow`, the owner executes the fence itself and thieves need no process_barrier.
   explicit basic_deque(bool slow) : slow_(slow) {}
@@ -106,14 +107,18 @@ class basic_deque {
 
   // ---- for any thread ----------------------------------------------------------------------
 
-  // Removes the oldest entry and stores it in `*entry`, if the result is kTaken.
-  steal_result steal(T** entry) {
+  // Removes the oldest entry and stores it in `*entry`, if the result is kTaken. Passes a barrier
+  // only if it may.
+  steal_result steal(T** entry, bool may_pass_barrier = true) {
     // (5) seq_cst: for `slow`, see (10). Else relaxed would do: (7) checks the value.
     index t = top_.load(std::memory_order_seq_cst);
     if (t >= bottom_.load(std::memory_order_relaxed))
       return steal_result::kEmpty;  // relaxed: a hint
     // (9) acquire: sees the pops before (8) or (18), so that (6) does
-    if (!slow_ && known_top_.load(std::memory_order_acquire) != t) System::process_barrier();
+    if (!slow_ && known_top_.load(std::memory_order_acquire) != t) {
+      if (!may_pass_barrier) return steal_result::kNeedsBarrier;
+      System::process_barrier();
+    }
     // (6) seq_cst: for `slow`, see (10). Else acquire: sees what the owner wrote before (1).
     if (t >= bottom_.load(std::memory_order_seq_cst)) return steal_result::kEmpty;
     // (13) acquire: sees the ring's length and entries, which (14) published

@@ -82,6 +82,19 @@ struct loop_call {
 template <typename Loop, typename Body, typename BodyPolicy>
 class loop_runner;
 
+// Calls a function without the lock that the thread holds.
+struct unlocked_call {
+  mutex::scoped_lock& guard;
+  mutex& lock;
+
+  template <typename F>
+  void operator()(const F& f) const {
+    guard.release();
+    f();
+    guard.acquire(lock);
+  }
+};
+
 // The task of a runner. The caller's lies in its frame; the others are made by thieves, or by send.
 template <typename Loop, typename Body, typename BodyPolicy>
 struct loop_task : task_base {
@@ -200,13 +213,8 @@ struct loop_task : task_base {
     } place{thread, allocate(thread)};
     mutex::scoped_lock guard(lock);
     const bool slow = thread.tasks->is_slow();
-    const auto watch = [&] {
-      guard.release();
-      const bool is_answered = unbegun.is_answered();
-      guard.acquire(lock);
-      return is_answered;
-    };
-    const bool taken = unbegun.steal(call->loop, watch, [&](piece_type&& p) {
+    const unlocked_call unlocked{guard, lock};
+    const bool taken = unbegun.steal(call->loop, unlocked, [&](piece_type&& p) {
       newest = ::new (place.memory) loop_task(*call, newest, this, std::move(p), slow);
       place.memory = nullptr;
     });

@@ -90,12 +90,12 @@ class waiting_pieces {
 
   class owner;
 
-  // `watch` is as for remainder::take. Passes the farthest piece to make(piece). Returns false if
-  // there is none; the thief then drops the ticket. Under the lock.
-  template <typename Loop, typename Watch, typename Make>
-  bool steal(const Loop&, const Watch& watch, const Make& make) {
+  // `unlocked` is as for remainder::take. Passes the farthest piece to make(piece). Returns false
+  // if there is none; the thief then drops the ticket. Under the lock.
+  template <typename Loop, typename Unlocked, typename Make>
+  bool steal(const Loop&, const Unlocked& unlocked, const Make& make) {
     std::size_t number = 0, end = 0;
-    while (!rest_.take(farthest, /*may_grow=*/true, watch, &number, &end)) {
+    while (!rest_.take(farthest, /*may_grow=*/true, unlocked, &number, &end)) {
       if (rest_.give_up()) return false;
     }
     struct end_of_theft {
@@ -110,8 +110,6 @@ class waiting_pieces {
     make(std::move(theft.n.piece.get()));
     return true;
   }
-
-  bool is_answered() const { return rest_.is_answered(); }
 
   // Leaves nothing. Called under the lock, when the owner has ended.
   void close() {

@@ -119,11 +119,12 @@ class basic_remainder {
 
   // Under the lock: takes what the owner shares, or what lies from choose(begin, end) on. `choose`
   // returns a number from begin on, before end. Returns false if nothing is left; with `may_grow`
-  // only after it has asked, as the owner may put back. Calls watch(), which releases the lock,
-  // calls is_answered() and acquires the lock.
-  template <typename Choose, typename Watch>
-  bool take(const Choose& choose, bool may_grow, const Watch& watch, index* from, index* to) {
+  // only after it has asked, as the owner may put back. Calls unlocked(f), which calls f without
+  // the lock.
+  template <typename Choose, typename Unlocked>
+  bool take(const Choose& choose, bool may_grow, const Unlocked& unlocked, index* from, index* to) {
     index begin = 0;
+    bool has_waited = may_grow;
     for (bool is_answered = !slow_;;) {
       if (shared_ < end_) {
         // What was shared for this thief is divided already.
@@ -136,10 +137,16 @@ class basic_remainder {
       begin = bounds_.begin.load(std::memory_order_relaxed);  // relaxed: a first guess
       if (begin >= end_ && (!may_grow || is_closed_ || !is_answered)) return false;
       if (!is_answered) break;
+      if (!has_waited) {
+        has_waited = true;
+        const index end = end_;
+        unlocked([&] { let_finish(end); });
+        continue;
+      }
       is_asked_ = true;
       bounds_.limit.store(0,
                           std::memory_order_relaxed);  // (6) relaxed: the lock orders what follows
-      is_answered = watch();
+      unlocked([&] { is_answered = await_answer(); });
     }
     is_asked_ = false;
     const index end = end_;
@@ -157,8 +164,20 @@ class basic_remainder {
     return cut < end;
   }
 
+ private:
+  // Waits while the owner is so fast that it needs no help to get to the end soon.
+  void let_finish(index end) const {
+    index last = begin();
+    for (;;) {
+      for (int i = 0; i < System::kPausesToMeasure; ++i) System::pause();
+      const index now = begin();
+      if (now >= end || end - now > 8 * (now - last)) return;
+      last = now;
+    }
+  }
+
   // Watches the owner for a moment. Returns whether it has answered, or has closed.
-  bool is_answered() const {
+  bool await_answer() const {
     index last = begin();
     for (int pauses = 0; pauses < System::kMaxPauses; ++pauses) {
       if (bounds_.limit.load(std::memory_order_relaxed) != 0) return true;  // relaxed: a hint
@@ -171,6 +190,7 @@ class basic_remainder {
     return false;
   }
 
+ public:
   // Under the lock, for a thief that could take nothing. Returns false if something is left after
   // all; else the owner learns by put_back that no thief will come.
   bool give_up() {

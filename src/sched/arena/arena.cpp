@@ -166,22 +166,24 @@ FoundTask Arena::steal_isolated(Slot& victim, const Thread& t) {
   return {};
 }
 
-FoundTask Arena::steal_from(Slot& victim, const Thread& t, bool careful) {
+FoundTask Arena::steal_from(Slot& victim, const Thread& t, Search search) {
   if (t.isolation == kNoIsolation && !victim.tasks.seems_empty()) {
     const auto before = victim.tasks.taken();
+    const bool careful = search != Search::kQuick;
     if (careful) {
       for (int i = 0; i < kPausesBeforeSteal; ++i) arch::pause();
     }
     task_base* task = nullptr;
     if ((!careful || victim.tasks.taken() == before) &&
-        victim.tasks.steal(&task) == task_deque::steal_result::kTaken) {
+        victim.tasks.steal(&task, search == Search::kInterrupting) ==
+            task_deque::steal_result::kTaken) {
       return {task, kNoIsolation};
     }
   }
   return steal_isolated(victim, t);
 }
 
-FoundTask Arena::find(Thread& t, bool careful) {
+FoundTask Arena::find(Thread& t, Search search) {
   if (const FoundTask f = take_mail(t.slot->mail, t)) return f;
   if (const FoundTask f = queue_.pop(t)) return f;
   if (const FoundTask f = steal_isolated(*t.slot, t)) return f;
@@ -189,7 +191,7 @@ FoundTask Arena::find(Thread& t, bool careful) {
   for (unsigned i = 0; i < slot_count_; ++i) {
     Slot& victim = slots_[(start + i) % slot_count_];
     if (&victim == t.slot) continue;
-    if (const FoundTask f = steal_from(victim, t, careful)) {
+    if (const FoundTask f = steal_from(victim, t, search)) {
       if (t.trace != nullptr) trace::note_steal(t, *f.task, victim.index);
       return f;
     }

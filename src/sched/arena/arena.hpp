@@ -59,10 +59,14 @@ class Arena {
 
   // ---- tasks
 
-  // Takes a task for `t` from anywhere but its own deque; returns none if there seems to be none. A
-  // careful search leaves tasks alone that were pushed a moment ago: their owner may be about to
-  // pop them.
-  FoundTask find(Thread& t, bool careful);
+  // How far a search goes. All but the first leave tasks alone that were pushed a moment ago: their
+  // owner may be about to pop them. Only the last one interrupts an owner: by the time, it may have
+  // got to its deque by itself.
+  enum class Search { kQuick, kCareful, kInterrupting };
+
+  // Takes a task for `t` from anywhere but its own deque; returns none if there seems to be none
+  // that this search takes.
+  FoundTask find(Thread& t, Search search);
 
   // Takes a task from the isolation deques of the thread's own slot.
   static FoundTask find_in_own_isolation_deques(Thread& t) { return steal_isolated(*t.slot, t); }
@@ -136,7 +140,7 @@ class Arena {
   bool take_slot(Thread& t, unsigned from, unsigned to);
   bool unpark_one();
   void chain_wake_up_to(bool parked_only);
-  static FoundTask steal_from(Slot& victim, const Thread& t, bool careful);
+  static FoundTask steal_from(Slot& victim, const Thread& t, Search search);
   static FoundTask steal_isolated(Slot& victim, const Thread& t);
 
   const ArenaPlan plan_;

@@ -141,7 +141,7 @@ class Wait {
   }
 
   FoundTask find() {
-    return takes_foreign_ ? thread_.arena->find(thread_, spin_.is_long()) : FoundTask();
+    return takes_foreign_ ? thread_.arena->find(thread_, spin_.search()) : FoundTask();
   }
 
   void run(const FoundTask& found) {

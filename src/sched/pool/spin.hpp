@@ -6,6 +6,7 @@
 
 #include "arch/arch.hpp"
 #include "os/os.hpp"
+#include "sched/arena/arena.hpp"
 
 namespace corbel::sched {
 
@@ -18,9 +19,8 @@ class Spin {
   bool once_more();
   void reset() { *this = Spin(); }
 
-  // Whether the thread has polled long enough for its next search to be a careful one
-  // (Arena::find).
-  bool is_long() const { return rounds_ > 0; }
+  // What the next search is to be.
+  Arena::Search search() const;
 
  private:
   static constexpr std::uint64_t kMaxSpin = 100'000;  // ns

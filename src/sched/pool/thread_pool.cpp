@@ -276,7 +276,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
   while (!too_many(arena)) {
     FoundTask found = {t.tasks->pop(),
                        kNoIsolation};  // the slot's last occupant may have left some
-    if (!found) found = arena.find(t, spin.is_long());
+    if (!found) found = arena.find(t, spin.search());
     if (found) {
       if (searching) {
         searching = false;

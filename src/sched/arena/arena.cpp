@@ -266,11 +266,18 @@ void Arena::signal_work() {
 
 void Arena::chain_wake_up() { chain_wake_up_to(worker_count() >= max_workers()); }
 
-void Arena::wake_on_next_push() {
-  // relaxed: a hint. No barrier: the flag is for this thread's own pushes.
-  const bool more_may_come =
+void Arena::wake_on_next_push(Thread& t) const {
+  // relaxed: a hint
+  t.brings_another =
       worker_count() + requested_workers.load(std::memory_order_relaxed) < max_workers();
-  if (more_may_come && plan_.width > 1) wake_flag_.set();
+  if (t.brings_another) t.wake_flag = &always_set;
+}
+
+void Arena::signal_push(Thread& t) {
+  const bool brings_another = t.brings_another;
+  t.brings_another = false;
+  if (!always_signals()) t.wake_flag = &wake_flag_.word();
+  if (wake_flag_.take() || brings_another) signal_work();
 }
 
 void Arena::chain_wake_up_to(bool parked_only) {

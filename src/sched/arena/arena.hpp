@@ -103,8 +103,11 @@ class Arena {
   // do: if there is more work, wakes the next thread or requests a worker.
   void chain_wake_up();
   // Called by a worker that has come and found a task: its next push brings another thread, if any
-  // can come. So the threads that take part double with each step.
-  void wake_on_next_push();
+  // can come, so that the threads that take part double with each step. Only its own push: the next
+  // push of a thread whose tasks push nothing would bring one thread for each that came.
+  void wake_on_next_push(Thread& t) const;
+  // Called by a thread that pushed a task and was told to signal.
+  void signal_push(Thread& t);
   // Set by a thread that parks or leaves.
   WakeFlag& wake_flag() { return wake_flag_; }
 

@@ -78,6 +78,7 @@ struct Thread : detail::thread_data {
   BasicWaitNode<Thread, std::atomic> wait_node;
   std::uint32_t random = 1;
   bool is_worker = false;
+  bool brings_another = false;              // see Arena::wake_on_next_push
   std::uint32_t arena_floating_point = 0;   // the settings of its arena
   Arena* implicit_arena = nullptr;          // an external thread's own
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas

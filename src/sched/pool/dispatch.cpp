@@ -243,7 +243,7 @@ void signal_new_task(thread_data& thread) noexcept {
   sched::Thread& t = static_cast<sched::Thread&>(thread);
   if (t.trace != nullptr) sched::trace::note_push(t);
   if (sched::always_signals()) os::process_barrier();  // orders the push before take()
-  if (t.arena->wake_flag().take()) t.arena->signal_work();
+  t.arena->signal_push(t);
 }
 
 void signal_fork(thread_data& thread) noexcept {

@@ -281,7 +281,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
       if (searching) {
         searching = false;
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
-        arena.wake_on_next_push();
+        arena.wake_on_next_push(t);
       }
       run_found(t, found);
       drain(t);

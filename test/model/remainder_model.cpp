@@ -20,7 +20,6 @@ struct System {
   }
   static void process_barrier() { model::process_barrier(); }
   static constexpr int kMaxPauses = 1;
-  static constexpr int kPausesToMeasure = 0;
   static void pause() {}
 };
 

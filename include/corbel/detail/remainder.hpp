@@ -124,7 +124,6 @@ class basic_remainder {
   template <typename Choose, typename Unlocked>
   bool take(const Choose& choose, bool may_grow, const Unlocked& unlocked, index* from, index* to) {
     index begin = 0;
-    bool has_waited = may_grow;
     for (bool is_answered = !slow_;;) {
       if (shared_ < end_) {
         // What was shared for this thief is divided already.
@@ -137,15 +136,9 @@ class basic_remainder {
       begin = bounds_.begin.load(std::memory_order_relaxed);  // relaxed: a first guess
       if (begin >= end_ && (!may_grow || is_closed_ || !is_answered)) return false;
       if (!is_answered) break;
-      if (!has_waited) {
-        has_waited = true;
-        const index end = end_;
-        unlocked([&] { let_finish(end); });
-        continue;
-      }
       is_asked_ = true;
-      bounds_.limit.store(0,
-                          std::memory_order_relaxed);  // (6) relaxed: the lock orders what follows
+      // (6) relaxed: either the owner answers under the lock, or the process barrier orders it
+      bounds_.limit.store(0, std::memory_order_relaxed);
       unlocked([&] { is_answered = await_answer(); });
     }
     is_asked_ = false;
@@ -164,33 +157,6 @@ class basic_remainder {
     return cut < end;
   }
 
- private:
-  // Waits while the owner is so fast that it needs no help to get to the end soon.
-  void let_finish(index end) const {
-    index last = begin();
-    for (;;) {
-      for (int i = 0; i < System::kPausesToMeasure; ++i) System::pause();
-      const index now = begin();
-      if (now >= end || end - now > 8 * (now - last)) return;
-      last = now;
-    }
-  }
-
-  // Watches the owner for a moment. Returns whether it has answered, or has closed.
-  bool await_answer() const {
-    index last = begin();
-    for (int pauses = 0; pauses < System::kMaxPauses; ++pauses) {
-      if (bounds_.limit.load(std::memory_order_relaxed) != 0) return true;  // relaxed: a hint
-      System::pause();
-      const index now = begin();
-      // An owner that goes on reads the limit soon.
-      if (now != last) pauses = 0;
-      last = now;
-    }
-    return false;
-  }
-
- public:
   // Under the lock, for a thief that could take nothing. Returns false if something is left after
   // all; else the owner learns by put_back that no thief will come.
   bool give_up() {
@@ -214,10 +180,24 @@ class basic_remainder {
   index end() const { return end_; }
   // Exact if the owner does not claim meanwhile.
   index begin() const {
-    return bounds_.begin.load(std::memory_order_relaxed);
-  }  // relaxed: see above
+    return bounds_.begin.load(std::memory_order_relaxed);  // relaxed: see above
+  }
 
  private:
+  // Watches the owner for a moment. Returns whether it has answered, or has closed.
+  bool await_answer() const {
+    index last = begin();
+    for (int pauses = 0; pauses < System::kMaxPauses; ++pauses) {
+      if (bounds_.limit.load(std::memory_order_relaxed) != 0) return true;  // relaxed: a hint
+      System::pause();
+      const index now = begin();
+      // An owner that goes on reads the limit soon.
+      if (now != last) pauses = 0;
+      last = now;
+    }
+    return false;
+  }
+
   // Lets the owner claim what is left; but if a thief asks, only what lies before
   // choose(begin, end).
   template <typename Choose>

@@ -42,7 +42,6 @@ struct deque_system {
   CORBEL_EXPORT static void process_barrier() noexcept;
   static void compiler_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static constexpr int kMaxPauses = 128;  // 3 us
-  static constexpr int kPausesToMeasure = 8;
   static void pause() { cpu_pause(); }
   // Only keeps stores to members of `object` before loads of others. The compiler may keep
   // everything else in registers, which matters in a loop.

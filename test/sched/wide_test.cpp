@@ -11,6 +11,7 @@
 #include <tbb/parallel_for_each.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_reduce.h>
+#include <tbb/parallel_scan.h>
 #include <tbb/task_arena.h>
 
 #include <atomic>
@@ -22,9 +23,21 @@
 #include <thread>
 #include <vector>
 
+#include "helped.hpp"
+
 namespace {
 
 constexpr int kThreads = 16;
+
+// Returns whether `condition` holds within two minutes: where the system refuses so many threads, a
+// test fails instead of hanging.
+template <typename Condition>
+bool comes_true(const Condition& condition) {
+  for (int i = 0; !condition() && i < 600'000; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return condition();
+}
 
 // Holds each thread until kThreads of them have come, round after round.
 class Meeting {
@@ -32,11 +45,9 @@ class Meeting {
   void join() {
     const int came = ++came_;
     const int needed = (came + kThreads - 1) / kThreads * kThreads;
-    // Two minutes: where the system refuses so many threads, the test fails instead of hanging.
-    for (int i = 0; came_ < needed && i < 600'000; ++i) {
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (!comes_true([&] { return came_ >= needed; })) {
+      ADD_FAILURE() << "only " << came_ << " bodies ran at the same time";
     }
-    if (came_ < needed) ADD_FAILURE() << "only " << came_ << " bodies ran at the same time";
   }
   int came() const { return came_; }
 
@@ -50,8 +61,13 @@ class Wide : public testing::Test {
   template <typename F>
   void meet(int rounds, const F& f) {
     Meeting meeting;
-    arena_.execute([&] { f(meeting, rounds * kThreads); });
+    run([&] { f(meeting, rounds * kThreads); });
     EXPECT_EQ(meeting.came(), rounds * kThreads);
+  }
+
+  template <typename F>
+  void run(const F& f) {
+    arena_.execute(f);
   }
 
  private:
@@ -124,6 +140,83 @@ TEST_F(Wide, DeterministicReduce) {
         },
         std::plus<int>());
   });
+}
+
+// A body for a scan of kThreads + 1 pieces, numbered from 0. The first kThreads are scanned at the
+// same time: one at the front, the others ahead. So are the last kThreads when the front has passed
+// all others.
+class ScanBody {
+ public:
+  explicit ScanBody(Meeting& meeting) : meeting_(meeting) {}
+  // Slow, so that a helper comes before the next body can be split off.
+  ScanBody(ScanBody& left, tbb::split) : meeting_(left.meeting_) { test::work_a_little(); }
+
+  template <typename Tag>
+  void operator()(const tbb::blocked_range<int>& piece, Tag tag) {
+    if (tag.is_final_scan() || piece.begin() != kThreads) meeting_.join();
+    sum += piece.begin();
+  }
+  void reverse_join(ScanBody& left) { sum += left.sum; }
+  void assign(ScanBody& other) { sum = other.sum; }
+
+  int sum = 0;
+
+ private:
+  Meeting& meeting_;
+};
+
+TEST_F(Wide, Scan) {
+  for (int i = 0; i < 50 && !HasFailure(); ++i) {
+    meet(2, [](Meeting& meeting, int) {
+      ScanBody body(meeting);
+      tbb::parallel_scan(tbb::blocked_range<int>(0, kThreads + 1), body, tbb::simple_partitioner());
+      EXPECT_EQ(body.sum, kThreads * (kThreads + 1) / 2);
+    });
+  }
+}
+
+// The front passes piece after piece, and each join of two bodies lasts until another thread does
+// the final scan of the piece before.
+TEST_F(Wide, ScanInvitesForFinalScansWhileTheFrontMoves) {
+  struct Pieces {
+    Meeting meeting;
+    std::atomic<int> final{-1};  // the last piece whose final scan has begun
+  };
+  class Body {
+   public:
+    explicit Body(Pieces& pieces) : pieces_(pieces) {}
+    Body(Body& left, tbb::split) : pieces_(left.pieces_) {}
+
+    void operator()(const tbb::blocked_range<int>& piece, tbb::pre_scan_tag) {
+      piece_ = piece.begin();
+      if (piece_ < kThreads) pieces_.meeting.join();
+    }
+    void operator()(const tbb::blocked_range<int>& piece, tbb::final_scan_tag) {
+      if (piece.begin() == 0) pieces_.meeting.join();
+      int before = pieces_.final;
+      while (before < piece.begin() &&
+             !pieces_.final.compare_exchange_weak(before, piece.begin())) {
+      }
+    }
+    void reverse_join(Body&) {
+      if (piece_ > 1) {
+        EXPECT_TRUE(comes_true([&] { return pieces_.final >= piece_ - 1; })) << piece_;
+      }
+    }
+    void assign(Body&) {}
+
+   private:
+    Pieces& pieces_;
+    int piece_ = 0;
+  };
+  for (int i = 0; i < 50 && !HasFailure(); ++i) {
+    Pieces pieces;
+    run([&] {
+      Body body(pieces);
+      tbb::parallel_scan(tbb::blocked_range<int>(0, kThreads + 1), body, tbb::simple_partitioner());
+    });
+    EXPECT_EQ(pieces.final, kThreads);
+  }
 }
 
 TEST_F(Wide, RangesOfMoreDimensions) {

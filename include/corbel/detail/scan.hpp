@@ -10,6 +10,11 @@
 // the piece, in any thread. Without helpers there is one final scan of everything. If both kinds of
 // scan take equally long, two threads finish three pieces in the time of two scans.
 //
+// One helper at a time is invited, when there is work that it could do at once; it invites the next
+// one. So the number of helpers grows as long as there is work: a thread that scans ahead invites
+// as soon as its body exists, since the next body is split off that one, and a thread that moves
+// the front invites for the final scans that this makes possible.
+//
 // The two-pass scheme is that of G. Blelloch, "Prefix Sums and Their Applications" (1990). The
 // first pass goes in order, so that a piece that a thread scans at the front is scanned only once;
 // that is taken from the serial filters of pipelines.
@@ -127,6 +132,8 @@ class scan_call {
     }
   };
 
+  enum class step { advance, scan_at_front, scan_again, scan_ahead, none };
+
   struct invitation : task_base {
     scan_call* owner;
   };
@@ -154,9 +161,11 @@ class scan_call {
     if ((helpers_ & (helpers_ - 1)) == 0 && depth_ < 10) ++depth_;
   }
 
-  // Unlocks, and spawns the invitation for another thread if there is work left for it.
+  // Unlocks, and spawns the invitation for another thread if there is work left for it. Called
+  // after each change that makes work possible, unless the thread continues with work(): a helper
+  // that finds nothing leaves, and only another invitation brings it back.
   void unlock_and_invite(thread_data& thread, mutex::scoped_lock* lock) {
-    const bool invite = !is_invited_ && (!rest_.empty() || final_.first != nullptr);
+    const bool invite = !is_invited_ && next_step() != step::none;
     if (invite) is_invited_ = true;
     lock->release();
     if (invite) spawn_counted(thread, pending_, invitation_);
@@ -167,33 +176,52 @@ class scan_call {
     const chunk_trace steps(thread);
     while (!is_cancelled_between_chunks(thread, group_)) {
       mutex::scoped_lock lock(mutex_);
-      if (!front_is_taken_ && ahead_.first != nullptr && can_advance(*ahead_.first)) {
-        advance(thread, &lock);
-      } else if (!front_is_taken_ && ahead_.first == nullptr && !rest_.empty()) {
-        scan_at_front(thread, &lock);
-      } else if (final_.first != nullptr) {
-        scan_again(thread, &lock);
-      } else if (!rest_.empty() && newest_is_ready_) {
-        scan_ahead(thread, &lock);
-      } else {
-        return;
+      switch (next_step()) {
+        case step::advance:
+          advance(thread, &lock);
+          break;
+        case step::scan_at_front:
+          scan_at_front(thread, &lock);
+          break;
+        case step::scan_again:
+          scan_again(thread, &lock);
+          break;
+        case step::scan_ahead:
+          scan_ahead(thread, &lock);
+          break;
+        case step::none:
+          return;
       }
     }
   }
 
-  // ---- the kinds of work
+  // The most urgent work that a thread could do now.
+  step next_step() const {
+    if (!front_is_taken_) {
+      if (ahead_.first == nullptr) {
+        if (!rest_.empty()) return step::scan_at_front;
+      } else if (can_advance(*ahead_.first)) {
+        return step::advance;
+      }
+    }
+    if (final_.first != nullptr) return step::scan_again;
+    if (newest_is_ready_ && !rest_.empty()) return step::scan_ahead;
+    return step::none;
+  }
 
   // False while the next body is being split off this one: it must not be joined meanwhile.
   static bool can_advance(const block& b) {
     return b.is_scanned && (b.next == nullptr || b.next->has_body);
   }
 
+  // ---- the kinds of work
+
   void advance(thread_data& thread, mutex::scoped_lock* lock) {
     block& b = *ahead_.pop();
     front_is_taken_ = true;
     const bool is_newest = &b.body.get() == newest_;
     if (is_newest) newest_is_ready_ = false;
-    lock->release();
+    unlock_and_invite(thread, lock);
     b.scanned.join(thread);
     at_front_.join(thread);
     b.body.get().reverse_join(*front_);
@@ -239,12 +267,12 @@ class scan_call {
     newest_ = &b.body.get();
     newest_is_ready_ = false;
     ahead_.push(&b);
-    unlock_and_invite(thread, lock);
+    lock->release();
     b.body.make(neighbour, split());
     lock->acquire(mutex_);
     b.has_body = true;
     newest_is_ready_ = true;
-    lock->release();
+    unlock_and_invite(thread, lock);
     b.body.get()(b.range.get(), pre_scan_tag());
     b.scanned.set(thread);
     lock->acquire(mutex_);

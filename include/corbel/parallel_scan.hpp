@@ -83,7 +83,8 @@ concept is_scan =
 //   void assign(Body& b)                             takes over the sum of b.
 // The operation must be associative but need not be commutative. Each part of the range has one
 // final scan. A part that a thread reaches before the sum of everything to its left is known has a
-// pre-scan first. With one thread there are no pre-scans, and no body is split, joined or assigned.
+// pre-scan first, except the last part. With one thread there are no pre-scans, and no body is
+// split, joined or assigned.
 //
 // If one of the functions throws, no more are called, the sum in `body` is unspecified, and the
 // exception is thrown here; so is bad_alloc. auto_partitioner makes about 64 parts, or more if many

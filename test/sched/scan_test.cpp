@@ -134,6 +134,10 @@ void check(int n, int grainsize, const Partitioner&... partitioner) {
     ASSERT_EQ(log.final[at], 1) << i;
     ASSERT_LE(log.pre[at], 1) << i;
   }
+  // No piece is on the right of the last one, so none needs its sum early.
+  if (n > 0) {
+    EXPECT_EQ(log.pre.back(), 0);
+  }
   EXPECT_EQ(log.joins, log.splits);
   EXPECT_EQ(log.wrong_joins, 0);
   EXPECT_EQ(log.crowds, 0);
@@ -155,6 +159,14 @@ TEST(Scan, EveryPrefix) {
   Body::wait = false;
   check(30000, 100);
   check(30000, 1, tbb::simple_partitioner());
+}
+
+TEST(Scan, TheLastPieceIsNeverScannedAhead) {
+  Body::wait = true;
+  for (int i = 0; i < 500; ++i) {
+    for (const int n : {2, 3, 5, 9}) check(n, 1, tbb::simple_partitioner());
+  }
+  Body::wait = false;
 }
 
 TEST(Scan, AnotherThreadScansAhead) {

@@ -7,8 +7,9 @@
 // the next piece and scans it ahead with a body of its own, so the sum of that piece is known
 // before the front reaches it. When it does, that body is joined to the front body and becomes the
 // front body; the front moves past the piece; and the former front body can do the final scan of
-// the piece, in any thread. Without helpers there is one final scan of everything. If both kinds of
-// scan take equally long, two threads finish three pieces in the time of two scans.
+// the piece, in any thread. The last piece is never scanned ahead. Without helpers there is one
+// final scan of everything. If both kinds of scan take equally long, two threads finish three
+// pieces in the time of two scans.
 //
 // One helper at a time is invited, when there is work that it could do at once; it invites the next
 // one. So the number of helpers grows as long as there is work: a thread that scans ahead invites
@@ -195,7 +196,8 @@ class scan_call {
     }
   }
 
-  // The most urgent work that a thread could do now.
+  // The most urgent work that a thread could do now. A scan ahead of the last piece would not let
+  // anything begin earlier: no piece waits for its sum.
   step next_step() const {
     if (!front_is_taken_) {
       if (ahead_.first == nullptr) {
@@ -205,7 +207,7 @@ class scan_call {
       }
     }
     if (final_.first != nullptr) return step::scan_again;
-    if (newest_is_ready_ && !rest_.empty()) return step::scan_ahead;
+    if (newest_is_ready_ && !rest_.empty() && !rest_is_last_piece()) return step::scan_ahead;
     return step::none;
   }
 
@@ -213,6 +215,8 @@ class scan_call {
   static bool can_advance(const block& b) {
     return b.is_scanned && (b.next == nullptr || b.next->has_body);
   }
+
+  bool rest_is_last_piece() const { return rest_.size() == 1 && !is_cut(rest_.back()); }
 
   // ---- the kinds of work
 
@@ -279,11 +283,13 @@ class scan_call {
     b.is_scanned = true;
   }
 
+  bool is_cut(const part& p) const { return p.depth < depth_ && p.range.is_divisible(); }
+
   // Takes the leftmost piece of the rest.
   Range take_piece() {
     part piece = rest_.back();
     rest_.pop_back();
-    while (piece.depth < depth_ && piece.range.is_divisible()) {
+    while (is_cut(piece)) {
       ++piece.depth;
       Range right(piece.range, split());
       rest_.push_back(part{right, piece.depth});

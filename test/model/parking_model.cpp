@@ -45,10 +45,17 @@ struct Parking : Test {
 
   bool has_work() const { return tasks[0].load(relaxed) == 1 || tasks[1].load(relaxed) == 1; }
 
+  bool unpark_one() {
+    return list.unpark_first([this](const Parked&) { return has_work(); });
+  }
   // Like Arena::signal_work when no worker can be requested.
   void signal_work() {
-    if (list.unpark_first([this](const Parked&) { return has_work(); })) return;
-    if (!has_work() && !signal_gives_up) chain_wake_up();
+    if (unpark_one() || signal_gives_up) return;
+    if (has_work()) {
+      unpark_one();
+    } else {
+      chain_wake_up();
+    }
   }
   void chain_wake_up() {
     wake_flag.chain_wake_up(true, [this] { return has_work(); }, [this] { signal_work(); });
@@ -161,6 +168,27 @@ struct ParksTwice : Parking {
   }
 };
 
+// One thread was woken for the first task and continues the chain, while the pusher takes that task
+// back and pushes another. One thread is still parked.
+struct TaskIsTakenMeanwhile : Parking {
+  explicit TaskIsTakenMeanwhile(bool slow) : Parking(slow) {
+    announce(parked[2]);
+    contents[0].set(1);
+    tasks[0].store(1, release);
+    wake_flag.take();
+  }
+  void run(int thread) override {
+    if (thread == 0) {
+      take();
+      push(1);
+    } else if (thread == 1) {
+      chain_wake_up();
+    } else {
+      get_one(parked[2], kParked);
+    }
+  }
+};
+
 // A thread sets the wake flag only after it has looked for work.
 struct LooksFirst : Parking {
   using Parking::Parking;
@@ -191,6 +219,9 @@ TEST_P(ParkingModel, EndAndPark) { EXPECT_SOUND(explore<EndAndPark>(2, nullptr, 
 TEST_P(ParkingModel, ParksTwice) { EXPECT_SOUND(explore<ParksTwice>(2, nullptr, GetParam())); }
 TEST_P(ParkingModel, TwoParkedThreads) {
   EXPECT_SOUND((explore<TwoParkedThreads>(3, nullptr, GetParam(), true)));
+}
+TEST_P(ParkingModel, TaskIsTakenMeanwhile) {
+  EXPECT_SOUND(explore<TaskIsTakenMeanwhile>(3, nullptr, GetParam()));
 }
 
 // ---- mutants: each must fail -----------------------------------------------------------------

@@ -260,8 +260,13 @@ bool Arena::unpark_one() {
 void Arena::signal_work() {
   if (unpark_one()) return;
   request_worker(*this);
-  // If the task has been taken meanwhile, the parked threads still want to hear of the next one.
-  if (!has_work()) chain_wake_up_to(/*parked_only=*/true);
+  // If the task has been taken meanwhile, the parked threads still want to hear of the next one. If
+  // that is there by now, its push may have missed the flag.
+  if (has_work()) {
+    unpark_one();
+  } else {
+    chain_wake_up_to(/*parked_only=*/true);
+  }
 }
 
 void Arena::chain_wake_up() { chain_wake_up_to(worker_count() >= max_workers()); }

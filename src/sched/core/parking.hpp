@@ -181,9 +181,14 @@ class BasicWakeFlag {
     // parks later sets the flag itself
     if (parked_only && parked_.load(std::memory_order_relaxed) == 0) return;
     set();
-    // With work in sight, the next thread is brought, whatever other threads push meanwhile.
-    if (!has_work()) System::process_barrier();
-    if (has_work() && take()) signal();
+    // With work in sight, the next thread is brought, whatever becomes of that work: a push may
+    // have missed the flag, and nobody else would hear of it. That thread looks after a barrier.
+    bool found = has_work();
+    if (!found) {
+      System::process_barrier();
+      found = has_work();
+    }
+    if (found && take()) signal();
   }
 
   // In the child of a fork, where no thread is parked.

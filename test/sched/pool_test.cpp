@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include <corbel/task_scheduler_observer.hpp>
+
 #include "helped.hpp"
 
 namespace {
@@ -101,6 +103,36 @@ TEST_F(PoolTest, HigherLimitBringsMoreThreads) {
   EXPECT_TRUE(test::wait_for([&] { return came.load(); }, kLong));
   stop = true;
   thread_pool.finalize();
+}
+
+class CountsWorkers : public corbel::task_scheduler_observer {
+ public:
+  CountsWorkers() { observe(true); }
+  ~CountsWorkers() override { observe(false); }
+  void on_scheduler_entry(bool is_worker) override { came_ += is_worker ? 1 : 0; }
+  int came() const { return came_; }
+
+ private:
+  std::atomic<int> came_{0};
+};
+
+// Requests that the thread limit did not allow: no worker comes for each of them when nothing is
+// left to do.
+TEST_F(PoolTest, RequestsEndWithTheWork) {
+  thread_pool.set_limit(2);
+  ArenaPlan plan;
+  plan.width = 16;
+  Lease lease(plan);
+  Arena& arena = lease.arena;
+  CountsWorkers observer;
+  std::atomic<bool> done{false};
+  enqueue(arena, [&] {
+    for (int i = 0; i < 10; ++i) request_worker(arena);
+    done = true;
+  });
+  EXPECT_TRUE(test::wait_for(
+      [&] { return done && arena.worker_count() == 0 && arena.requested_workers == 0; }, kLong));
+  EXPECT_LE(observer.came(), 2);
 }
 
 // Each task is enqueued when the thread that ran the last one may be leaving.

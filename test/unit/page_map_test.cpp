@@ -26,8 +26,9 @@ TEST(PageMap, AnyPointerMayBeLookedUp) {
 }
 
 TEST(PageMap, EveryUnitOfACoveredRangeHasItsOwnDescriptor) {
-  constexpr std::size_t kUnits = 100;
-  auto* memory = static_cast<char*>(os::map(kUnits * kUnit, kUnit, nullptr));
+  constexpr std::size_t kUnits = 128;
+  // Aligned, so that it lies in one leaf: only within a leaf do descriptors follow each other.
+  auto* memory = static_cast<char*>(os::map(kUnits * kUnit, kUnits * kUnit, nullptr));
   ASSERT_NE(memory, nullptr);
   ASSERT_EQ(cover_with_spans(memory, kUnits * kUnit), Cover::kDone);
   EXPECT_GT(page_map_bytes(), 0U);

@@ -107,7 +107,7 @@ TEST_F(PoolTest, HigherLimitBringsMoreThreads) {
 
 class CountsWorkers : public corbel::task_scheduler_observer {
  public:
-  CountsWorkers() { observe(true); }
+  CountsWorkers() : task_scheduler_observer(/*local=*/false) { observe(true); }
   ~CountsWorkers() override { observe(false); }
   void on_scheduler_entry(bool is_worker) override { came_ += is_worker ? 1 : 0; }
   int came() const { return came_; }

@@ -144,6 +144,20 @@ struct loop_task : task_base {
     deallocate_task(thread, memory, sizeof(loop_task));
   }
 
+  // A block for a task, which is given back unless it is released.
+  struct block {
+    thread_data& owner;
+    void* memory;
+
+    explicit block(thread_data& thread) : owner(thread), memory(allocate(thread)) {}
+    ~block() {
+      if (memory != nullptr) deallocate(owner, memory);
+    }
+    block(const block&) = delete;
+    block& operator=(const block&) = delete;
+    void release() { memory = nullptr; }
+  };
+
   // Makes the task available: as the ticket of its runner, which calls it, or which the caller has
   // stolen it from. Throws bad_alloc; the ticket's side is not ended then.
   CORBEL_NOINLINE void push(thread_data& thread) { spawn(thread, *this); }
@@ -175,8 +189,7 @@ struct loop_task : task_base {
     if (!cancelled) {
       t.run_piece(thread);
     } else {
-      loop_call<Loop>& c = *t.call;
-      if (end_side(thread, &t)) set_flag(thread, c.done);
+      leave(thread, t);
     }
     return nullptr;
   }
@@ -196,7 +209,7 @@ struct loop_task : task_base {
       });
     }
     // Once it is pushed, the ticket belongs to the next thread that takes it.
-    if (!is_pushed && end_side(thread, &ticket)) set_flag(thread, c.done);
+    if (!is_pushed) leave(thread, ticket);
     if (stolen != nullptr) stolen->run_piece(thread);
     return nullptr;
   }
@@ -204,21 +217,21 @@ struct loop_task : task_base {
   // Takes part of what the runner has not begun; nullptr if nothing is left. Throws bad_alloc and
   // what moving a piece throws.
   CORBEL_NOINLINE loop_task* steal(thread_data& thread) {
-    struct block {
-      thread_data& owner;
-      void* memory;
-      ~block() {
-        if (memory != nullptr) deallocate(owner, memory);
-      }
-    } place{thread, allocate(thread)};
+    block place(thread);
     mutex::scoped_lock guard(lock);
     const bool slow = thread.tasks->is_slow();
     const unlocked_call unlocked{guard, lock};
     const bool taken = unbegun.steal(call->loop, unlocked, [&](piece_type&& p) {
       newest = ::new (place.memory) loop_task(*call, newest, this, std::move(p), slow);
-      place.memory = nullptr;
+      place.release();
     });
     return taken ? newest : nullptr;
+  }
+
+  // Ends one side of a task whose piece this thread does not run.
+  static void leave(thread_data& thread, loop_task& t) {
+    loop_call<Loop>& c = *t.call;
+    if (end_side(thread, &t)) set_flag(thread, c.done);
   }
 
   // Ends one side of the task, and joins the tasks whose last side that ends. Returns whether the
@@ -317,25 +330,22 @@ class loop_runner {
   // Gives the piece away for good: to the thread in `slot`, if there is one. The runner must not
   // have offered anything. Strong guarantee; throws bad_alloc and what moving the piece throws.
   CORBEL_NOINLINE void send(piece_type&& piece, unsigned slot, unsigned own_slot) {
-    struct block {
-      thread_data& owner;
-      void* memory;
+    typename task::block place(thread_);
+    struct unsent_task {
       task* made;
-      ~block() {
+      ~unsent_task() {
         if (made != nullptr) made->~task();
-        if (memory != nullptr) task::deallocate(owner, memory);
       }
-    } place{thread_, task::allocate(thread_), nullptr};
-    place.made = ::new (place.memory)
-        task(*task_.call, task_.newest, &task_, std::move(piece), thread_.tasks->is_slow());
+    } unsent{::new (place.memory) task(*task_.call, task_.newest, &task_, std::move(piece),
+                                       thread_.tasks->is_slow())};
     if (slot == own_slot) {
-      spawn(thread_, *place.made);
+      spawn(thread_, *unsent.made);
     } else {
-      mail_task(thread_, *place.made, slot);
+      mail_task(thread_, *unsent.made, slot);
     }
-    task_.newest = place.made;
-    place.memory = nullptr;
-    place.made = nullptr;
+    task_.newest = unsent.made;
+    unsent.made = nullptr;
+    place.release();
   }
 
   // ---- called by the engine

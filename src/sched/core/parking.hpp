@@ -182,7 +182,8 @@ class BasicWakeFlag {
     if (parked_only && parked_.load(std::memory_order_relaxed) == 0) return;
     set();
     // With work in sight, the next thread is brought, whatever becomes of that work: a push may
-    // have missed the flag, and nobody else would hear of it. That thread looks after a barrier.
+    // have missed the flag, and no other thread would hear of it. The next one looks after a
+    // barrier.
     bool found = has_work();
     if (!found) {
       System::process_barrier();

@@ -251,7 +251,7 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
     // relaxed, both: under the lock
     active_.fetch_sub(1, std::memory_order_relaxed);
     arena.workers.fetch_sub(1, std::memory_order_relaxed);
-    // As in drop_stale_requests: who pushes from now on sees the wake flag.
+    // As in drop_stale_requests: a thread that pushes from now on sees the flag.
     if (entered && !arena.has_work()) drop_requests(arena);
     // Without another worker to come, the flag stays for the threads that are parked there.
     const bool again =

@@ -97,13 +97,16 @@ TEST(Lock, TheChildForgetsTheForkOfAnotherThread) {
   std::atomic<bool> taken{false};
   std::atomic<bool> done{false};
   std::jthread another([&] {
+    Lock::begin_fork();
     low.lock_for_fork();
     taken = true;
     while (!done) std::this_thread::yield();
     low.unlock_after_fork_in_parent();
+    Lock::end_fork();
   });
   while (!taken) std::this_thread::yield();
   high.lock();
+  Lock::begin_fork();
   EXPECT_FALSE(low.is_held_before_fork());
   EXPECT_TRUE(high.is_held_before_fork());
   EXPECT_FALSE(low.try_lock_for_fork());
@@ -112,6 +115,7 @@ TEST(Lock, TheChildForgetsTheForkOfAnotherThread) {
     alarm(60);  // ends a child that waits for itself
     low.reset_in_child();
     high.unlock_after_fork_in_child();
+    Lock::end_fork();
     {
       const LockGuard guard(low);
     }
@@ -122,6 +126,7 @@ TEST(Lock, TheChildForgetsTheForkOfAnotherThread) {
     _exit(high.try_lock() ? 0 : 1);
   }
   high.unlock_after_fork_in_parent();
+  Lock::end_fork();
   high.unlock();
   done = true;
   int status = -1;

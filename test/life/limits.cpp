@@ -3,7 +3,7 @@
 // throws bad_alloc, and once blocks are freed all memory is usable again.
 //
 // Usage: limits as|data|heap MEBIBYTES BLOCKSIZE [border]. "heap" is the hard limit of the heap,
-// which the environment sets to MEBIBYTES. With "border" the heap lies across a border of 4 GiB.
+// which the environment sets to MEBIBYTES. With "border" the heap lies across a border of 1 GiB.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -45,9 +45,10 @@ void release(Node*& list, std::size_t count) {
   }
 }
 
-// Corbel has a table for each 4 GiB of addresses. The system counts it as a whole, touched or not.
+// Corbel has a table for each GiB of addresses. The system counts it as a whole, touched or not.
 // A heap that grows across a border needs another table.
-constexpr std::size_t kTable = std::size_t{17} << 18;
+constexpr std::size_t kBorder = std::size_t{1} << 30;
+constexpr std::size_t kTable = std::size_t{17} << 16;
 
 // Takes the addresses that the system would hand out next, down to slightly above a border, so that
 // the heap crosses the border when it is nearly full.
@@ -57,7 +58,7 @@ void approach_border() {
   for (;;) {
     void* const taken = mmap(nullptr, kStep, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(taken != MAP_FAILED);
-    if (std::uint32_t(reinterpret_cast<std::uintptr_t>(taken)) < kLeft) return;
+    if (reinterpret_cast<std::uintptr_t>(taken) % kBorder < kLeft) return;
   }
 }
 

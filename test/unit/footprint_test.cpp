@@ -242,17 +242,19 @@ TEST_F(FootprintTest, ACopiedBlockCountsTwice) {
 TEST_F(FootprintTest, TheCountOfDirtyPagesMatchesTheirBits) {
   Span* span = span_heap.allocate(70, 1);
   ASSERT_NE(span, nullptr);
+  Span* const sixth = find_span(span->start() + 5 * kUnit);
+  Span* const tenth = find_span(span->start() + 9 * kUnit);
   for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, kDirtyPage, 3 * kUnit + 1, 9 * kUnit,
                             69 * kUnit + 5 * kDirtyPage, 70 * kUnit}) {
     set_dirty(span, 70, bytes);
     const DirtyCount count = count_dirty(span, 70);
     EXPECT_EQ(count.pages, divide_up(bytes, kDirtyPage)) << bytes;
     EXPECT_EQ(count.units, divide_up(bytes, kUnit)) << bytes;
-    EXPECT_EQ(count_dirty(span + 9, 1).units, bytes > 9 * kUnit ? 1U : 0U);
+    EXPECT_EQ(count_dirty(tenth, 1).units, bytes > 9 * kUnit ? 1U : 0U);
   }
-  clear_dirty(span + 5, 0x8001);
+  clear_dirty(sixth, 0x8001);
   EXPECT_EQ(count_dirty(span, 70).pages, 70U * 16 - 2);
-  EXPECT_EQ(count_dirty(span + 5, 1).pages, 14U);
+  EXPECT_EQ(count_dirty(sixth, 1).pages, 14U);
   span->zeroed = false;
   span_heap.free(span);
 }

@@ -117,6 +117,28 @@ TEST_F(SlabPagesTest, TheUncarvedRestOfAnUsedSpanIsPurged) {
   }
 }
 
+// A slab of used memory may have resident pages after its last block, where no block will ever lie.
+// They are purged although the slab is full.
+TEST_F(SlabPagesTest, TheRestAfterTheLastBlockOfAFullSlabIsPurged) {
+  for (const std::size_t size : {24576, 73728, 106496}) {
+    flush_thread(this_heap);
+    deallocate(std::memset(allocate(4 << 20), 0xee, 4 << 20));
+    std::vector<Piece> all = {make(size, 0)};
+    const Span* slab = slab_of(all[0].block);
+    const SizeClass& layout = slab->layout();
+    ASSERT_FALSE(slab->zeroed) << "the test needs used memory";
+    ASSERT_GE(slab->bytes(), layout.capacity * layout.block_size + os::page_size());
+    while (all.size() < 2 * layout.capacity) all.push_back(make(size, all.size()));
+    EXPECT_GT(purge_slabs(this_heap), 0U);
+    ASSERT_NO_FATAL_FAILURE(expect_all_sound(*this_heap));
+    ASSERT_NO_FATAL_FAILURE(expect_only_resident(all));
+    ASSERT_NO_FATAL_FAILURE(expect_counted());
+    EXPECT_EQ(purge_slabs(this_heap), 0U) << "the first purge left something";
+    ASSERT_NO_FATAL_FAILURE(expect_whole(all));
+    free_all(all);
+  }
+}
+
 TEST_F(SlabPagesTest, AnEmptySlabOfSeveralUnitsStaysCountedUntilItIsUsed) {
   for (const std::size_t size : {40960, 114688, 131072}) {
     flush_thread(this_heap);

@@ -223,13 +223,19 @@ std::uint32_t first_decommitted_block(Span* slab, const Geometry& geometry) {
   return geometry.first_block_on(page);
 }
 
+// Whether the last page after the carved blocks is committed. Decommitting takes all pages after
+// them or none, so the last one stands for all.
+bool has_committed_rest(Span* slab) {
+  const Geometry geometry(slab);
+  const std::size_t carved = std::size_t(slab->blocks.carved.get()) * slab->layout().block_size;
+  if (carved + geometry.page_size() > slab->committed) return false;
+  return !is_decommitted(slab, geometry, std::uint32_t(slab->committed / geometry.page_size() - 1));
+}
+
 }  // namespace
 
 std::size_t decommit_free_pages(Span* slab) {
-  const SlabBlocks& blocks = slab->blocks;
-  const std::size_t carved = std::size_t(blocks.carved.get()) * slab->layout().block_size;
-  const bool has_tail = carved + os::page_size() <= slab->committed;
-  if (blocks.freed == nullptr && !has_tail) return 0;
+  if (slab->blocks.freed == nullptr && !has_committed_rest(slab)) return 0;
   return Decommit(slab).run();
 }
 

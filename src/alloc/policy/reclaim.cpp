@@ -18,8 +18,11 @@ std::size_t purge_slabs(Heap* heap) {
   std::size_t given = 0;
   for (Bin& bin : heap->bins) {
     return_current(heap, &bin);
-    for (Span* slab = bin.available.first; slab != nullptr; slab = slab->next) {
-      given += decommit_free_pages(slab);
+    // A full slab that was cut from a dirty span may have committed pages after its last block.
+    for (const SlabList* list : {&bin.available, &bin.full}) {
+      for (Span* slab = list->first; slab != nullptr; slab = slab->next) {
+        given += decommit_free_pages(slab);
+      }
     }
   }
   return given;

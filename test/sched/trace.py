@@ -189,6 +189,18 @@ class Calls(unittest.TestCase):
         elif threads == 1:
             self.assertEqual(trace["stolen"], 0)
 
+    def look_until_undisturbed(self, algorithm, threads):
+        """An item of a pipeline waits until another has left, and the trace takes the first of
+        those that have reported it. If a thread is preempted before it reports, a later item takes
+        the place of its item, and the path is longer than the model's. So several runs are
+        tried."""
+        for _ in range(9):
+            try:
+                return self.look(algorithm, threads)
+            except self.failureException:
+                pass
+        return self.look(algorithm, threads)
+
     def test_every_algorithm(self):
         algorithms = run(None, program=CALLS).stdout.split()
         self.assertGreater(len(algorithms), 20)
@@ -200,7 +212,10 @@ class Calls(unittest.TestCase):
                                                ("scan", 2), ("scan", 4)):
                     continue
                 with self.subTest(algorithm=algorithm, threads=threads):
-                    self.look(algorithm, threads)
+                    if algorithm == "pipeline_tokens" and threads > 1:
+                        self.look_until_undisturbed(algorithm, threads)
+                    else:
+                        self.look(algorithm, threads)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,15 @@ inline unsigned width() { return corbel::detail::arena_width(corbel::detail::cur
 inline bool has_worker() { return width() > 1; }
 
 // Waits until `condition` holds, but not forever: on a machine with one processor no other thread
-// may come. Returns whether it holds.
-template <typename Condition>
-bool wait_for(const Condition& condition, int milliseconds = 5000) {
+// may come. Calls pause() meanwhile. Returns whether it holds.
+template <typename Condition, typename Pause = void (*)()>
+bool wait_for(
+    const Condition& condition, int milliseconds = 5000,
+    const Pause& pause = [] { std::this_thread::yield(); }) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
+    pause();
   }
   return true;
 }

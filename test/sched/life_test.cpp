@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "process_memory.hpp"
+
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
@@ -37,14 +39,6 @@ int fibonacci(int n) {
   return a + b;
 }
 
-std::size_t resident_bytes() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  std::size_t total = 0, resident = 0;
-  EXPECT_EQ(std::fscanf(file, "%zu %zu", &total, &resident), 2);
-  std::fclose(file);
-  return resident * std::size_t(sysconf(_SC_PAGESIZE));
-}
-
 TEST(Life, ThreadsThatEndLeaveNothing) {
   const auto run = [](int threads) {
     for (int i = 0; i < threads; ++i) {
@@ -52,11 +46,11 @@ TEST(Life, ThreadsThatEndLeaveNothing) {
     }
   };
   run(500);
-  const std::size_t before = resident_bytes();
+  const std::size_t before = test::process_memory().resident;
   run(kSanitized ? 500 : 10'000);
   // An arena takes some KiB. If they leaked, it would be tens of MiB.
   if (!kSanitized) {
-    EXPECT_LT(resident_bytes(), before + (4 << 20));
+    EXPECT_LT(test::process_memory().resident, before + (4 << 20));
   }
 }
 

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <stdexcept>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "helped.hpp"
+#include "process_memory.hpp"
 
 namespace {
 
@@ -216,22 +216,16 @@ TEST_F(SuspendTest, TheCalledFunctionMayWaitAndSuspend) {
   }
 }
 
-// The size of the address space in pages.
-std::size_t address_space() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages;
-}
-
 TEST_F(SuspendTest, ExceptionsOfTheCalledFunctionReachTheCaller) {
   auto fail = [](suspend_point) { throw std::runtime_error("not told"); };
   EXPECT_THROW(corbel::detail::suspend_with(fail), std::runtime_error);
   pause();
-  const std::size_t before = address_space();
+  const std::size_t before = test::process_memory().mapped;
   for (int i = 0; i < 1000; ++i) {
     EXPECT_THROW(corbel::detail::suspend_with(fail), std::runtime_error);
   }
-  EXPECT_LT(address_space() - before, 100'000U);  // 1000 stacks take twenty times as much
+  // 1000 stacks take twenty times as much
+  EXPECT_LT(test::process_memory().mapped - before, std::size_t(100'000) * 4096);
   pause();
 }
 

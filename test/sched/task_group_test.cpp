@@ -313,8 +313,6 @@ TEST(TaskHandle, IsReturnedToRunNext) {
   EXPECT_EQ(first, second);
 }
 
-// ---- order --------------------------------------------------------------------------------------
-
 // run_and_wait does what run and wait do.
 TEST(TaskHandle, IsReturnedToRunAndWait) {
   tbb::task_group group, other;
@@ -330,6 +328,8 @@ TEST(TaskHandle, IsReturnedToRunAndWait) {
   isolated.run_and_wait([&] { return isolated.defer([&] { ++calls; }); });
   EXPECT_EQ(calls, 3);
 }
+
+// ---- order --------------------------------------------------------------------------------------
 
 TEST(TaskOrder, IsKept) {
   for (int repeat = 0; repeat < 200; ++repeat) {

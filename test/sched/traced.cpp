@@ -12,9 +12,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "process_memory.hpp"
 
 namespace {
 
@@ -73,14 +74,6 @@ void suspended() {
   std::printf("%.3f\n", took.count());
 }
 
-std::size_t virtual_bytes() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  std::size_t pages = 0;
-  if (file == nullptr || std::fscanf(file, "%zu", &pages) != 1) std::abort();
-  std::fclose(file);
-  return pages * std::size_t(sysconf(_SC_PAGESIZE));
-}
-
 // Threads one after the other. Prints by how many bytes the process has grown after the first ones.
 void short_threads() {
   const auto run = [](int threads) {
@@ -88,9 +81,9 @@ void short_threads() {
       std::thread([] { corbel::parallel_invoke([] {}, [] {}); }).join();
   };
   run(20);
-  const std::size_t before = virtual_bytes();
+  const std::size_t before = test::process_memory().mapped;
   run(180);
-  const std::size_t after = virtual_bytes();
+  const std::size_t after = test::process_memory().mapped;
   std::printf("%zu\n", after > before ? after - before : 0);
 }
 

@@ -30,13 +30,11 @@ namespace {
 constexpr int kThreads = 16;
 
 // Returns whether `condition` holds within two minutes: where the system refuses so many threads, a
-// test fails instead of hanging.
+// test fails instead of hanging. The many threads that wait sleep.
 template <typename Condition>
 bool comes_true(const Condition& condition) {
-  for (int i = 0; !condition() && i < 600'000; ++i) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return condition();
+  return test::wait_for(condition, 120'000,
+                        [] { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
 }
 
 // Holds each thread until kThreads of them have come, round after round.

@@ -65,7 +65,11 @@ class Lock {
   // continues, and leaves each lock as it was. So each lock knows for which of these forks, counted
   // from the outermost one, it is held.
   static void begin_fork() { ++forks_; }
-  static void end_fork() { --forks_; }
+  // forks() is 0 where an older C library calls the handlers after a fork that has begun before
+  // they were registered.
+  static void end_fork() {
+    if (forks() != 0) --forks_;
+  }
   // The number of forks whose handlers the calling thread is in.
   static unsigned forks() { return forks_ & ~kInherits; }
 

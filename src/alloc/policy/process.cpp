@@ -97,13 +97,8 @@ void before_fork() {
   }
 }
 
-// forks() is 0 where an older C library calls the handlers after a fork that has begun before they
-// were registered.
+// See Lock::end_fork for 0.
 bool has_nothing_to_undo() { return sync::Lock::forks() == 0 || is_too_deep(); }
-
-void end_fork() {
-  if (sync::Lock::forks() != 0) sync::Lock::end_fork();
-}
 
 void after_fork_in_parent() {
   if (!has_nothing_to_undo()) {
@@ -113,7 +108,7 @@ void after_fork_in_parent() {
     }
     leave_slow_path(forking.heap);
   }
-  end_fork();
+  sync::Lock::end_fork();
 }
 
 void after_fork_in_child() {
@@ -129,7 +124,7 @@ void after_fork_in_child() {
   span_heap.forget_other_threads();
   forget_helper_after_fork();
   forget_other_threads();
-  end_fork();
+  sync::Lock::end_fork();
 }
 
 }  // namespace

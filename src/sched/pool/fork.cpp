@@ -48,19 +48,15 @@ void unlock_in_child() {
   controls_lock().unlock_after_fork_in_child();
 }
 
-// forks() is 0 where an older C library calls the handlers after a fork that has begun before they
-// were registered.
+// See Lock::end_fork for 0.
 void after_fork_in_parent() {
-  if (sync::Lock::forks() == 0) return;
-  unlock_in_parent();
+  if (sync::Lock::forks() != 0) unlock_in_parent();
   sync::Lock::end_fork();
 }
 
 void after_fork_in_child() {
-  if (sync::Lock::forks() != 0) {
-    unlock_in_child();
-    sync::Lock::end_fork();
-  }
+  if (sync::Lock::forks() != 0) unlock_in_child();
+  sync::Lock::end_fork();
   trace::stop();
   parked_threads.forget_all();
   observers.forget_calls();

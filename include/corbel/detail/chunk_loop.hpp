@@ -49,9 +49,13 @@ class chunk_borders {
   std::size_t grain() const { return grain_; }
   // Where the last two chunks begin, if they are shorter than the others.
   std::size_t last_pair() const { return last_pair_; }
-  std::size_t middle_of_pair() const { return last_pair_ + (size_ - last_pair_) / 2; }
+  // Where the chunk at a position in the last pair ends, in a piece that ends at `end`.
+  std::size_t end_in_pair(std::size_t position, std::size_t end) const {
+    return position < middle_of_pair() ? middle_of_pair() : end;
+  }
 
  private:
+  std::size_t middle_of_pair() const { return last_pair_ + (size_ - last_pair_) / 2; }
   // The number of the smallest chunk that begins at a position.
   std::size_t number_of(std::size_t position) const {
     return position <= last_pair_ ? position / grain_
@@ -79,8 +83,7 @@ class even_chunks : public chunk_borders {
         *same_until = end < borders_.last_pair() ? end : borders_.last_pair();
         return borders_.grain();
       }
-      const std::size_t middle = borders_.middle_of_pair();
-      *same_until = position < middle ? middle : end;
+      *same_until = borders_.end_in_pair(position, end);
       return *same_until - position;
     }
 
@@ -129,7 +132,7 @@ class shrinking_chunks : public chunk_borders {
         const std::size_t last = borders_.last_pair() < end ? borders_.last_pair() : end;
         return regular < last - position ? position + regular : last;
       }
-      return position < borders_.middle_of_pair() ? borders_.middle_of_pair() : end;
+      return borders_.end_in_pair(position, end);
     }
 
     const chunk_borders& borders_;

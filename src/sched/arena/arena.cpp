@@ -66,7 +66,11 @@ void Arena::use_slot(Thread& t, Slot& s) {
   t.tasks = &s.tasks;
   t.isolation = kNoIsolation;
   t.arena_floating_point = floating_point_;
-  t.wake_flag = always_signals() ? &always_set : &wake_flag_.word();
+  t.wake_flag = &signalled_by_push();
+}
+
+const std::atomic<std::uint32_t>& Arena::signalled_by_push() const {
+  return always_signals() ? always_set : wake_flag_.word();
 }
 
 bool Arena::enter(Thread& t, As as) {
@@ -281,7 +285,7 @@ void Arena::wake_on_next_push(Thread& t) const {
 void Arena::signal_push(Thread& t) {
   const bool brings_another = t.brings_another;
   t.brings_another = false;
-  if (!always_signals()) t.wake_flag = &wake_flag_.word();
+  t.wake_flag = &signalled_by_push();
   if (wake_flag_.take() || brings_another) signal_work();
 }
 

@@ -141,6 +141,8 @@ class Arena {
 
  private:
   bool take_slot(Thread& t, unsigned from, unsigned to);
+  // What a thread of this arena looks at after a push: not 0 if it is to call signal_push.
+  const std::atomic<std::uint32_t>& signalled_by_push() const;
   bool unpark_one();
   void chain_wake_up_to(bool parked_only);
   static FoundTask steal_from(Slot& victim, const Thread& t, Search search);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/map/die.hpp"
@@ -74,11 +75,13 @@ Span* make_slab(Heap* heap, Bin* bin, std::size_t* shortage) {
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   *zeroed = false;
+  begin_borrowing(heap, bin, false);
   for (;;) {
     Span* slab = bin->current;
     if (slab != nullptr) {
       if (slab->blocks.freed != nullptr) return take_freed(heap, bin);
       if (has_unready_blocks(slab)) {
+        begin_borrowing(heap, bin, true);
         Block* const block = take_unready(heap, bin, zeroed, shortage);
         if (block != nullptr || !pass_over(heap, bin)) return block;
         return take_freed(heap, bin);
@@ -158,7 +161,8 @@ void return_current(Heap* heap, Bin* bin) {
   Span* slab = bin->current;
   if (slab == nullptr) return;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
-  if (Block* const first = bin->list) {
+  Block*& list = bin->list_is_borrowed ? bin->own : bin->list;
+  if (Block* const first = list) {
     std::uint32_t count = 1;
     Block* last = first;
     for (; last->next != nullptr; last = last->next) {
@@ -169,7 +173,7 @@ void return_current(Heap* heap, Bin* bin) {
     last->next = slab->blocks.freed;
     slab->blocks.freed = first;
     slab->blocks.used.set(slab->blocks.used.get() - count);
-    bin->list = nullptr;
+    list = nullptr;
   }
   bin->current = nullptr;
   if (slab->blocks.used.get() == 0) {

@@ -39,7 +39,7 @@ __attribute__((noinline)) void free_any(void* block, Span* span) {
   SlowPath slow_path(heap);
   // Read the tag again: heap_for_free() may just have attached the heap that owned the slab when
   // `t` was read. Then that heap was retired in between, and no longer owns the slab.
-  if (owner_of(slab->tag()) != heap) return send_later(heap, slab, block);
+  if (owner_of(slab->tag()) != heap) return free_remote(heap, slab, block);
   free_own(heap, slab, block);
 }
 
@@ -49,12 +49,12 @@ void deallocate_slow(void* block, Span* span) noexcept {
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
   // A short path for a block of another thread, in the first unit of its slab: a consumer thread
-  // frees such blocks all the time. While the outbox is empty, free_any() is used, so that a slow
+  // frees such blocks all the time. While the thread holds none, free_any() is used, so that a slow
   // path still calls the helper thread from time to time.
-  if (t < span_tag::kFirstHeap || owner_of(t) == heap || heap->outbox.latest == nullptr) {
-    return free_any(block, span);
-  }
-  send_later(heap, span, block);
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap) return free_any(block, span);
+  const Bin& bin = heap->bins[span->size_class];
+  if (heap->outbox.latest == nullptr && !bin.list_is_borrowed) return free_any(block, span);
+  free_remote(heap, span, block);
   note_use(heap);
 }
 

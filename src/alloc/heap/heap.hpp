@@ -34,7 +34,7 @@ struct SlabList {
 };
 
 struct Bin {
-  // The free list: blocks for the next mallocs, all of them from `current`.
+  // The free list: blocks for the next mallocs, all of them from `current` or all borrowed.
   Block* list;
   // The current slab. It is in neither of the lists below.
   Span* current;
@@ -45,6 +45,11 @@ struct Bin {
   SlabList full;
   // The approximate KiB committed for the bin's slabs; those of adopted slabs are not included.
   std::uint32_t committed_kib;
+  // See borrowed.hpp for what follows.
+  bool list_is_borrowed;
+  Block* own;                     // the rest of the list that the borrowed blocks displaced
+  std::uint32_t borrow_capacity;  // blocks; 0: the bin does not borrow
+  std::uint32_t sent;             // blocks that went to the outbox since the last send_all()
 };
 
 // Free blocks of one slab that are sent or freed together, linked from the first to the last.
@@ -85,6 +90,7 @@ struct alignas(kCacheLine) Heap {
   std::uint32_t empty_units = 0;
   std::uint32_t refills = 0;
   std::uint32_t flush_seen = 0;  // the number of the last flush request the thread honoured
+  std::uint32_t borrow_capacity_bytes = 0;  // the sum of all bins (borrowed.hpp)
   // How many slow paths the thread is in. While it is in one, no other thread takes its heap over
   // (idle_heaps.hpp).
   sync::OwnerCounter slow_paths{};

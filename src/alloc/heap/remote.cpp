@@ -191,7 +191,7 @@ void send_now(Span* slab, void* p) {
   send(chain);
 }
 
-bool send_all(Heap* heap) {
+bool send_outbox(Heap* heap) {
   Outbox& outbox = heap->outbox;
   if (outbox.batch_count == 0) return false;
   SlowPath slow_path(heap);
@@ -202,6 +202,32 @@ bool send_all(Heap* heap) {
   outbox.bytes = 0;
   sorter.send_rest();
   return true;
+}
+
+namespace {
+
+void send_list(Heap* heap, Block* list) {
+  for (Block* next; list != nullptr; list = next) {
+    next = list->next;
+    send_later(heap, slab_head(find_span(list)), list);
+  }
+}
+
+}  // namespace
+
+bool send_all(Heap* heap) {
+  bool found = false;
+  for (Bin& bin : heap->bins) {
+    bin.borrow_capacity = 0;
+    bin.sent = 0;
+    if (!bin.list_is_borrowed) continue;
+    Block* const borrowed = bin.list;
+    restore_own_list(&bin);
+    found = found || borrowed != nullptr;
+    send_list(heap, borrowed);
+  }
+  heap->borrow_capacity_bytes = 0;
+  return send_outbox(heap) || found;
 }
 
 void receive(Heap* heap) { receive_into(heap, heap); }

@@ -17,12 +17,17 @@
 
 #include <algorithm>
 
+#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/heap.hpp"
 #include "alloc/heap/slab.hpp"
 
 namespace corbel::alloc {
 
 // Sends all batches in the outbox. Returns whether there were any.
+bool send_outbox(Heap* heap);
+
+// Sends all remote frees that the thread holds, those in the outbox and the borrowed ones, and ends
+// the borrowing. Returns whether there were any.
 bool send_all(Heap* heap);
 
 // Returns the batch of `slab`. If there is none, begins one whose last block will be `block`.
@@ -53,11 +58,16 @@ inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
   return outbox.bytes >= Outbox::kMaxBytes;
 }
 
-// Checks the block, puts it into the outbox, and sends the outbox if that is full.
+// Puts the block into the outbox, and sends the outbox if that is full.
 inline void send_later(Heap* heap, Span* slab, void* block) {
-  check_block("free", slab, block);
   if (put_into_outbox(heap, slab, block)) [[unlikely]]
-    send_all(heap);
+    send_outbox(heap);
+}
+
+// Checks the block, and borrows or sends it.
+inline void free_remote(Heap* heap, Span* slab, void* block) {
+  check_block("free", slab, block);
+  if (!borrow(heap->bins[slab->size_class], block)) send_later(heap, slab, block);
 }
 
 // Sends a single block, for a thread that has no heap.

@@ -35,9 +35,9 @@ inline constexpr std::uintptr_t kFull = 1;  // the slab has no block to give: a 
 }  // namespace span_tag
 
 // The blocks of a slab. Each is uncarved, on the list `freed`, decommitted, or used. A used block
-// is allocated to the program, in an outbox or an inbox, or on the free list of the bin whose
-// current slab this is. A decommitted block is free but on no list, because it overlaps a
-// decommitted page (slab_pages.hpp). Invariants:
+// is allocated to the program, in an outbox or an inbox, borrowed (borrowed.hpp), or on the own
+// list of the bin whose current slab this is. A decommitted block is free but on no list, because
+// it overlaps a decommitted page (slab_pages.hpp). Invariants:
 //   used + length(freed) + decommitted.blocks == carved <= capacity
 //   decommitted.blocks == carved blocks that overlap a page with its bit in some unit's
 //   decommitted.pages

@@ -126,10 +126,11 @@ class Census {
     SlowPath slow_path(own);
     for (const Bin& bin : own->bins) {
       const unsigned size_class = own->class_of_bin(bin);
-      // No list is longer than its slab, unless a block was freed twice.
-      std::uint32_t left = kSizeClasses[size_class].capacity;
-      for (const Block* b = bin.list; b != nullptr && left-- != 0; b = b->next) {
-        cached(size_class, 1);
+      for (const Block* list : {bin.list, bin.own}) {
+        // No list is longer than its slab, or has more borrowed blocks than a bin may have, unless
+        // a block was freed twice.
+        std::uint32_t left = std::max(kSizeClasses[size_class].capacity, kMaxBorrowed);
+        for (const Block* b = list; b != nullptr && left-- != 0; b = b->next) cached(size_class, 1);
       }
     }
     // Holding the lock keeps a sender away that saw the heap idle, before this thread attached it:

@@ -62,7 +62,7 @@ void run(bench::Arguments& arguments, bench::Result& result) {
       const std::uint64_t drawn = random.next();  // its upper half is the place
       Block* block = make(drawn, static_cast<std::uint32_t>(first + i));
       std::atomic<Block*>& place = places[(drawn >> 32) % kPlaces];
-      // Release and acquire: whoever takes the block out sees its bytes.
+      // Release and acquire: the thread that takes the block out sees its bytes.
       if (Block* old = place.exchange(block, std::memory_order_acq_rel)) own += give_back(old);
     }
     sum.fetch_add(own, std::memory_order_relaxed);

@@ -9,10 +9,16 @@
 // counts the operations in a fixed time. Here the work is fixed, so that it has a checksum: the
 // generations are divided among the lines of threads, and rows with any number of threads do the
 // same work.
+//
+// Two more cases are ours. In `sized` the blocks come from operator new, and delete is told their
+// sizes. In `shuffled` a thread frees all its blocks in a random order and then allocates as many
+// again, so that whole slabs become empty, out of order, and are filled anew.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <latch>
+#include <new>
+#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,6 +30,9 @@ namespace {
 constexpr std::uint32_t kSmallest = 8;
 constexpr std::uint32_t kLargest = 100;
 
+enum class Case { kPlain, kSized, kShuffled };
+
+template <Case kCase>
 struct Slot {
   void* block = nullptr;
   std::uint32_t size = 0;
@@ -32,16 +41,27 @@ struct Slot {
   void fill(bench::Random& random) {
     size = kSmallest + random.below(kLargest - kSmallest + 1);
     mark = random.next();
-    block = std::malloc(size);
+    block = kCase == Case::kSized ? ::operator new(size) : std::malloc(size);
     bench::check(block != nullptr, "malloc gave NULL");
     bench::put_mark(block, size, mark);
   }
   std::uint64_t clear() {
     bench::check(bench::has_mark(block, size, mark), "a block was overwritten");
-    std::free(block);
+    if constexpr (kCase == Case::kSized) {
+      ::operator delete(block, std::size_t{size});
+    } else {
+      std::free(block);
+    }
     return mark ^ size;
   }
 };
+
+template <typename Item>
+void shuffle(std::vector<Item>& items, bench::Random& random) {
+  for (std::size_t i = items.size(); i > 1; --i) {
+    std::swap(items[i - 1], items[random.below(static_cast<std::uint32_t>(i))]);
+  }
+}
 
 struct Work {
   std::uint64_t generations;
@@ -51,9 +71,10 @@ struct Work {
 // The threads that follow each other on the same slots. Each line of threads has its own cache
 // lines (and pairs of lines that are fetched together), so that only the allocator can cause false
 // sharing.
+template <Case kCase>
 class alignas(128) Line {
  public:
-  Line(Work work, std::vector<Slot> slots, unsigned number)
+  Line(Work work, std::vector<Slot<kCase>> slots, unsigned number)
       : work_(work), slots_(std::move(slots)), random_(number + 1), threads_(work.generations) {}
 
   // The calling thread is the first generation. It waits here for the last one.
@@ -66,28 +87,45 @@ class alignas(128) Line {
 
   // The blocks that are left at the end.
   void clear() {
-    for (Slot& slot : slots_) sum_ += slot.clear();
+    for (Slot<kCase>& slot : slots_) sum_ += slot.clear();
   }
   std::uint64_t sum() const { return sum_; }
 
  private:
   void live(std::uint64_t generation) {
-    Slot* const slots = slots_.data();
-    const auto count = static_cast<std::uint32_t>(slots_.size());
     bench::Random random = random_;
-    std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < work_.replacements; ++i) {
-      Slot& slot = slots[random.below(count)];
-      sum += slot.clear();
-      slot.fill(random);
-    }
+    sum_ += kCase == Case::kShuffled ? replace_all(random) : replace_at_random(random);
     random_ = random;
-    sum_ += sum;
     if (++generation == work_.generations) {
       last_over_.count_down();
     } else {
       threads_[generation] = std::thread([this, generation] { follow(generation); });
     }
+  }
+
+  std::uint64_t replace_at_random(bench::Random& random) {
+    Slot<kCase>* const slots = slots_.data();
+    const auto count = static_cast<std::uint32_t>(slots_.size());
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < work_.replacements; ++i) {
+      Slot<kCase>& slot = slots[random.below(count)];
+      sum += slot.clear();
+      slot.fill(random);
+    }
+    return sum;
+  }
+
+  // All slots at once, as often as that many replacements need.
+  std::uint64_t replace_all(bench::Random& random) {
+    std::vector<std::uint32_t> order(slots_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < work_.replacements; i += slots_.size()) {
+      shuffle(order, random);
+      for (const std::uint32_t at : order) sum += slots_[at].clear();
+      for (Slot<kCase>& slot : slots_) slot.fill(random);
+    }
+    return sum;
   }
 
   // The predecessor and its stack end before the successor starts. Its entry for the successor in
@@ -102,7 +140,7 @@ class alignas(128) Line {
   }
 
   Work work_;
-  std::vector<Slot> slots_;
+  std::vector<Slot<kCase>> slots_;
   bench::Random random_;
   std::vector<std::thread> threads_;  // by generation; the first is the calling thread
   std::latch first_over_{1};
@@ -111,36 +149,47 @@ class alignas(128) Line {
 };
 
 // Filled and shuffled by the calling thread.
-std::vector<Slot> first_slots(std::size_t count) {
+template <Case kCase>
+std::vector<Slot<kCase>> first_slots(std::size_t count) {
   bench::Random random(0);
-  std::vector<Slot> slots(count);
-  for (Slot& slot : slots) slot.fill(random);
-  for (std::size_t i = count; i > 1; --i) {
-    std::swap(slots[i - 1], slots[random.below(static_cast<std::uint32_t>(i))]);
-  }
+  std::vector<Slot<kCase>> slots(count);
+  for (Slot<kCase>& slot : slots) slot.fill(random);
+  shuffle(slots, random);
   return slots;
+}
+
+// The seconds of the timed part.
+template <Case kCase>
+double run_lines(unsigned threads, std::uint64_t per_thread, Work work, std::uint64_t& checksum) {
+  const std::vector<Slot<kCase>> slots = first_slots<kCase>(per_thread * threads);
+  std::deque<Line<kCase>> lines;
+  for (unsigned i = 0; i < threads; ++i) {
+    const auto begin = slots.begin() + static_cast<std::ptrdiff_t>(i * per_thread);
+    const auto end = begin + static_cast<std::ptrdiff_t>(per_thread);
+    lines.emplace_back(work, std::vector<Slot<kCase>>(begin, end), i);
+  }
+  const double seconds = bench::in_threads(threads, [&](unsigned i) { lines[i].run(); });
+  for (Line<kCase>& line : lines) {
+    line.clear();
+    checksum += line.sum();
+  }
+  return seconds;
 }
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   const std::uint64_t per_thread = arguments.number("slots", 1000);
   const unsigned threads = arguments.threads();
   const std::uint64_t replacements = arguments.number("replacements", 10'000);
+  const std::string which = arguments.text("case", "plain");
   const Work work{std::max<std::uint64_t>(1, arguments.number("generations", 3) / threads),
                   replacements};
   bench::check(per_thread > 0, "slots= begins at 1");
-
-  const std::vector<Slot> slots = first_slots(per_thread * threads);
-  std::deque<Line> lines;
-  for (unsigned i = 0; i < threads; ++i) {
-    const auto begin = slots.begin() + static_cast<std::ptrdiff_t>(i * per_thread);
-    lines.emplace_back(
-        work, std::vector<Slot>(begin, begin + static_cast<std::ptrdiff_t>(per_thread)), i);
-  }
-  result.seconds = bench::in_threads(threads, [&](unsigned i) { lines[i].run(); });
-  for (Line& line : lines) {
-    line.clear();
-    result.checksum += line.sum();
-  }
+  bench::check(which == "plain" || which == "sized" || which == "shuffled",
+               "case= is plain, sized or shuffled");
+  const auto run_case = which == "sized"      ? run_lines<Case::kSized>
+                        : which == "shuffled" ? run_lines<Case::kShuffled>
+                                              : run_lines<Case::kPlain>;
+  result.seconds = run_case(threads, per_thread, work, result.checksum);
   const std::uint64_t pairs = work.generations * work.replacements * threads;
   result.value = static_cast<double>(pairs) / result.seconds;
   result.extra["threads_made"] = static_cast<double>(work.generations * threads);
@@ -153,7 +202,8 @@ const bench::Kernel bench::kernel{
     .title = "Larson, 8 to 100 bytes",
     .what =
         "Every thread replaces random blocks of 8 to 100 bytes among its 1,000, then hands them "
-        "to a successor and ends, like the threads of a long-running server. The figure is the "
+        "to a successor and ends, like the threads of a long-running server, with free, with "
+        "sized delete, or all blocks at once in a shuffled order. The figure is the "
         "number of pairs of free and malloc that all threads together do per second.",
     .group = "seed allocator",
     .figure = "Figure 13",
@@ -163,6 +213,12 @@ const bench::Kernel bench::kernel{
     .plot = "lines",
     .threads = {1, 2, 4, 8},
     .cases = {{"", "replacements=100000 generations=24", "replacements=100000 generations=96",
-               "replacements=100000 generations=640"}},
+               "replacements=100000 generations=640"},
+              {"sized", "replacements=100000 generations=24 case=sized",
+               "replacements=100000 generations=96 case=sized",
+               "replacements=100000 generations=640 case=sized"},
+              {"shuffled", "replacements=100000 generations=24 case=shuffled",
+               "replacements=100000 generations=96 case=shuffled",
+               "replacements=100000 generations=640 case=shuffled"}},
     .run = run,
 };

@@ -21,6 +21,7 @@ each BENCH_ENV_<NAME> becomes NAME. Start every other process with `quiet_enviro
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from lab import engine  # noqa: E402
+from lab import engine, paths  # noqa: E402
 
 NOT_INSTALLED = 77
 POLL_SECONDS = 0.02
@@ -132,6 +133,43 @@ def result(measured, value=None, text=None, extra=None, series=None):
             "peak_rss_kib": measured.peak_rss_kib, "peak_vm_kib": measured.peak_vm_kib,
             "minor_faults": measured.minor_faults, "major_faults": measured.major_faults,
             "extra": extra or {}, "series": series or {}}
+
+
+# --- inputs ------------------------------------------------------------------------------------
+
+def prepared(name, make):
+    """The file or folder that make(path) makes, kept in build/bench/inputs for later runs. It is made
+    anew when the program that makes it, or this module, has changed."""
+    makers = [Path(sys.argv[0]).read_bytes(), Path(__file__).read_bytes()]
+    path = paths.BUILT / "inputs" / f"{name}-{checksum(*makers)}"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            make(Path(folder) / "made")
+            try:
+                (Path(folder) / "made").rename(path)
+            except OSError:  # another run has made it in the meantime
+                if not path.exists():
+                    raise
+    return path
+
+
+def text(kib):
+    """A file of that many KiB of made-up words and numbers, a few words much more often than most."""
+    def make(path):
+        source = random.Random(1)
+        words = ["".join(source.choices("etaoinshrdlucmfwypvbgk", k=source.randrange(2, 10)))
+                 for _ in range(5000)]
+        lines = []
+        for _ in range(12_000):
+            chosen = [words[min(int(source.paretovariate(0.6)) - 1, 4999)] for _ in range(19)]
+            lines.append(f"{' '.join(chosen)} {source.randrange(10**6)}\n")
+        with open(path, "w", encoding="ascii") as out:
+            while out.tell() < kib << 10:
+                source.shuffle(lines)
+                out.writelines(lines)
+            out.truncate(kib << 10)
+    return prepared(f"text-{kib}", make)
 
 
 # --- environments ------------------------------------------------------------------------------

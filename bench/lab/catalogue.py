@@ -14,7 +14,9 @@ from pathlib import Path
 from lab import build, measure, paths
 from lab.peers import Allocator
 
-GROUPS = ("seed allocator", "seed scheduler", "modern allocator", "program", "modern scheduler")
+OUTSIDE = "outside"  # programs that nothing is tuned to: only measured when asked for
+GROUPS = ("seed allocator", "seed scheduler", "modern allocator", "program", "modern scheduler",
+          OUTSIDE)
 CONTROL = "control"
 CONTROL_KERNEL = "fast16"
 CONTROL_SCALE = "normal"
@@ -165,13 +167,18 @@ def _chapter(group):
     return GROUPS.index(group) if group in GROUPS else len(GROUPS)
 
 
-def rows(kernels, contestants, scale, threads=None, only=None):
+def of_chapters(kernels, outside):
+    """The kernels of the group `outside`, or all others."""
+    return [kernel for kernel in kernels if (kernel.descriptor["group"] == OUTSIDE) == outside]
+
+
+def rows(kernels, contestants, scale, threads=None, only=None, outside=False):
     """All rows whose name matches `only` (a compiled expression), and the control's. `threads`
     replaces the numbers of threads of the kernels that have several. A quick run of all rows has
-    fewer of some kernels."""
+    fewer of some kernels. The rows are those of the group `outside`, or all others."""
     found = []
     brief = scale == "quick" and not only
-    for kernel in kernels:
+    for kernel in of_chapters(kernels, outside):
         for case, row in _rows_of(kernel, threads, brief):
             if not only or only.search(row.id):
                 row.contestants = list(_contestants(kernel, case, row.threads, scale, contestants))

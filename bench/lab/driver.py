@@ -87,7 +87,8 @@ def _prepare(plan, old, bar):
     kernels = catalogue.discover(folder)
     found, rows = _rows(kernels, prepared, builder, plan, note)
     if not rows or all(row.kernel == catalogue.CONTROL for row in rows):
-        raise Refused(f"no row's name matches '{plan.only}' (./dev bench --list shows the names)"
+        also = " --outside" if plan.outside else ""
+        raise Refused(f"no row's name matches '{plan.only}' (./dev bench --list{also} shows the names)"
                       if plan.only else f"there are no kernels in {folder}")
     meta = _meta(plan, found, prepared, rows, notes)
     if old:
@@ -106,10 +107,10 @@ def _rows(kernels, prepared, builder, plan, note):
     for line in lines:
         note(line)
     only = re.compile(plan.only) if plan.only else None
-    chosen = catalogue.matching(kernels, plan.threads, only)
+    chosen = catalogue.matching(catalogue.of_chapters(kernels, plan.outside), plan.threads, only)
     for line in catalogue.compile_schedulers(chosen, prepared, builder):
         note(line)
-    found = catalogue.rows(kernels, prepared, plan.scale, plan.threads, only)
+    found = catalogue.rows(kernels, prepared, plan.scale, plan.threads, only, plan.outside)
     return kernels, schedule.spare(found, plan.scale, plan.rounds)
 
 
@@ -123,6 +124,7 @@ def _meta(plan, kernels, prepared, rows, notes):
             "rounds": plan.rounds or schedule.ROUNDS[plan.scale],
             "options": {"scale": plan.scale, "only": plan.only, "peers": plan.peers,
                         "threads": plan.threads, "rounds": plan.rounds, "seed": plan.seed,
+                        "outside": plan.outside,
                         "kernels": str(plan.kernels.resolve()) if plan.kernels else None},
             "commit": machine.commit(), "machine": machine.facts(), "notes": notes,
             "contestants": _facts(prepared, rows), "kernels": described,

@@ -34,6 +34,8 @@ def parser():
                       help="seed of the order of the runs (1)")
     made.add_argument("--resume", metavar="DIR", nargs="?", const="", default=None,
                       help="continue a stopped run: DIR, or the latest")
+    made.add_argument("--outside", action="store_true",
+                      help="measure the programs that nothing is tuned to, and nothing else")
     made.add_argument("--list", action="store_true", help="list the rows without measuring")
     made.add_argument("--output", metavar="DIR", type=Path,
                       help="the folder of the results (build/bench/<date-time>)")
@@ -97,6 +99,6 @@ def parse(arguments):
     if found.resume is not None:
         given = [name for name in ("only", "peers", "threads", "rounds", "output", "kernels")
                  if getattr(found, name) is not None]
-        if given or found.scale != "normal" or found.seed != 1 or found.list:
+        if given or found.scale != "normal" or found.seed != 1 or found.list or found.outside:
             made.error("--resume continues the same plan: it takes no other option")
     return made, found

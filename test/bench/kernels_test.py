@@ -50,7 +50,8 @@ class Kernels(unittest.TestCase):
         described, lines = catalogue.describe(kernels)
         cls.lines += lines + catalogue.compile_schedulers(described, everybody, builder)
         cls.all, cls.kernels = kernels, described
-        cls.rows = [row for row in catalogue.rows(described, everybody, "quick")
+        cls.rows = [row for outside in (False, True)
+                    for row in catalogue.rows(described, everybody, "quick", outside=outside)
                     if row.kernel != catalogue.CONTROL]
 
     def runs(self, row):

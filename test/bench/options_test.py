@@ -72,6 +72,7 @@ class Mistakes(FolderTest):
     def test_folders(self):
         self.assertIn("holds no run", self.refused("--resume", self.folder))
         self.assertIn("takes no other option", self.refused("--resume", self.folder, "--quick"))
+        self.assertIn("takes no other option", self.refused("--resume", self.folder, "--outside"))
         self.assertIn("holds no run", self.refused("page", self.folder))
         self.assertIn("holds no run", self.refused("compare", self.folder, self.folder))
         self.refused("compare", self.folder)
@@ -80,6 +81,9 @@ class Mistakes(FolderTest):
     def test_nothing_matches(self):
         self.assertIn("no row's name matches", self.refused(
             "--kernels", self.kernel(), "--peers", "glibc", "--only", "nothing-like-this"))
+        self.assertIn("--list --outside", self.refused(
+            "--kernels", self.folder / "kernels", "--peers", "glibc", "--only", "made_up",
+            "--outside"))
 
 
 @unittest.skipUnless(peers.CORBEL.joinpath("libcorbelmalloc_proxy.so.1").is_file(),

@@ -322,6 +322,13 @@ class Catalogue(unittest.TestCase):
         self.assertEqual(list(self.ids(kernel, only=everything)), ["fib/-/t1", "fib/-/t2"])
         self.assertEqual(list(self.ids(kernel, threads=[1])), ["fib/-/t1"])
 
+    def test_programs_from_outside_are_measured_only_when_asked_for(self):
+        kernel = self.kernel(group=catalogue.OUTSIDE)
+        self.assertEqual(self.ids(kernel), {})
+        self.assertEqual(self.ids(kernel, only=re.compile("fib")), {})
+        self.assertEqual(list(self.ids(kernel, outside=True)), ["fib/-/t1", "fib/-/t2"])
+        self.assertEqual(self.ids(self.kernel(), outside=True), {})
+
     def test_a_case_that_not_all_interfaces_can_express(self):
         case = {**fake.DESCRIPTOR["cases"][0], "apis": ["tbb"]}
         found = self.ids(self.kernel(cases=[case]))

@@ -18,6 +18,7 @@ DEFAULTS = {"title": "", "what": "", "group": "modern allocator", "figure": "", 
 GROUPS = (("seed allocator", "The founding experiments: allocators"),
           ("modern allocator", "Modern experiments: allocators"),
           ("program", "Real programs"),
+          ("outside", "Programs from outside, which nothing is tuned to"),
           ("seed scheduler", "The founding experiments: schedulers"),
           ("modern scheduler", "Modern experiments: schedulers"),
           ("control", "The control experiment"))

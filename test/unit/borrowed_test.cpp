@@ -179,6 +179,38 @@ TEST(BorrowedTest, TheOwnListIsKeptWhileBlocksAreBorrowed) {
   free_blocks(blocks);
 }
 
+TEST(BorrowedTest, AThreadThatExchangesOneForOneReceivesWhatOthersFree) {
+  std::vector<void*> blocks = make_blocks(kMany);
+  void* extra = allocate(kSize);
+  std::thread([&] {
+    replace(blocks);
+    std::vector<void*> own = make_blocks(100, 8192);
+    std::thread([&] { free_blocks(own); }).join();
+    ASSERT_TRUE(this_heap->inbox.has_any());
+    for (std::uint32_t i = 0; i < kRefillsPerPurge; ++i) {
+      deallocate(extra);
+      extra = allocate(kSize);
+    }
+    EXPECT_FALSE(this_heap->inbox.has_any());
+  }).join();
+  deallocate(extra);
+  free_blocks(blocks);
+}
+
+TEST(BorrowedDeathTest, ABlockThatIsFreedTwiceIsFoundWhenTheBorrowedBlocksGoHome) {
+  std::vector<void*> blocks = make_blocks(kMany);
+  std::vector<void*> two = make_blocks(2);
+  EXPECT_DEATH(std::thread([&] {
+                 replace(blocks);
+                 deallocate(two[0]);
+                 deallocate(two[1]);
+                 deallocate(two[0]);
+               }).join(),
+               "the block was freed twice");
+  free_blocks(two);
+  free_blocks(blocks);
+}
+
 TEST(BorrowedDeathTest, ABlockThatIsFreedTwiceInARowIsFound) {
   std::vector<void*> blocks = make_blocks(kMany);
   void* const extra = allocate(kSize);

@@ -24,11 +24,6 @@ namespace {
 // What the caller may conclude about the content of a new block.
 enum class Content { kUnknown, kZero };
 
-// A thread checks every kRefillsPerPurge refills of its bins whether free memory is due for
-// purging. Otherwise a program that only reuses its blocks would never give back what it freed
-// before.
-constexpr std::uint32_t kRefillsPerPurge = 256;
-
 Heap* attach_or_find_room(LimitCalls& calls) {
   Heap* heap = attach_heap();
   if (heap != nullptr) [[likely]]
@@ -44,8 +39,7 @@ Heap* attach_or_find_room(LimitCalls& calls) {
 // Does a thread's periodic work for its heap, before a refill. Requires: the caller is in a slow
 // path.
 void prepare_refill(Heap* heap) {
-  if (heap->inbox.has_any()) receive(heap);
-  if (flush_is_wanted(heap)) flush_thread(heap);
+  receive_and_flush(heap);
   if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
 }
 

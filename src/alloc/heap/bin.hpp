@@ -49,8 +49,8 @@ void free_owned(Heap* heap, const Batch& batch);
 // the span heap if the heap has enough empty slabs.
 CORBEL_PRIVATE_API void slab_emptied(Heap* heap, Span* slab) noexcept;
 
-// Returns the blocks on the bin's list to the current slab, and moves that slab to a list, or to
-// the span heap if it is empty. The bin has no current slab then.
+// Returns the blocks on the bin's own list, not borrowed ones, to the current slab, and moves that
+// slab to a list, or to the span heap if it is empty. The bin has no current slab then.
 void return_current(Heap* heap, Bin* bin);
 
 // Gives every empty slab of `heap` back to the span heap. Returns whether there was one.

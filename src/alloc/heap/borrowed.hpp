@@ -4,15 +4,16 @@
 // Where threads exchange blocks at random, a thread frees as many blocks of a size class as it
 // allocates, but nearly all of them belong to others. If it sent each of them to its owner, every
 // block would travel twice, through two cold caches, and what is sent to a thread that waits for a
-// processor would serve nobody. So a bin may keep some remote frees, and malloc takes them before
+// processor would serve no thread. So a bin may keep some remote frees, and malloc takes them before
 // blocks of its own slabs, the last one first, because it is still in the processor's cache. To the
 // owner of its slab, a borrowed block is used. (A thread's cache in tcmalloc keeps every block that
 // it frees. Here most blocks do go home, so that threads do not share cache lines and slabs become
 // empty.)
 //
-// A bin borrows only while the thread exchanges blocks, which begin_borrowing() decides. A thread
-// that only frees, the consumer of a queue, keeps nothing. Nor does a thread that replaces what
-// another one has left to it: it would work on that one's cache lines for ever.
+// A bin begins to borrow when the thread exchanges blocks, which begin_borrowing() decides, and
+// goes on until the next send_all(). A thread that never allocates the class, the consumer of a
+// queue, keeps nothing. Nor does a thread that replaces what another one has left to it: it would
+// work on that one's cache lines until it ends.
 //
 // A borrowed block holds its depth, the number of blocks on the list from it to the end. So the
 // length of the list is known, although malloc does not count what it pops.
@@ -42,10 +43,13 @@ struct BorrowedBlock : Block {
 };
 static_assert(kMinBorrowedSize >= sizeof(BorrowedBlock));
 
+inline std::size_t depth_of(const Block* block) {
+  return static_cast<const BorrowedBlock*>(block)->depth;
+}
+
 // The number of blocks that the bin has borrowed.
 inline std::size_t borrowed_count(const Bin& bin) {
-  if (!bin.list_is_borrowed || bin.list == nullptr) return 0;
-  return static_cast<const BorrowedBlock*>(bin.list)->depth;
+  return bin.list_is_borrowed && bin.list != nullptr ? depth_of(bin.list) : 0;
 }
 
 // Keeps a block of another thread's slab. Returns false, and only counts the block, if the bin has

@@ -3,7 +3,9 @@
 #include "alloc/heap/deallocate.hpp"
 
 #include "alloc/heap/bin.hpp"
+#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/fast_path.hpp"
+#include "alloc/heap/flush.hpp"
 #include "alloc/heap/foreign.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
@@ -11,6 +13,7 @@
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/policy_hooks.hpp"
+#include "alloc/pages/span_heap.hpp"
 
 namespace corbel::alloc {
 
@@ -19,6 +22,23 @@ namespace {
 void free_own(Heap* heap, Span* slab, void* block) {
   check_block("free", slab, block);
   free_owned(heap, Batch::of_one(slab, block));
+}
+
+// Does the periodic work of a thread that gets all its blocks from those that it frees: it makes no
+// refill, and never fills its outbox.
+__attribute__((noinline)) void work_without_refill(Heap* heap) {
+  SlowPath slow_path(heap);
+  call_helper(MayStart::kNo);
+  receive_and_flush(heap);
+  span_heap.purge_if_due();
+}
+
+// Frees a block of another thread's slab: checks it, and borrows or sends it.
+inline void free_remote(Heap* heap, Span* slab, void* block) {
+  check_block("free", slab, block);
+  if (!borrow(heap->bins[slab->size_class], block)) return send_later(heap, slab, block);
+  if (++heap->refills % kRefillsPerPurge == 0) [[unlikely]]
+    work_without_refill(heap);
 }
 
 // Not inlined, so that its caller need not save registers for it.
@@ -52,8 +72,9 @@ void deallocate_slow(void* block, Span* span) noexcept {
   // frees such blocks all the time. While the thread holds none, free_any() is used, so that a slow
   // path still calls the helper thread from time to time.
   if (t < span_tag::kFirstHeap || owner_of(t) == heap) return free_any(block, span);
-  const Bin& bin = heap->bins[span->size_class];
-  if (heap->outbox.latest == nullptr && !bin.list_is_borrowed) return free_any(block, span);
+  if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
+    return free_any(block, span);
+  }
   free_remote(heap, span, block);
   note_use(heap);
 }

@@ -17,7 +17,7 @@
 //   ├ slab_emptied        bin.cpp       keep the slab or give it to the span heap
 //   └ deallocate_slow     deallocate.cpp
 //     ├ free_owned        bin.cpp       the slab was full, or the block lies in its later units
-//     ├ free_remote       remote.hpp    the block belongs to another thread: borrow or send it
+//     ├ free_remote       deallocate.cpp the block belongs to another thread: borrow or send it
 //     ├ free_large        large.cpp
 //     └ free_foreign      foreign.cpp
 #pragma once

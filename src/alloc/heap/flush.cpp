@@ -31,6 +31,11 @@ bool flush_thread(Heap* heap) {
   return release_empty_slabs(heap) || found;
 }
 
+void receive_and_flush(Heap* heap) {
+  if (heap->inbox.has_any()) receive(heap);
+  if (flush_is_wanted(heap)) flush_thread(heap);
+}
+
 // relaxed both: a request that is seen late is honoured late
 void request_flush() { flush_request.fetch_add(1, std::memory_order_relaxed); }
 

@@ -16,4 +16,13 @@ void request_flush();
 // Whether request_flush() was called after the thread's last flush.
 bool flush_is_wanted(const Heap* heap);
 
+// Frees what other threads have sent to the thread, and flushes it if that is wanted. Requires: the
+// caller is in a slow path.
+void receive_and_flush(Heap* heap);
+
+// A thread checks every so many refills of its bins, counting borrowed blocks as refills, whether
+// free memory is due for purging. Otherwise a program that only reuses its blocks would never give
+// back what it freed before.
+inline constexpr std::uint32_t kRefillsPerPurge = 256;
+
 }  // namespace corbel::alloc

@@ -2,7 +2,8 @@
 // A thread's heap: what malloc and free touch on their fast paths.
 //
 // Each size class has a bin. malloc pops from the bin's free list; free pushes onto the free list
-// of the slab that the block lies in. Because the two lists differ, a malloc does not depend on the
+// of the slab that the block lies in. (Blocks that the thread borrows are the exception, see
+// borrowed.hpp.) Because the two lists differ, a malloc does not depend on the
 // page-map look-up of the free before it. A bin whose list is empty takes over the whole free list
 // of a slab (refill() in bin.cpp).
 #pragma once
@@ -68,7 +69,7 @@ struct Batch {
 struct Outbox {
   static constexpr std::uint32_t kBatches = 64;
   static constexpr std::uint32_t kMaxBlocks = 512;
-  // Limits what a thread that falls asleep holds back from the owners.
+  // Limits what a thread that falls asleep holds back from the owners, beside what it borrows.
   static constexpr std::uint32_t kMaxBytes = 64 * 1024;
   static constexpr std::uint32_t kSlots = 64;
 
@@ -88,7 +89,7 @@ struct alignas(kCacheLine) Heap {
 
   // Units of the slabs that count as empty (counts_as_empty() in bin.hpp).
   std::uint32_t empty_units = 0;
-  std::uint32_t refills = 0;
+  std::uint32_t refills = 0;     // and borrowed blocks
   std::uint32_t flush_seen = 0;  // the number of the last flush request the thread honoured
   std::uint32_t borrow_capacity_bytes = 0;  // the sum of all bins (borrowed.hpp)
   // How many slow paths the thread is in. While it is in one, no other thread takes its heap over

@@ -2,6 +2,7 @@
 #include "alloc/heap/remote.hpp"
 
 #include "alloc/heap/bin.hpp"
+#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/page_map.hpp"
@@ -206,8 +207,10 @@ bool send_outbox(Heap* heap) {
 
 namespace {
 
-void send_list(Heap* heap, Block* list) {
-  for (Block* next; list != nullptr; list = next) {
+void send_borrowed(Heap* heap, Block* list) {
+  std::size_t depth = list != nullptr ? depth_of(list) : 0;
+  for (Block* next; list != nullptr; list = next, --depth) {
+    if (depth_of(list) != depth) die("free", "the block was freed twice", list);
     next = list->next;
     send_later(heap, slab_head(find_span(list)), list);
   }
@@ -224,7 +227,7 @@ bool send_all(Heap* heap) {
     Block* const borrowed = bin.list;
     restore_own_list(&bin);
     found = found || borrowed != nullptr;
-    send_list(heap, borrowed);
+    send_borrowed(heap, borrowed);
   }
   heap->borrow_capacity_bytes = 0;
   return send_outbox(heap) || found;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote frees: blocks freed by a thread that does not own them.
 //
-// The freeing thread collects them in its outbox, in batches of one slab each. When the outbox is
-// full, the thread sorts the batches by owner, links the batches for each owner into a chain, and
-// pushes the chain to the owner's inbox with one compare-and-swap. So a single free touches nothing
-// that threads share. (Batching by destination: snmalloc, Liétar et al., ISMM 2019.) The owner
-// links a whole batch into the slab's free list in one step, however long it is.
+// The freeing thread keeps some for itself (borrowed.hpp), and collects the others in its outbox,
+// in batches of one slab each. When the outbox is full, the thread sorts the batches by owner,
+// links the batches for each owner into a chain, and pushes the chain to the owner's inbox with one
+// compare-and-swap. So a single free touches nothing that threads share. (Batching by destination:
+// snmalloc, Liétar et al., ISMM 2019.) The owner links a whole batch into the slab's free list in
+// one step, however long it is.
 //
 // A chain needs no memory of its own: each batch header is stored in the batch's first block.
 //
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 
-#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/heap.hpp"
 #include "alloc/heap/slab.hpp"
 
@@ -62,12 +62,6 @@ inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
 inline void send_later(Heap* heap, Span* slab, void* block) {
   if (put_into_outbox(heap, slab, block)) [[unlikely]]
     send_outbox(heap);
-}
-
-// Checks the block, and borrows or sends it.
-inline void free_remote(Heap* heap, Span* slab, void* block) {
-  check_block("free", slab, block);
-  if (!borrow(heap->bins[slab->size_class], block)) send_later(heap, slab, block);
 }
 
 // Sends a single block, for a thread that has no heap.

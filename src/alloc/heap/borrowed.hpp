@@ -4,11 +4,11 @@
 // Where threads exchange blocks at random, a thread frees as many blocks of a size class as it
 // allocates, but nearly all of them belong to others. If it sent each of them to its owner, every
 // block would travel twice, through two cold caches, and what is sent to a thread that waits for a
-// processor would serve no thread. So a bin may keep some remote frees, and malloc takes them before
-// blocks of its own slabs, the last one first, because it is still in the processor's cache. To the
-// owner of its slab, a borrowed block is used. (A thread's cache in tcmalloc keeps every block that
-// it frees. Here most blocks do go home, so that threads do not share cache lines and slabs become
-// empty.)
+// processor would serve no thread. So a bin may keep some remote frees, and malloc takes them
+// before blocks of its own slabs, the last one first, because it is still in the processor's cache.
+// To the owner of its slab, a borrowed block is used. (A thread's cache in tcmalloc keeps every
+// block that it frees. Here most blocks do go home, so that threads do not share cache lines and
+// slabs become empty.)
 //
 // A bin begins to borrow when the thread exchanges blocks, which begin_borrowing() decides, and
 // goes on until the next send_all(). A thread that never allocates the class, the consumer of a

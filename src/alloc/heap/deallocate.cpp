@@ -57,6 +57,9 @@ __attribute__((noinline)) void free_any(void* block, Span* span) {
   Heap* const heap = heap_for_free();
   if (heap == nullptr) return send_now(slab, block);
   SlowPath slow_path(heap);
+  // A thread that holds no more than one block at a time gets here with each of them, and may make
+  // no refill.
+  receive_and_flush(heap);
   // Read the tag again: heap_for_free() may just have attached the heap that owned the slab when
   // `t` was read. Then that heap was retired in between, and no longer owns the slab.
   if (owner_of(slab->tag()) != heap) return free_remote(heap, slab, block);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/thread.hpp"

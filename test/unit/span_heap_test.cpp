@@ -97,6 +97,21 @@ TEST_F(SpanHeapTest, FreedMemoryIsUsedBeforeTheSystemIsAsked) {
   EXPECT_EQ(os::fake::figures().map_calls, calls);
 }
 
+TEST_F(SpanHeapTest, APartOfAFreeSpanIsTakenWhereItIsDirty) {
+  Span* whole = take(30);
+  char* const start = whole->start();
+  span_heap.free(whole);
+  Span* first = take(10);
+  Span* second = take(10);
+  ASSERT_EQ(first->start(), start);
+  give(second);           // units 10 to 19 are dirty
+  span_heap.free(first);  // the others are clean
+  Span* taken = take(10);
+  EXPECT_EQ(taken->start(), start + 10 * kUnit);
+  EXPECT_FALSE(taken->zeroed);
+  give(taken);
+}
+
 TEST_F(SpanHeapTest, AlignmentsUpToAGibibyte) {
   for (std::size_t align = 1; align <= (std::size_t{1} << 30) / kUnit; align *= 2) {
     Span* odd = take(1);  // keeps free memory from being aligned by chance

@@ -16,6 +16,9 @@ namespace {
 // Below this footprint, one resident slab of each class would be a large part of the heap.
 constexpr std::size_t kSparseBelow = std::size_t(8) << 20;
 
+// In a larger free span, looking for dirty units would take longer than to fault a page.
+constexpr std::size_t kMaxSearched = 4096;
+
 }  // namespace
 
 std::size_t SpanHeap::bucket_of(std::size_t units) {
@@ -165,13 +168,28 @@ Span* SpanHeap::take_clean(SpanRequest& request) {
   return nullptr;
 }
 
+// The unit of a free span from which to take the request, so that it gets the most dirty pages: the
+// first one, the first dirty one, or the last one from which it fits.
+std::size_t SpanHeap::best_lead(const Span* span, const SpanRequest& request) {
+  const std::size_t first = lead_in(span, request.align_units);
+  if (span->zeroed || span->all_dirty || span->units > kMaxSearched) return first;
+  const std::size_t last =
+      align_down(span->unit + span->units - request.units, request.align_units) - span->unit;
+  const std::size_t dirty = align_down(span->unit + clean_lead(span), request.align_units);
+  const std::size_t at_dirty =
+      std::min(std::max(dirty, span->unit + first), span->unit + last) - span->unit;
+  const auto pages = [&](std::size_t lead) { return dirty_in(span, lead, request.units).pages; };
+  const std::size_t best = pages(at_dirty) > pages(first) ? at_dirty : first;
+  return pages(last) > pages(best) ? last : best;
+}
+
 Span* SpanHeap::take(SpanRequest& request) {
   if (request.sparse && footprint.bytes() < kSparseBelow && !may_have_huge_pages()) {
     if (Span* clean = take_clean(request)) return clean;
   }
   Span* const fit = find_fit(request);
   if (footprint.has_room(request.units * kUnit)) {
-    return fit != nullptr ? take_from(fit, lead_in(fit, request.align_units), request) : nullptr;
+    return fit != nullptr ? take_from(fit, best_lead(fit, request), request) : nullptr;
   }
   // No room for all pages of a span: try spans whose pages are partly counted already. A clean span
   // for a slab needs no room now, but it will when its pages are committed, so it is the last
@@ -195,20 +213,12 @@ Span* SpanHeap::take(SpanRequest& request) {
 
 // Takes a part of a free span when the limit is near. First tries the end of the span, so that the
 // rest can be extended downwards by the next chunk (plan_chunk). If there is no room for the clean
-// pages of that part, takes the part with the fewest clean pages: the end, the beginning, or the
-// part that begins with the first dirty unit.
+// pages of that part, takes the part with the fewest clean pages.
 Span* SpanHeap::take_counted(Span* span, SpanRequest& request) {
-  const std::size_t first = lead_in(span, request.align_units);
   const std::size_t last =
       align_down(span->unit + span->units - request.units, request.align_units) - span->unit;
   if (Span* taken = take_from(span, last, request)) return taken;
-  const std::size_t dirty = align_down(span->unit + clean_lead(span), request.align_units);
-  const std::size_t at_dirty =
-      std::min(std::max(dirty, span->unit + first), span->unit + last) - span->unit;
-  const auto pages = [&](std::size_t lead) { return dirty_in(span, lead, request.units).pages; };
-  std::size_t best = pages(at_dirty) > pages(first) ? at_dirty : first;
-  if (pages(last) > pages(best)) best = last;
-  return take_from(span, best, request);
+  return take_from(span, best_lead(span, request), request);
 }
 
 // Takes the requested units from a free span, from its unit number `lead` on, and counts their

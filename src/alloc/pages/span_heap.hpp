@@ -161,6 +161,7 @@ class SpanHeap {
   Span* cut(Span* span, std::size_t lead, std::size_t units, DirtyCount dirty);
   Span* take_from(Span* span, std::size_t lead, SpanRequest& request);
   Span* take_counted(Span* span, SpanRequest& request);
+  static std::size_t best_lead(const Span* span, const SpanRequest& request);
 
   struct Hole {
     std::uintptr_t begin;

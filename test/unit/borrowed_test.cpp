@@ -136,7 +136,6 @@ TEST(BorrowedTest, AHeapBoundsWhatAllItsBinsBorrow) {
 TEST(BorrowedTest, AFlushSendsBorrowedBlocksHomeAndEndsTheBorrowing) {
   std::vector<void*> blocks = make_blocks(kMany);
   std::vector<void*> more = make_blocks(kMaxBorrowed);
-  std::vector<void*> kept;
   Span* const slab = slab_head(find_span(more.back()));
   const std::size_t borrowed_slab_blocks = [&] {
     std::size_t count = 0;

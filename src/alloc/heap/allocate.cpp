@@ -57,7 +57,7 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
   do {
     // The bin may have blocks by now: starting the helper thread calls malloc, and so may the
     // program's callback.
-    if (bin->list == nullptr && bin->list_is_borrowed) restore_own_list(bin);
+    leave_empty_borrowed_list(bin);
     block = bin->list;
     if (block != nullptr) {
       bin->list = block->next;
@@ -104,7 +104,7 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
 void* take_listed(std::size_t size) {
   Heap* const heap = heap_of_thread();
   Bin* const bin = &heap->bins[class_of(size)];
-  if (bin->list == nullptr && bin->list_is_borrowed) restore_own_list(bin);
+  leave_empty_borrowed_list(bin);
   if (Block* const block = bin->list) {
     bin->list = block->next;
     note_use(heap);

@@ -82,6 +82,12 @@ inline void restore_own_list(Bin* bin) {
   bin->list_is_borrowed = false;
 }
 
+// To be called before the bin's list is found to be empty: if it is the borrowed one, the bin's own
+// list takes its place.
+inline void leave_empty_borrowed_list(Bin* bin) {
+  if (bin->list == nullptr && bin->list_is_borrowed) restore_own_list(bin);
+}
+
 // To be called when the bin has run out of blocks: lets it borrow if the thread has sent away more
 // blocks of the class than it may have been left by others. While it gets by with the memory that
 // it has, that means twice as much. If it is about to commit more, although it sends blocks away, a

@@ -23,8 +23,9 @@ constinit std::atomic<bool> process_is_set_up{false};
 // ---- fork ---------------------------------------------------------------------------------------
 // All locks are held across a fork, so that the shared structures are consistent in the child. The
 // heaps of the threads that the child does not have may be in the middle of an operation, so the
-// child never allocates from them. That memory is shared with the parent until it is
-// written, so this costs nothing unless the child frees many blocks of these heaps.
+// child never allocates from them, although a thread may borrow a block of theirs that it frees
+// (borrowed.hpp), for which it needs nothing of the heap. That memory is shared with the parent
+// until it is written, so this costs nothing unless the child frees many blocks of these heaps.
 //
 // A signal handler may fork that interrupted the allocator, as crash reporters do. POSIX allows
 // that: fork is async-signal-safe. What such a thread can count on:

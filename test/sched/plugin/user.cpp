@@ -3,11 +3,35 @@
 // workers, and the library's hooks in the program's threads, outlive the plugin.
 #include <dlfcn.h>
 
-#include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 namespace {
+
+// The state of a thread as the kernel reports it: 'S' is asleep.
+char state_of(const std::filesystem::path& task) {
+  std::ifstream file(task / "stat");
+  const std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos ? 'X' : stat[name_end + 2];  // X: the thread has ended
+}
+
+// Waits until all threads but this one are asleep. No code of the plugin blocks, so they have left
+// it: a worker may still be on its way out of a task whose result everybody has seen.
+void wait_for_the_others() {
+  const auto is_running = [] {
+    int awake = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      const char state = state_of(task.path());
+      awake += state != 'S' && state != 'X' && state != 'Z';
+    }
+    return awake > 1;
+  };
+  while (is_running()) std::this_thread::yield();
+}
 
 bool use_plugin(const char* path) {
   void* const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -17,6 +41,7 @@ bool use_plugin(const char* path) {
   }
   const auto compute = reinterpret_cast<int (*)()>(dlsym(plugin, "plugin_compute"));
   const bool right = compute != nullptr && compute() == 4;
+  wait_for_the_others();
   dlclose(plugin);
   return right;
 }
@@ -30,6 +55,5 @@ int main(int, char** arguments) {
     std::thread([&] { right = use_plugin(arguments[1]); }).join();
     if (!right) return 2;
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // lets the workers fall asleep
   return 0;
 }

@@ -20,7 +20,7 @@ char state_of(const std::filesystem::path& task) {
 }
 
 // Waits until all threads but this one are asleep. No code of the plugin blocks, so they have left
-// it: a worker may still be on its way out of a task whose result everybody has seen.
+// it: after the result is known, a worker may still be on its way out of the task.
 void wait_for_the_others() {
   const auto is_running = [] {
     int awake = 0;

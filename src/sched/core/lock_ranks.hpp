@@ -13,6 +13,7 @@ enum LockRank : int {
   kIsolation,
   kQueue,
   kUnusedThreads,
+  kEpochReaders,
   kTaskOrder,
   kTrace
 };

@@ -3,6 +3,7 @@
 
 #include "os/os.hpp"
 #include "sched/arena/observers.hpp"
+#include "sched/core/epoch_readers.hpp"
 #include "sched/core/parked_threads.hpp"
 #include "sched/core/thread_records.hpp"
 #include "sched/pool/thread_pool.hpp"
@@ -23,6 +24,7 @@ void before_fork() {
   thread_pool.lock().lock_for_fork();
   parked_threads.lock().lock_for_fork();
   unused_threads_lock().lock_for_fork();
+  epoch_readers_lock().lock_for_fork();
   observers.lock().lock_another_for_fork();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.lock_another_for_fork(); });
   trace::output_lock().lock_another_for_fork();
@@ -32,6 +34,7 @@ void unlock_in_parent() {
   trace::output_lock().unlock_after_fork_in_parent();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_parent(); });
   observers.lock().unlock_after_fork_in_parent();
+  epoch_readers_lock().unlock_after_fork_in_parent();
   unused_threads_lock().unlock_after_fork_in_parent();
   parked_threads.lock().unlock_after_fork_in_parent();
   thread_pool.lock().unlock_after_fork_in_parent();
@@ -42,6 +45,7 @@ void unlock_in_child() {
   trace::output_lock().unlock_after_fork_in_child();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_child(); });
   observers.lock().unlock_after_fork_in_child();
+  epoch_readers_lock().unlock_after_fork_in_child();
   unused_threads_lock().unlock_after_fork_in_child();
   parked_threads.lock().unlock_after_fork_in_child();
   thread_pool.lock().unlock_after_fork_in_child();
@@ -59,6 +63,7 @@ void after_fork_in_child() {
   sync::Lock::end_fork();
   trace::stop();
   parked_threads.forget_all();
+  forget_epoch_readers();
   observers.forget_calls();
   thread_pool.forget_threads(Thread::current_or_null());
 }

@@ -5,6 +5,8 @@
 #define CORBEL_TASK_ARENA_HPP
 
 #include <atomic>
+#include <cstddef>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,11 @@ struct arena_settings {
   unsigned reserved;
   int priority;
 };
+
+// The result of a selector of core types, if Selector is one.
+template <typename Selector>
+using core_type_score = decltype(static_cast<int>(
+    std::declval<Selector&>()(std::declval<std::tuple<core_type_id, std::size_t, std::size_t>>())));
 
 // Returns a new arena, to be released with release_arena. Throws bad_alloc.
 CORBEL_EXPORT arena_handle& make_arena(const arena_settings& settings);
@@ -65,6 +72,8 @@ class task_arena {
  public:
   // As a value of max_concurrency: the number of threads the process may run at once.
   static constexpr int automatic = -1;
+  // As constraints::core_type: a selector chooses among the types of cores.
+  static constexpr int selectable = detail::kSelectable;
   // As a result of current_thread_index: the thread is in no arena.
   static constexpr int not_initialized = -2;
 
@@ -94,6 +103,16 @@ class task_arena {
              priority a_priority = priority::normal, leave_policy = leave_policy::automatic)
       : settings_{limits, reserved_for_masters, int(a_priority)} {}
 
+  // Makes an arena as above. If limits.core_type is selectable, calls `select` with a
+  // std::tuple<core_type_id, std::size_t, std::size_t> for each type of cores: the type, its
+  // position in info::core_types() and their number. The arena uses the types for which the result
+  // is positive; any type if that is so for all or none. Throws what `select` throws.
+  template <typename Selector, typename = detail::core_type_score<Selector>>
+  task_arena(const constraints& limits, Selector select, unsigned reserved_for_masters = 1,
+             priority a_priority = priority::normal, leave_policy leave = leave_policy::automatic)
+      : task_arena(detail::with_selected_cores(limits, select), reserved_for_masters, a_priority,
+                   leave) {}
+
   // Copies the settings of `other`, not its arena.
   task_arena(const task_arena& other) : settings_(other.settings_) {}
 
@@ -118,6 +137,14 @@ class task_arena {
     if (is_active()) return;
     settings_ = {limits, reserved_for_masters, int(a_priority)};
     use();
+  }
+  template <typename Selector, typename = detail::core_type_score<Selector>>
+  void initialize(const constraints& limits, Selector select, unsigned reserved_for_masters = 1,
+                  priority a_priority = priority::normal,
+                  leave_policy leave = leave_policy::automatic) {
+    if (is_active()) return;
+    initialize(detail::with_selected_cores(limits, select), reserved_for_masters, a_priority,
+               leave);
   }
   void initialize(corbel::attach) {
     if (is_active()) return;
@@ -190,6 +217,12 @@ class task_arena {
   // throws what that does. May additionally throw bad_alloc.
   task_group_status wait_for(task_group& group) {
     return execute([&group] { return group.wait(); });
+  }
+
+  // Runs tasks of the arena until the task has ended, and returns what task_group::wait_for_task
+  // does. `task` must refer to a task. Throws bad_alloc.
+  task_group_status wait_for(task_completion_handle& task) {
+    return execute([&task] { return task_group::wait_for_end_of(task); });
   }
 
   // Announces a series of parallel calls, until end() or the destructor. Makes the arena and is

@@ -169,13 +169,49 @@ class task_group {
     detail::transfer_order(detail::current_thread(), *detail::handle_access::look(h));
   }
 
-  // Returns task_complete if the task has ended, else not_complete.
+  // ---- single tasks (the oneTBB extension for waiting for individual tasks)
+  // If a task has handed its completion on, these functions are about the task that received it.
+
+  // Returns task_complete if the task has run, canceled if it was cancelled or dropped before it
+  // began, else not_complete. `task` must refer to a task.
   static task_group_status get_status_of(task_completion_handle& task) {
-    return detail::has_ended(*task.order_) ? task_complete : not_complete;
+    CORBEL_ASSERT(bool(task), "the handle refers to no task");
+    if (!detail::has_ended(*task.order_)) return not_complete;
+    return detail::was_dropped(*task.order_) ? canceled : task_complete;
+  }
+
+  // Runs tasks until the task has ended; others of the group may still run then. Returns what
+  // get_status_of does. If a task of the group has thrown, throws that exception, which a later
+  // wait throws again. `task` must refer to a task of this group. A task may wait for another one.
+  task_group_status wait_for_task(task_completion_handle& task) {
+    CORBEL_ASSERT(bool(task), "the handle refers to no task");
+    detail::thread_data& thread = detail::current_thread();
+    detail::context_use use(thread, *context_);
+    if (!detail::has_ended(*task.order_)) detail::wait_for_end(thread, *task.order_);
+    if (use.node().has_failed()) detail::rethrow_copy(use.node());
+    return get_status_of(task);
+  }
+
+  // Submits a task made by defer of this group, then waits for it as wait_for_task does. `h` must
+  // hold a task, and is empty afterwards. Throws bad_alloc; the task is dropped then.
+  task_group_status run_and_wait_for_task(task_handle&& h) {
+    check(h);
+    task_handle submitted = std::move(h);
+    task_completion_handle end = submitted;
+    run(std::move(submitted));
+    return wait_for_task(end);
   }
 
  private:
   friend class isolated_task_group;
+  friend class task_arena;
+
+  // Waits in the context of the caller, for task_arena.
+  static task_group_status wait_for_end_of(task_completion_handle& task) {
+    CORBEL_ASSERT(bool(task), "the handle refers to no task");
+    detail::wait_for_end(detail::current_thread(), *task.order_);
+    return get_status_of(task);
+  }
 
   // For the destructor.
   void cancel_and_wait() {

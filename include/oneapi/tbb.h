@@ -17,6 +17,7 @@
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/null_mutex.h>
 #include <oneapi/tbb/null_rw_mutex.h>
+#include <oneapi/tbb/numa_allocation.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_for_each.h>
 #include <oneapi/tbb/parallel_invoke.h>

@@ -157,6 +157,16 @@ void set_processors(const ProcessorSet& set);
 // returns how many it wrote. 0 where the system does not tell.
 unsigned read_memory_nodes(int* nodes, unsigned max);
 
+constexpr unsigned kMaxMemoryNodes = 1024;
+
+// Maps `size` bytes of zeroed memory, of which `chunk` bytes at a time lie on nodes[0] to
+// nodes[count - 1] in turn, where the system can do that: it may place them otherwise, above all
+// where there are thousands of chunks. Returns nullptr when the system refuses. Requires: the nodes
+// are from 0 to kMaxMemoryNodes - 1, at least one, and `chunk` is a multiple of
+// page_size().
+void* map_interleaved(std::size_t size, const int* nodes, std::size_t count, std::size_t chunk);
+void unmap_interleaved(void* memory, std::size_t size);
+
 // The number of kinds of cores. 0 where all cores are alike or the system does not tell. The kinds
 // are numbered from 0, the slowest.
 unsigned count_core_types();

@@ -419,43 +419,6 @@ TEST(Arena, NoCallIsMadeOnTopOfATask) {
 
 // ---- constraints --------------------------------------------------------------------------------
 
-int processors_of_this_thread() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
-  return CPU_COUNT(&set);
-}
-
-TEST(Constraints, AreApplied) {
-  const int all = processors_of_this_thread();
-  const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
-  ASSERT_GE(nodes.size(), 1U);
-  EXPECT_GE(tbb::info::core_types().size(), 1U);
-  int sum = 0;
-  for (const tbb::numa_node_id node : nodes) {
-    const int width = tbb::info::default_concurrency(node);
-    EXPECT_GE(width, 1);
-    sum += width;
-    tbb::task_arena arena{tbb::task_arena::constraints(node)};
-    EXPECT_EQ(arena.max_concurrency(), width);
-    EXPECT_LE(arena.execute([] { return processors_of_this_thread(); }), all);
-    EXPECT_EQ(processors_of_this_thread(), all);
-  }
-  EXPECT_LE(sum, all);
-  EXPECT_EQ(tbb::create_numa_task_arenas().size(), nodes.size());
-  // A node that does not exist binds to nothing.
-  tbb::task_arena nowhere{tbb::task_arena::constraints(4000)};
-  EXPECT_EQ(nowhere.execute([] { return 3; }), 3);
-  auto one_of_each_core = tbb::task_arena::constraints().set_max_threads_per_core(1);
-  EXPECT_GE(tbb::info::default_concurrency(one_of_each_core), 1);
-  EXPECT_LE(tbb::info::default_concurrency(one_of_each_core), all);
-  std::atomic<int> bound{0};
-  tbb::task_arena narrow(one_of_each_core);
-  narrow.enqueue([&] { bound = processors_of_this_thread(); });
-  while (bound == 0) std::this_thread::yield();
-  EXPECT_LE(bound, all);
-}
-
 // ---- isolation ----------------------------------------------------------------------------------
 
 TEST(Isolate, ReturnsAndThrows) {

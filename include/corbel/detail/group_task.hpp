@@ -49,10 +49,18 @@ CORBEL_EXPORT void put_before(task_order& before, group_task& after);
 // Makes the successors of the task that this thread runs successors of `t` instead. Throws
 // bad_alloc.
 CORBEL_EXPORT void transfer_order(thread_data& thread, group_task& t);
-// Returns whether the task has ended.
+// Returns whether the task has ended, having run or not.
 CORBEL_EXPORT bool has_ended(task_order& order) noexcept;
-// Called at the end of a task: spawns the successors that waited only for it.
+// Returns whether the task has ended without having run.
+CORBEL_EXPORT bool was_dropped(task_order& order) noexcept;
+// Runs tasks until the task has ended.
+CORBEL_EXPORT void wait_for_end(thread_data& thread, task_order& order) noexcept;
+// For a traced thread: what follows depends on the end of the task.
+void join_path(thread_data& thread, task_order& order) noexcept;
+// Called at the end of a task, or instead of it if the task does not run: spawns the successors
+// that waited only for it.
 CORBEL_EXPORT void end_order(thread_data& thread, task_order& order) noexcept;
+CORBEL_EXPORT void end_order_unrun(thread_data& thread, task_order& order) noexcept;
 // Submits a task: returns whether it may run now. If not, its last predecessor spawns it.
 CORBEL_EXPORT bool may_begin(task_order& order) noexcept;
 
@@ -108,7 +116,9 @@ struct function_task : group_task {
     task_order* const order = t.order.load(std::memory_order_relaxed);
     t.~function_task();
     deallocate_task(thread, &t, sizeof(function_task));
-    if (CORBEL_UNLIKELY(order != nullptr)) end_order(thread, *order);
+    if (CORBEL_UNLIKELY(order != nullptr)) {
+      cancelled ? end_order_unrun(thread, *order) : end_order(thread, *order);
+    }
     outstanding.release(thread);
     return next;
   }

@@ -56,6 +56,16 @@ bool finish_cancelled_group(task_group_context& context) {
   return true;
 }
 
+// The task may hand its end to another one, so the thread looks whenever anything ends.
+void wait_for_end(thread_data& thread, task_order& order) noexcept {
+  const call_trace trace(thread);
+  const auto has_ended_at = [](const void* key) {
+    return has_ended(*static_cast<task_order*>(const_cast<void*>(key)));
+  };
+  sched::wait_for_any(static_cast<sched::Thread&>(thread), &order, has_ended_at);
+  join_path(thread, order);
+}
+
 // The numbers below continue those of group_count.hpp, which has the argument.
 void group_count::release_watched(thread_data& thread) noexcept {
   trace_end(thread, this);

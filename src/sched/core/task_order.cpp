@@ -28,8 +28,11 @@ struct task_order {
   std::atomic<std::uint32_t> blockers{1};
   group_task* const task;
 
+  enum Outcome : std::uint8_t { kOpen, kRun, kDropped };
+
   sync::Lock lock{sched::kTaskOrder};
-  bool ended = false;
+  Outcome outcome = kOpen;
+  path_mark path;                  // to the end of the task
   task_order* moved_to = nullptr;  // has the successors instead
   entry* after = nullptr;
 };
@@ -97,7 +100,7 @@ void put_before(task_order& before, group_task& after) {
   task_order& later = order_of(after);
   auto* const entry = new task_order::entry{&later, nullptr};
   task_order& earlier = lock_end_of_chain(before);
-  const bool ended = earlier.ended;
+  const bool ended = earlier.outcome != task_order::kOpen;
   if (!ended) {
     keep(later);
     later.blockers.fetch_add(1, std::memory_order_relaxed);  // relaxed: not submitted yet
@@ -130,21 +133,25 @@ void transfer_order(thread_data& thread, group_task& t) {
   end.lock.unlock();
 }
 
-bool has_ended(task_order& order) noexcept {
+namespace {
+
+task_order::Outcome outcome_of(task_order& order) {
   task_order& end = lock_end_of_chain(order);
-  const bool ended = end.ended;
+  const task_order::Outcome outcome = end.outcome;
   end.lock.unlock();
-  return ended;
+  return outcome;
 }
 
-void end_order(thread_data& thread, task_order& order) noexcept {
+void end_with(thread_data& thread, task_order& order, task_order::Outcome outcome) noexcept {
   task_order::entry* after = nullptr;
   {
     sync::LockGuard guard(order.lock);
-    order.ended = true;
+    order.outcome = outcome;
+    order.path.set(thread);
     after = order.after;
     order.after = nullptr;
   }
+  notify_waiters(thread, &order);
   while (after != nullptr) {
     task_order::entry* const entry = after;
     after = entry->next;
@@ -155,6 +162,26 @@ void end_order(thread_data& thread, task_order& order) noexcept {
     drop(later);
   }
   drop(order);
+}
+
+}  // namespace
+
+bool has_ended(task_order& order) noexcept { return outcome_of(order) != task_order::kOpen; }
+
+bool was_dropped(task_order& order) noexcept { return outcome_of(order) == task_order::kDropped; }
+
+void join_path(thread_data& thread, task_order& order) noexcept {
+  task_order& end = lock_end_of_chain(order);
+  end.path.join(thread);
+  end.lock.unlock();
+}
+
+void end_order(thread_data& thread, task_order& order) noexcept {
+  end_with(thread, order, task_order::kRun);
+}
+
+void end_order_unrun(thread_data& thread, task_order& order) noexcept {
+  end_with(thread, order, task_order::kDropped);
 }
 
 }  // namespace corbel::detail

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a concurrent hash map does with its elements: finding, inserting, erasing. Not for programs
+// to include.
+#ifndef CORBEL_DETAIL_HASH_MAP_CORE_HPP
+#define CORBEL_DETAIL_HASH_MAP_CORE_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <corbel/detail/backoff.hpp>
+#include <corbel/detail/config.hpp>
+#include <corbel/detail/epoch.hpp>
+#include <corbel/detail/hash_map_memory.hpp>
+
+namespace corbel {
+namespace detail {
+
+// How many elements there are, and which nodes were erased, of some of the threads.
+template <typename Node>
+class hash_map_stripe {
+ public:
+  hash_map_stripe() noexcept : locked_(false), count_(0) {}
+
+  void lock() noexcept {
+    // (1) acquire: sees the last critical section, which (2) published
+    while (CORBEL_UNLIKELY(locked_.exchange(true, std::memory_order_acquire))) {
+      // relaxed: the exchange decides
+      spin_until([this] { return !locked_.load(std::memory_order_relaxed); });
+    }
+  }
+  void unlock() noexcept { locked_.store(false, std::memory_order_release); }  // (2) release: to (1)
+
+  // The number of elements inserted minus that of those erased, modulo 2^n. relaxed: the order of
+  // the counts of different stripes is not defined anyway.
+  std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  // Changes it; returns what it is now. Under the lock.
+  std::size_t add(std::size_t n) noexcept {
+    const std::size_t sum = count_.load(std::memory_order_relaxed) + n;  // relaxed: under the lock
+    count_.store(sum, std::memory_order_relaxed);                       // relaxed: as in count()
+    return sum;
+  }
+
+  retired_nodes<Node>& retired() noexcept { return retired_; }  // under the lock
+
+ private:
+  plain_atomic<bool> locked_;
+  plain_atomic<std::size_t> count_;
+  retired_nodes<Node> retired_;
+  // Threads that use different stripes write different cache lines.
+  unsigned char unused_[kCacheLine - 2 * sizeof(std::size_t) - sizeof(retired_nodes<Node>)];
+};
+
+// No thread waits for an element while it has locked a bucket or is in a reading section: it backs
+// off and begins again. A thread waits for a bucket while it holds elements, in erase(). So there is
+// no circle of waiting threads, unless those that hold elements wait for others.
+//
+// The keys are compared under the lock of the bucket or of the element, or under a pin of the element
+// (see element_lock.hpp), so that the key is not destroyed meanwhile. kPlain: keys are numbers or
+// pointers, which a reader compares in an erased node, too: destroying them does nothing. Before an
+// erasing function returns, no thread compares the erased key any more: programs may free what it
+// points to. Only a thread that has the element locked or pinned can, then in a reading section.
+//
+// `Hash` hashes and compares keys: std::uint32_t hash(key), bool equal(key, key of an element).
+template <typename Value, typename Hash, typename Allocator>
+class hash_map_core {
+ public:
+  using value_type = Value;
+  using node = hash_map_node<Value>;
+  using memory = hash_map_memory<node, Value, Allocator>;
+  using owner = hash_map_node_owner<memory, node>;
+  static constexpr std::uint32_t kNone = 0;
+  static constexpr std::uint32_t kReader = element_lock::kReader;
+  static constexpr std::uint32_t kWriter = element_lock::kWriter;
+
+  hash_map_core(const Hash& hash, const Allocator& allocator) : hash_(hash), memory_(allocator) {}
+  hash_map_core(const hash_map_core&) = delete;
+  hash_map_core& operator=(const hash_map_core&) = delete;
+  ~hash_map_core() { clear(); }
+
+  const Hash& hash() const noexcept { return hash_; }
+  const memory& source() const noexcept { return memory_; }
+  memory& source() noexcept { return memory_; }
+  const hash_chains& chains() const noexcept { return chains_; }
+
+  std::size_t size() const noexcept {
+    std::size_t sum = 0;
+    for (const stripe& s : stripes_) sum += s.count();
+    // Between an insertion and an erasure that it has not counted the sum may be negative.
+    return static_cast<std::ptrdiff_t>(sum) < 0 ? 0 : sum;
+  }
+
+  // Finds the element and enters its lock as kHolder, if that is not kNone. Returns nullptr if there
+  // is no such element.
+  template <std::uint32_t kHolder, typename K>
+  node* find(const K& key) {
+    const std::uint32_t hash = hash_.hash(key);
+    node* found = nullptr;
+    for (backoff wait;;) {
+      const outcome result = look<kHolder>(key, hash, found);
+      if (CORBEL_LIKELY(result == outcome::kHeld)) return found;
+      if (result == outcome::kDead) return nullptr;
+      if (result == outcome::kBusy) wait.pause();
+    }
+  }
+
+  // The same for a map that no thread changes, without the lock.
+  template <typename K>
+  node* find_only(const K& key, std::size_t& in) const {
+    const std::uint32_t hash = hash_.hash(key);
+    return static_cast<node*>(chains_.find_only(hash, in, [&](chain_node* n) {
+      return hash_.equal(key, key_of(n));
+    }));
+  }
+
+  // Inserts the node of `spare`, which make() fills if it is empty, unless there is an element with
+  // the key. Returns whether it did. `in` is the element of the key then; with kHolder its lock is
+  // entered.
+  template <std::uint32_t kHolder, typename K, typename Make>
+  bool insert(const K& key, owner& spare, node*& in, const Make& make) {
+    const std::uint32_t hash = hash_.hash(key);
+    for (backoff wait;; wait.pause()) {
+      outcome result = look<kHolder>(key, hash, in);
+      if (result == outcome::kDead) {
+        if (spare.empty()) make();
+        result = link<kHolder>(key, hash, spare, in);
+        if (result == outcome::kDead) return true;
+      }
+      if (result == outcome::kHeld) return false;
+    }
+  }
+
+  template <typename K>
+  bool erase(const K& key) {
+    const std::uint32_t hash = hash_.hash(key);
+    node* erased = nullptr;
+    bool is_last = false;
+    {
+      hash_chains::locked in(chains_, hash);
+      if (!go_to(in, key, reverse_bits(hash))) return false;
+      erased = static_cast<node*>(in.here());
+      in.unlink();
+      is_last = erased->lock.kill();
+    }
+    end_erase(erased, is_last);
+    return true;
+  }
+
+  // Erases an element that the caller is inside of as `holder`, which it leaves. Returns false if
+  // it was erased already.
+  bool erase(node* held, std::uint32_t holder) {
+    bool is_last = false;
+    {
+      hash_chains::locked in(chains_, reverse_bits(held->order));
+      if (held->lock.is_dead()) {
+        in.unlock();
+        leave(held, holder);
+        return false;
+      }
+      in.to(held->order);
+      while (in.here() != held) in.to_next();
+      in.unlink();
+      is_last = held->lock.kill_and_leave(holder);
+    }
+    end_erase(held, is_last);
+    return true;
+  }
+
+  // Leaves the lock of an element.
+  void leave(node* held, std::uint32_t holder) noexcept {
+    if (CORBEL_UNLIKELY(held->lock.leave(holder))) dispose(held, 0);
+  }
+
+  // Makes at least as many buckets. Throws what the allocator throws.
+  void reserve(std::size_t buckets) { chains_.reserve(buckets, bucket_source()); }
+  // The same for an empty map that no other thread uses.
+  void reserve_empty(std::size_t buckets) { chains_.reserve_empty(buckets, bucket_source()); }
+
+  // Destroys all elements and frees all memory. No other thread uses the map.
+  void clear() noexcept {
+    const std::size_t buckets = chains_.count();
+    for (std::size_t i = 0; i < buckets; ++i) {
+      for (chain_node* next = chains_.first_in(i); next != nullptr;) {
+        node* const freed = static_cast<node*>(next);
+        next = next->next.load(std::memory_order_relaxed);  // relaxed: no other thread
+        memory_.destroy_value(freed);
+        memory_.free_node(freed);
+      }
+    }
+    for (stripe& s : stripes_) {
+      s.add(0 - s.count());
+      s.retired().clear(memory_);
+    }
+    chains_.reset([this](bucket* freed, std::size_t n) { memory_.deallocate(freed, n); });
+  }
+
+  // Exchange the elements and their memory, and what hashes the keys. No other thread uses either
+  // map.
+  void swap_elements(hash_map_core& other) noexcept {
+    chains_.swap(other.chains_);
+    for (std::size_t i = 0; i < kStripes; ++i) {
+      const std::size_t count = stripes_[i].count();
+      stripes_[i].add(other.stripes_[i].count() - count);
+      other.stripes_[i].add(count - other.stripes_[i].count());
+      stripes_[i].retired().swap(other.stripes_[i].retired());
+    }
+  }
+  void set_hash(const Hash& hash) { hash_ = hash; }
+  void swap_hash(hash_map_core& other) { std::swap(hash_, other.hash_); }
+
+ private:
+  using outcome = element_lock::outcome;
+  using stripe = hash_map_stripe<node>;
+  using bucket = hash_chains::bucket;
+
+  static constexpr std::size_t kStripes = 4;
+  // Up to this number of buckets every insertion looks whether there are enough, above it only some.
+  static constexpr std::size_t kFewBuckets = 1024;
+  static constexpr std::size_t kInsertionsPerLook = hash_chains::kBatch / 2;
+
+  // What allocates buckets.
+  struct allocate_buckets {
+    const memory& source;
+    bucket* operator()(std::size_t n) const { return source.template allocate<bucket>(n); }
+  };
+  allocate_buckets bucket_source() const noexcept { return allocate_buckets{memory_}; }
+
+  // Disposes of a node at the end of a scope, after the reading section in it.
+  struct disposal {
+    hash_map_core& of;
+    node* last;
+    ~disposal() {
+      if (CORBEL_UNLIKELY(last != nullptr)) of.dispose(last, 0);
+    }
+  };
+
+  // Leaves an element at the end of a scope.
+  struct visit_of {
+    disposal& end;
+    node* visited;
+    std::uint32_t holder;
+    void leave() noexcept {
+      if (visited->lock.leave(holder)) end.last = visited;
+      visited = nullptr;
+    }
+    ~visit_of() {
+      if (visited != nullptr) leave();
+    }
+  };
+
+  static const typename Hash::key_type& key_of(chain_node* n) noexcept {
+    return static_cast<node*>(n)->value().first;
+  }
+
+  // Looks for the element once. Returns kHeld if it found it, and has entered it if kHolder is not
+  // kNone; kDead if there is none; kBusy if another thread has it locked; kLast to look again.
+  template <std::uint32_t kHolder, typename K>
+  outcome look(const K& key, std::uint32_t hash, node*& found) {
+    disposal end{*this, nullptr};
+    outcome result = outcome::kDead;
+    const reading_section section;
+    chains_.look(hash, [&](chain_node* n) {
+      found = static_cast<node*>(n);
+      result = Hash::kPlain ? visit_plain<kHolder>(key, found, end)
+                            : visit<kHolder>(key, found, end);
+      return result != outcome::kDead;
+    });
+    return result;
+  }
+
+  template <std::uint32_t kHolder, typename K>
+  outcome visit_plain(const K& key, node* n, disposal& end) {
+    if (!hash_.equal(key, key_of(n))) return outcome::kDead;
+    if (kHolder == kNone) return outcome::kHeld;
+    const outcome entered = n->lock.template try_enter<kHolder>();
+    if (CORBEL_UNLIKELY(entered == outcome::kLast)) end.last = n;
+    return entered;
+  }
+
+  template <std::uint32_t kHolder, typename K>
+  outcome visit(const K& key, node* n, disposal& end) {
+    constexpr std::uint32_t kEntered = kHolder == kNone ? element_lock::kPin : kHolder;
+    const outcome entered = n->lock.template try_enter<kEntered>();
+    if (CORBEL_UNLIKELY(entered == outcome::kBusy)) {
+      // Whether it is the element that the caller waits for: another may be locked for long.
+      const outcome pinned = visit<kNone>(key, n, end);
+      return pinned == outcome::kHeld ? outcome::kBusy : pinned;
+    }
+    if (CORBEL_UNLIKELY(entered == outcome::kLast)) end.last = n;
+    if (CORBEL_UNLIKELY(entered != outcome::kHeld)) return entered;
+    visit_of at_end{end, n, kEntered};
+    const bool is_found = hash_.equal(key, key_of(n));
+    if (is_found && kHolder != kNone) {
+      at_end.visited = nullptr;
+      return outcome::kHeld;
+    }
+    at_end.leave();
+    // If it was the last to leave, the answer holds all the same, unless there are more nodes to
+    // visit: `end` disposes of one only.
+    return is_found ? outcome::kHeld : end.last != nullptr ? outcome::kLast : outcome::kDead;
+  }
+
+  // Goes to the node with the key, or to where it has to be linked. Returns whether there is one.
+  template <typename K>
+  bool go_to(hash_chains::locked& in, const K& key, std::uint32_t order) const {
+    in.to(order);
+    for (; in.here() != nullptr && in.here()->order == order; in.to_next()) {
+      if (hash_.equal(key, key_of(in.here()))) return true;
+    }
+    return false;
+  }
+
+  // Links the node of `spare`, and returns kDead, unless there is an element with the key.
+  template <std::uint32_t kHolder, typename K>
+  outcome link(const K& key, std::uint32_t hash, owner& spare, node*& element) {
+    {
+      hash_chains::locked at(chains_, hash);
+      if (go_to(at, key, reverse_bits(hash))) {
+        element = static_cast<node*>(at.here());
+        return kHolder == kNone ? outcome::kHeld : element->lock.template try_enter<kHolder>();
+      }
+      element = spare.take(reverse_bits(hash));
+      at.link(element);
+    }
+    stripe& s = this_stripe();
+    s.lock();
+    const std::size_t count = s.add(1);
+    s.unlock();
+    const std::size_t buckets = chains_.count();
+    if (buckets <= kFewBuckets || count % kInsertionsPerLook == 0) grow(buckets);
+    return outcome::kDead;
+  }
+
+  // More buckets make the map faster only: it goes on without them if there is no memory.
+  void grow(std::size_t buckets) noexcept {
+    const std::size_t elements = size();
+    if (elements <= buckets) return;
+#if CORBEL_EXCEPTIONS
+    try {
+      chains_.grow(elements, bucket_source());
+    } catch (...) {
+    }
+#else
+    chains_.grow(elements, bucket_source());
+#endif
+  }
+
+  void end_erase(node* erased, bool is_last) noexcept {
+    if (CORBEL_LIKELY(is_last)) {
+      dispose(erased, 1);
+      return;
+    }
+    stripe& s = this_stripe();
+    s.lock();
+    s.add(std::size_t{0} - 1);
+    s.unlock();
+    if (!Hash::kPlain) wait_for_readers();
+  }
+
+  // Destroys the value of a dead element, and frees the node when no thread reads it any more.
+  // Counts `erased` elements less.
+  void dispose(node* last, std::size_t erased) noexcept {
+    memory_.destroy_value(last);
+    stripe& s = this_stripe();
+    s.lock();
+    s.add(0 - erased);
+    auto* const old = s.retired().add(last, memory_);
+    s.unlock();
+    if (CORBEL_LIKELY(old == nullptr)) return;
+    auto* const kept = retired_nodes<node>::reclaim(old, memory_);
+    if (kept == nullptr) return;
+    s.lock();
+    s.retired().give_back(kept);
+    s.unlock();
+  }
+
+  stripe& this_stripe() noexcept {
+    // No other thread has its epoch reader at this address. The factor: see spread_hash().
+    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
+    const auto address = reinterpret_cast<std::uintptr_t>(&this_epoch_reader);
+    return stripes_[address * kFactor >> 62];
+  }
+
+  Hash hash_;
+  memory memory_;
+  hash_chains chains_;
+  stripe stripes_[kStripes];
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_HASH_MAP_CORE_HPP

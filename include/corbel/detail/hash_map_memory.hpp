@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a concurrent hash map: its nodes and buckets, all from the allocator of the program.
+// Not for programs to include.
+#ifndef CORBEL_DETAIL_HASH_MAP_MEMORY_HPP
+#define CORBEL_DETAIL_HASH_MAP_MEMORY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/element_lock.hpp>
+#include <corbel/detail/hash_chains.hpp>
+#include <corbel/detail/retired_nodes.hpp>
+
+namespace corbel {
+namespace detail {
+
+using element_lock = basic_element_lock<plain_atomic>;
+using chain_node = basic_chain_node<plain_atomic>;
+using hash_chains = basic_hash_chains<plain_atomic>;
+
+// A node with an element. The value is constructed and destroyed by the allocator.
+template <typename Value>
+struct hash_map_node : chain_node {
+  // `holder` is inside the lock from the beginning, 0 if there is none.
+  explicit hash_map_node(std::uint32_t holder) noexcept : lock(holder) {}
+
+  Value* address() noexcept { return reinterpret_cast<Value*>(bytes); }
+  Value& value() noexcept { return *address(); }
+
+  element_lock lock;
+  alignas(Value) unsigned char bytes[sizeof(Value)];
+};
+
+// Requests and returns the memory. Several threads may use one object: each uses a copy of the
+// allocator. Node is a hash_map_node<Value>.
+template <typename Node, typename Value, typename Allocator>
+class hash_map_memory {
+  template <typename T>
+  using traits_of = typename std::allocator_traits<Allocator>::template rebind_traits<T>;
+  template <typename T>
+  using allocator_of = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
+
+ public:
+  using retired = retired_nodes<Node>;
+  using bucket = hash_chains::bucket;
+  using traits = traits_of<Value>;
+
+  explicit hash_map_memory(const Allocator& allocator) : allocator_(allocator) {}
+
+  const Allocator& allocator() const noexcept { return allocator_; }
+
+  // The greatest number of nodes that the allocator has memory for.
+  std::size_t max_nodes() const noexcept {
+    return traits_of<Node>::max_size(allocator_of<Node>(allocator_));
+  }
+
+  // Assign or exchange the allocators, or leave them as they are: there is no memory of them.
+  template <typename Memory>
+  void assign(Memory&& other, std::true_type) {
+    allocator_ = std::forward<Memory>(other).allocator_;
+  }
+  template <typename Memory>
+  void assign(Memory&&, std::false_type) noexcept {}
+  void swap(hash_map_memory& other, std::true_type) noexcept {
+    using std::swap;
+    swap(allocator_, other.allocator_);
+  }
+  void swap(hash_map_memory&, std::false_type) noexcept {}
+
+  // Memory for n objects of T, not constructed. Throws what the allocator throws.
+  template <typename T>
+  T* allocate(std::size_t n) const {
+    allocator_of<T> allocator(allocator_);
+    return raw(traits_of<T>::allocate(allocator, n));
+  }
+  template <typename T>
+  void deallocate(T* memory, std::size_t n) const noexcept {
+    allocator_of<T> allocator(allocator_);
+    using pointer = typename traits_of<T>::pointer;
+    traits_of<T>::deallocate(allocator, fancy(memory, static_cast<pointer*>(nullptr)), n);
+  }
+
+  template <typename... Arguments>
+  void construct(Node* node, Arguments&&... arguments) const {
+    allocator_of<Value> allocator(allocator_);
+    traits::construct(allocator, node->address(), std::forward<Arguments>(arguments)...);
+  }
+  void destroy_value(Node* node) const noexcept {
+    allocator_of<Value> allocator(allocator_);
+    traits::destroy(allocator, node->address());
+  }
+
+  // ---- what retired_nodes asks for
+
+  void free_node(Node* node) const noexcept {
+    node->~Node();
+    deallocate(node, 1);
+  }
+  void* allocate_batch() const noexcept {
+#if CORBEL_EXCEPTIONS
+    try {
+      return allocate<typename retired::batch>(1);
+    } catch (...) {
+      return nullptr;
+    }
+#else
+    return allocate<typename retired::batch>(1);
+#endif
+  }
+  void free_batch(void* memory) const noexcept {
+    deallocate(static_cast<typename retired::batch*>(memory), 1);
+  }
+
+ private:
+  template <typename T>
+  static T* raw(T* pointer) {
+    return pointer;
+  }
+  template <typename Pointer>
+  static auto raw(const Pointer& pointer) -> decltype(std::addressof(*pointer)) {
+    return std::addressof(*pointer);
+  }
+  template <typename T>
+  static T* fancy(T* pointer, T**) noexcept {
+    return pointer;
+  }
+  template <typename T, typename Pointer>
+  static Pointer fancy(T* pointer, Pointer*) noexcept {
+    return std::pointer_traits<Pointer>::pointer_to(*pointer);
+  }
+
+  Allocator allocator_;
+};
+
+// Owns a node until it is taken.
+template <typename Memory, typename Node>
+class hash_map_node_owner {
+ public:
+  // `holder` is that of the node's lock.
+  hash_map_node_owner(const Memory& memory, std::uint32_t holder) noexcept
+      : memory_(memory), node_(nullptr), holder_(holder) {}
+  ~hash_map_node_owner() {
+    if (node_ == nullptr) return;
+    memory_.destroy_value(node_);
+    memory_.free_node(node_);
+  }
+  hash_map_node_owner(const hash_map_node_owner&) = delete;
+  hash_map_node_owner& operator=(const hash_map_node_owner&) = delete;
+
+  // Makes a node with a value from the arguments. Throws what the allocator and the constructor
+  // throw.
+  template <typename... Arguments>
+  Node& make(Arguments&&... arguments) {
+    raw_node raw{memory_, memory_.template allocate<Node>(1)};
+    ::new (static_cast<void*>(raw.node)) Node(holder_);
+    memory_.construct(raw.node, std::forward<Arguments>(arguments)...);
+    node_ = raw.node;
+    raw.node = nullptr;
+    return *node_;
+  }
+
+  bool empty() const noexcept { return node_ == nullptr; }
+
+  // Gives the node away.
+  Node* take(std::uint32_t order) noexcept {
+    Node* const taken = node_;
+    node_ = nullptr;
+    taken->order = order;
+    return taken;
+  }
+
+ private:
+  struct raw_node {
+    const Memory& memory;
+    Node* node;
+    ~raw_node() {
+      if (node != nullptr) memory.free_node(node);
+    }
+  };
+
+  const Memory& memory_;
+  Node* node_;
+  const std::uint32_t holder_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_HASH_MAP_MEMORY_HPP

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes that were unlinked from a container and that threads may still read. Not for programs to
+// include.
+#ifndef CORBEL_DETAIL_RETIRED_NODES_HPP
+#define CORBEL_DETAIL_RETIRED_NODES_HPP
+
+#include <cstddef>
+
+#include <corbel/detail/backoff.hpp>
+#include <corbel/detail/epoch.hpp>
+
+namespace corbel {
+namespace detail {
+
+// Waits until no reading section that began before the call is still running.
+inline void wait_for_readers() noexcept {
+  const epoch_number epoch = retire_epoch();
+  spin_until([epoch] { return has_passed(epoch); });
+}
+
+// Nodes, in batches: when one is full, those of earlier batches are freed that no thread reads any
+// more. `Source` frees a node, and allocates and frees batches: free_node(Node*),
+// allocate_batch() -> void* for sizeof(batch) bytes or nullptr, free_batch(void*). Not thread-safe.
+template <typename Node>
+class retired_nodes {
+ public:
+  static constexpr std::size_t kBatch = 60;
+
+  struct batch {
+    batch* next;
+    epoch_number epoch;
+    std::size_t count;
+    Node* nodes[kBatch];
+  };
+
+  retired_nodes() noexcept : open_(nullptr), full_(nullptr) {}
+  retired_nodes(const retired_nodes&) = delete;
+  retired_nodes& operator=(const retired_nodes&) = delete;
+
+  // Adds a node. Returns batches to free, or nullptr: reclaim() and give_back() take them, without
+  // the lock that protects this object.
+  template <typename Source>
+  batch* add(Node* node, Source& source) noexcept {
+    if (open_ == nullptr) {
+      open_ = static_cast<batch*>(source.allocate_batch());
+      if (open_ == nullptr) {
+        wait_for_readers();
+        source.free_node(node);
+        return nullptr;
+      }
+      open_->count = 0;
+    }
+    open_->nodes[open_->count++] = node;
+    if (open_->count < kBatch) return nullptr;
+    open_->epoch = retire_epoch();
+    batch* const earlier = full_;
+    open_->next = nullptr;
+    full_ = open_;
+    open_ = nullptr;
+    return earlier;
+  }
+
+  // Frees the nodes of those batches of the list that no thread reads any more. Returns the others.
+  template <typename Source>
+  static batch* reclaim(batch* list, Source& source) noexcept {
+    batch* kept = nullptr;
+    while (list != nullptr) {
+      batch* const next = list->next;
+      if (has_passed(list->epoch)) {
+        free_all(list, source);
+      } else {
+        list->next = kept;
+        kept = list;
+      }
+      list = next;
+    }
+    return kept;
+  }
+
+  // Takes a list of batches that cannot be freed yet.
+  void give_back(batch* list) noexcept {
+    while (list != nullptr) {
+      batch* const next = list->next;
+      list->next = full_;
+      full_ = list;
+      list = next;
+    }
+  }
+
+  // Frees all nodes. No thread reads any.
+  template <typename Source>
+  void clear(Source& source) noexcept {
+    if (open_ != nullptr) free_all(open_, source);
+    while (full_ != nullptr) {
+      batch* const next = full_->next;
+      free_all(full_, source);
+      full_ = next;
+    }
+    open_ = nullptr;
+  }
+
+  void swap(retired_nodes& other) noexcept {
+    batch* const open = open_;
+    batch* const full = full_;
+    open_ = other.open_;
+    full_ = other.full_;
+    other.open_ = open;
+    other.full_ = full;
+  }
+
+ private:
+  template <typename Source>
+  static void free_all(batch* freed, Source& source) noexcept {
+    for (std::size_t i = 0; i < freed->count; ++i) source.free_node(freed->nodes[i]);
+    source.free_batch(freed);
+  }
+
+  batch* open_;  // being filled
+  batch* full_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_RETIRED_NODES_HPP

@@ -4,7 +4,6 @@
 #define CORBEL_CLASSIC_HASH_HPP
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,6 +28,18 @@ inline std::size_t hash_of(const T& value, std::false_type) {
   return static_cast<std::size_t>(value);
 }
 
+// std::hash of a string depends on all characters in all bits.
+template <typename Text>
+inline std::size_t hash_of_text(const Text& text, std::true_type /* std::hash knows Text */) {
+  return std::hash<Text>()(text);
+}
+template <typename Text>
+inline std::size_t hash_of_text(const Text& text, std::false_type) {
+  std::size_t hash = 0;
+  for (const auto& c : text) hash = spread_hash(hash ^ hash_of(c, std::true_type()));
+  return hash;
+}
+
 }  // namespace detail
 
 // Return the hash of `value`: of a type that std::hash knows or that converts to size_t, of a
@@ -44,11 +55,8 @@ inline std::size_t tbb_hasher(T* pointer) {
 }
 template <typename Char, typename Traits, typename Allocator>
 inline std::size_t tbb_hasher(const std::basic_string<Char, Traits, Allocator>& text) {
-  std::size_t hash = 0;
-  for (const Char& c : text) {
-    hash = detail::spread_hash(hash ^ detail::hash_of(c, std::true_type()));
-  }
-  return hash;
+  using hash = std::hash<std::basic_string<Char, Traits, Allocator>>;
+  return detail::hash_of_text(text, std::is_default_constructible<hash>());
 }
 template <typename First, typename Second>
 inline std::size_t tbb_hasher(const std::pair<First, Second>& both) {

@@ -16,16 +16,11 @@
 namespace corbel {
 namespace detail {
 
-// Reverses the order of the bits.
-inline std::uint32_t reverse_bits(std::uint32_t n) noexcept {
-#if defined(__clang__)
-  return __builtin_bitreverse32(n);
-#else
-  n = __builtin_bswap32(n);
-  n = (n >> 4 & 0x0f0f0f0f) | (n & 0x0f0f0f0f) << 4;
-  n = (n >> 2 & 0x33333333) | (n & 0x33333333) << 2;
-  return (n >> 1 & 0x55555555) | (n & 0x55555555) << 1;
-#endif
+// Whether hash a comes before b in the order of their reversed bits: in the lowest bit in which they
+// differ, a has 0.
+inline bool comes_before(std::uint32_t a, std::uint32_t b) noexcept {
+  const std::uint32_t different = a ^ b;
+  return (b & different & (0 - different)) != 0;
 }
 
 // The number of the highest bit of `n`, which is not 0.
@@ -36,10 +31,10 @@ inline unsigned highest_bit(std::size_t n) noexcept {
 // The part of a node that the chains know.
 template <template <typename> class Atomic>
 struct basic_chain_node {
-  basic_chain_node() noexcept : next(nullptr), order(0) {}
+  basic_chain_node() noexcept : next(nullptr), hash(0) {}
 
   Atomic<basic_chain_node*> next;
-  std::uint32_t order;  // the hash with its bits reversed; set before the node is linked
+  std::uint32_t hash;  // set before the node is linked
 };
 
 // Linear hashing (W. Litwin, 1980) over chains in the order of the reversed hashes (O. Shalev and
@@ -77,7 +72,8 @@ class basic_hash_chains {
   // A thread that makes the table grow splits as many buckets at a time.
   static constexpr std::size_t kBatch = 64;
 
-  basic_hash_chains() noexcept : count_(kFirstBuckets), split_(kFirstBuckets), growing_(false) {
+  basic_hash_chains() noexcept
+      : size_(size_of(kFirstBuckets)), split_(kFirstBuckets), growing_(false) {
     // relaxed: published with the object
     for (Atomic<bucket*>& segment : segments_) segment.store(nullptr, std::memory_order_relaxed);
     segments_[0].store(first_, std::memory_order_relaxed);
@@ -89,7 +85,7 @@ class basic_hash_chains {
   // The number of buckets, also of those not split off yet.
   std::size_t count() const noexcept {
     // (1) acquire: sees the buckets' memory, published by (9)
-    return count_.load(std::memory_order_acquire);
+    return count_of(size_.load(std::memory_order_acquire));
   }
 
   // ---- reading
@@ -100,14 +96,15 @@ class basic_hash_chains {
   bool look(std::uint32_t hash, const Visit& visit) const {
     std::uintptr_t word = 0;
     const bucket* in = responsible(hash, word);
-    const std::uint32_t order = reverse_bits(hash);
     for (;;) {
       // acquire: sees the node, published by (4)
       for (const node* n = first_of(word); n != nullptr;
            n = n->next.load(std::memory_order_acquire)) {
-        if (n->order < order) continue;
-        if (n->order > order) break;
-        if (visit(const_cast<node*>(n))) return true;
+        if (n->hash == hash) {
+          if (visit(const_cast<node*>(n))) return true;
+        } else if (comes_before(hash, n->hash)) {
+          break;
+        }
       }
       const bucket* const now = responsible(hash, word);
       if (CORBEL_LIKELY(now == in)) return false;
@@ -121,10 +118,9 @@ class basic_hash_chains {
   node* find_only(std::uint32_t hash, std::size_t& in, const IsIt& is_it) const {
     std::uintptr_t word = 0;
     in = responsible_index(hash, word);
-    const std::uint32_t order = reverse_bits(hash);
-    for (node* n = first_of(word); n != nullptr && n->order <= order;
+    for (node* n = first_of(word); n != nullptr && !comes_before(hash, n->hash);
          n = n->next.load(std::memory_order_acquire)) {  // acquire: as in look()
-      if (n->order == order && is_it(n)) return n;
+      if (n->hash == hash && is_it(n)) return n;
     }
     return nullptr;
   }
@@ -165,9 +161,9 @@ class basic_hash_chains {
       before_ = here_;
       here_ = here_->next.load(std::memory_order_relaxed);  // relaxed: only the lock's holder writes
     }
-    // Goes on to the first node that is not before `order`.
-    void to(std::uint32_t order) noexcept {
-      while (here_ != nullptr && here_->order < order) to_next();
+    // Goes on to the first node that is not before the hash.
+    void to(std::uint32_t hash) noexcept {
+      while (here_ != nullptr && comes_before(here_->hash, hash)) to_next();
     }
 
     // Links `n` before the position, and makes it the position.
@@ -237,7 +233,7 @@ class basic_hash_chains {
     std::size_t to = 0;
     {
       end_of_growing at_end{growing_};
-      from = count_.load(std::memory_order_relaxed);  // relaxed: changes only while growing_ is set
+      from = count();  // changes only while growing_ is set
       to = from;
       if (from < wanted && from < kMaxBuckets) to = add_buckets(from, allocate);
     }
@@ -260,12 +256,12 @@ class basic_hash_chains {
   void reserve_empty(std::size_t wanted, const Allocate& allocate) {
     if (wanted > kMaxBuckets) wanted = kMaxBuckets;
     // relaxed, here and below: no other thread uses the object
-    for (std::size_t n = count_.load(std::memory_order_relaxed); n < wanted; n *= 2) {
+    for (std::size_t n = count(); n < wanted; n *= 2) {
       const std::size_t from = n;
       n = std::size_t{1} << highest_bit(n);
       ensure_segment(n, allocate);
       for (std::size_t i = from; i < 2 * n; ++i) ::new (&at(i)) bucket(kEmpty);
-      count_.store(2 * n, std::memory_order_relaxed);
+      size_.store(size_of(2 * n), std::memory_order_relaxed);
       split_.store(2 * n, std::memory_order_relaxed);
     }
   }
@@ -292,13 +288,13 @@ class basic_hash_chains {
     for (std::size_t i = 0; i < kFirstBuckets; ++i) {
       at(i).store(kEmpty, std::memory_order_relaxed);
     }
-    count_.store(kFirstBuckets, std::memory_order_relaxed);
+    size_.store(size_of(kFirstBuckets), std::memory_order_relaxed);
     split_.store(kFirstBuckets, std::memory_order_relaxed);
   }
 
   // Exchanges all nodes and buckets. No other thread uses either object.
   void swap(basic_hash_chains& other) noexcept {
-    swap_words(count_, other.count_);
+    swap_words(size_, other.size_);
     swap_words(split_, other.split_);
     for (std::size_t s = 1; s < kSegments; ++s) swap_words(segments_[s], other.segments_[s]);
     for (std::size_t i = 0; i < kFirstBuckets; ++i) {
@@ -342,10 +338,10 @@ class basic_hash_chains {
     return &at(responsible_index(hash, word));
   }
   std::size_t responsible_index(std::uint32_t hash, std::uintptr_t& word) const noexcept {
-    const std::size_t buckets = count();
-    const std::size_t mask = (std::size_t{2} << highest_bit(buckets - 1)) - 1;
+    const std::uint64_t size = size_.load(std::memory_order_acquire);  // (1) acquire: as in count()
+    const auto mask = static_cast<std::uint32_t>(size);
     std::size_t i = hash & mask;
-    if (i >= buckets) i &= mask >> 1;
+    if (i >= count_of(size)) i &= mask >> 1;
     // acquire: sees the first node, published by (3) or (6)
     word = at(i).load(std::memory_order_acquire);
     if (CORBEL_UNLIKELY(word == kNotSplit)) {
@@ -379,7 +375,7 @@ class basic_hash_chains {
     }
     const std::size_t to = 2 * whole - from < kBatch ? 2 * whole : from + kBatch;
     for (std::size_t i = from; i < to; ++i) ::new (&at(i)) bucket(kNotSplit);
-    count_.store(to, std::memory_order_release);  // (9) release: publishes the buckets to (1)
+    size_.store(size_of(to), std::memory_order_release);  // (9) release: publishes the buckets to (1)
     return to;
   }
 
@@ -396,10 +392,10 @@ class basic_hash_chains {
   }
 
   void split_off(std::size_t i) noexcept {
-    const std::uint32_t bit = reverse_bits(std::uint32_t{1} << highest_bit(i));
+    const std::uint32_t bit = std::uint32_t{1} << highest_bit(i);
     bucket& child = at(i);
     locked parent(at(parent_of(i)));
-    while (parent.here() != nullptr && (parent.here()->order & bit) == 0) parent.to_next();
+    while (parent.here() != nullptr && (parent.here()->hash & bit) == 0) parent.to_next();
     const std::uintptr_t word = reinterpret_cast<std::uintptr_t>(parent.here());
     // (6) release: publishes the child's nodes
     child.store(word | kLocked, std::memory_order_release);
@@ -409,7 +405,16 @@ class basic_hash_chains {
 
   static constexpr unsigned kFirstBits = 3;
 
-  Atomic<std::size_t> count_;
+  // The number of buckets, and the bits of a hash that choose one of the next power of two buckets:
+  // one word, since each look-up reads both.
+  static std::size_t count_of(std::uint64_t size) noexcept {
+    return static_cast<std::size_t>(size >> 32);
+  }
+  static std::uint64_t size_of(std::size_t buckets) noexcept {
+    return std::uint64_t{buckets} << 32 | ((std::size_t{2} << highest_bit(buckets - 1)) - 1);
+  }
+
+  Atomic<std::uint64_t> size_;
   Atomic<bucket*> segments_[kSegments];
   bucket first_[kFirstBuckets];
   Atomic<std::size_t> split_;  // how many buckets are split off

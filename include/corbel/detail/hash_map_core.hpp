@@ -138,7 +138,7 @@ class hash_map_core {
     bool is_last = false;
     {
       hash_chains::locked in(chains_, hash);
-      if (!go_to(in, key, reverse_bits(hash))) return false;
+      if (!go_to(in, key, hash)) return false;
       erased = static_cast<node*>(in.here());
       in.unlink();
       is_last = erased->lock.kill();
@@ -152,13 +152,13 @@ class hash_map_core {
   bool erase(node* held, std::uint32_t holder) {
     bool is_last = false;
     {
-      hash_chains::locked in(chains_, reverse_bits(held->order));
+      hash_chains::locked in(chains_, held->hash);
       if (held->lock.is_dead()) {
         in.unlock();
         leave(held, holder);
         return false;
       }
-      in.to(held->order);
+      in.to(held->hash);
       while (in.here() != held) in.to_next();
       in.unlink();
       is_last = held->lock.kill_and_leave(holder);
@@ -303,9 +303,9 @@ class hash_map_core {
 
   // Goes to the node with the key, or to where it has to be linked. Returns whether there is one.
   template <typename K>
-  bool go_to(hash_chains::locked& in, const K& key, std::uint32_t order) const {
-    in.to(order);
-    for (; in.here() != nullptr && in.here()->order == order; in.to_next()) {
+  bool go_to(hash_chains::locked& in, const K& key, std::uint32_t hash) const {
+    in.to(hash);
+    for (; in.here() != nullptr && in.here()->hash == hash; in.to_next()) {
       if (hash_.equal(key, key_of(in.here()))) return true;
     }
     return false;
@@ -316,11 +316,11 @@ class hash_map_core {
   outcome link(const K& key, std::uint32_t hash, owner& spare, node*& element) {
     {
       hash_chains::locked at(chains_, hash);
-      if (go_to(at, key, reverse_bits(hash))) {
+      if (go_to(at, key, hash)) {
         element = static_cast<node*>(at.here());
         return kHolder == kNone ? outcome::kHeld : element->lock.template try_enter<kHolder>();
       }
-      element = spare.take(reverse_bits(hash));
+      element = spare.take(hash);
       at.link(element);
     }
     stripe& s = this_stripe();

@@ -165,11 +165,11 @@ class hash_map_node_owner {
 
   bool empty() const noexcept { return node_ == nullptr; }
 
-  // Gives the node away.
-  Node* take(std::uint32_t order) noexcept {
+  // Gives the node away, which has the given hash.
+  Node* take(std::uint32_t hash) noexcept {
     Node* const taken = node_;
     node_ = nullptr;
-    taken->order = order;
+    taken->hash = hash;
     return taken;
   }
 

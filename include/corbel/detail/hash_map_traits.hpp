@@ -34,6 +34,37 @@ using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
 template <typename Allocator>
 using is_always_equal = typename std::allocator_traits<Allocator>::is_always_equal;
 
+// Mixes a program's hash, which often is the key, to a number whose low bits choose a bucket. As few
+// hashes as possible share a bucket if they are dense, or multiples of a number: each step adds to
+// low bits a function of higher ones, so different hashes of 32 bits stay different, as do dense
+// ones modulo the number of buckets. Neighbours stay within 256 buckets. The factor: see
+// spread_hash().
+inline std::uint32_t mix_hash(std::uint64_t hash) noexcept {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
+  const std::uint64_t high = (hash >> 32) * kFactor >> 32;
+  const std::uint64_t middle = (hash >> 16) * kFactor >> 48;
+  const auto mixed = static_cast<std::uint32_t>(hash ^ high ^ middle);
+  return mixed ^ (mixed >> 8 & 0xff);
+}
+
+// What a program's hash of a number or a pointer need not be called for.
+template <typename Number>
+inline typename std::enable_if<std::is_integral<Number>::value, std::uint64_t>::type plain_hash(
+    Number key) noexcept {
+  return static_cast<std::uint64_t>(key);
+}
+template <typename Number>
+inline typename std::enable_if<std::is_floating_point<Number>::value, std::uint64_t>::type
+plain_hash(Number key) {
+  return tbb_hash_compare<Number>::hash(key);
+}
+template <typename T>
+inline std::uint64_t plain_hash(T* key) noexcept {
+  // Objects are aligned, most of them to 16.
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(key);
+  return address >> 4 | address << 60;
+}
+
 // Hashes and compares the keys of a map.
 template <typename Key, typename HashCompare>
 struct hash_map_traits {
@@ -46,14 +77,9 @@ struct hash_map_traits {
 
   explicit hash_map_traits(const HashCompare& hash_compare) : compare(hash_compare) {}
 
-  // All bits of the result depend on all bits of the program's hash, which often is the key. The
-  // factor: see spread_hash().
   template <typename K>
   std::uint32_t hash(const K& key) const {
-    std::uint64_t mixed = compare.hash(key);
-    mixed ^= mixed >> 32;
-    mixed *= 0x9e3779b97f4a7c15;
-    return static_cast<std::uint32_t>(mixed >> 32);
+    return mix_hash(hash(key, std::integral_constant<bool, kPlain>()));
   }
   template <typename K>
   bool equal(const K& key, const Key& of_element) const {
@@ -61,6 +87,16 @@ struct hash_map_traits {
   }
 
   HashCompare compare;
+
+ private:
+  template <typename K>
+  std::uint64_t hash(const K& key, std::true_type) const {
+    return plain_hash(key);
+  }
+  template <typename K>
+  std::uint64_t hash(const K& key, std::false_type) const {
+    return compare.hash(key);
+  }
 };
 
 template <typename Key, typename HashCompare>

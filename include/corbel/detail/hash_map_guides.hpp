@@ -47,19 +47,30 @@ concurrent_hash_map(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_hash_map<detail::key_at<Iterator>, detail::mapped_at<Iterator>,
                            tbb_hash_compare<detail::key_at<Iterator>>, Allocator>;
 
+// The elements of a list are pairs of a Key or of a const Key.
 template <typename Key, typename T, typename HashCompare,
-          typename Allocator = detail::default_map_allocator<std::remove_const_t<Key>, T>,
+          typename Allocator = detail::default_map_allocator<Key, T>,
+          typename = detail::if_hash_compare<HashCompare>,
+          typename = detail::if_allocator<Allocator>>
+concurrent_hash_map(std::initializer_list<std::pair<const Key, T>>, HashCompare,
+                    Allocator = Allocator()) -> concurrent_hash_map<Key, T, HashCompare, Allocator>;
+template <typename Key, typename T, typename HashCompare,
+          typename Allocator = detail::default_map_allocator<Key, T>,
+          typename = std::enable_if_t<!std::is_const_v<Key>>,
           typename = detail::if_hash_compare<HashCompare>,
           typename = detail::if_allocator<Allocator>>
 concurrent_hash_map(std::initializer_list<std::pair<Key, T>>, HashCompare, Allocator = Allocator())
-    -> concurrent_hash_map<std::remove_const_t<Key>, T, HashCompare, Allocator>;
+    -> concurrent_hash_map<Key, T, HashCompare, Allocator>;
 
-template <typename Key, typename T,
-          typename Allocator = detail::default_map_allocator<std::remove_const_t<Key>, T>,
+template <typename Key, typename T, typename Allocator = detail::default_map_allocator<Key, T>,
+          typename = detail::if_allocator<Allocator>>
+concurrent_hash_map(std::initializer_list<std::pair<const Key, T>>, Allocator = Allocator())
+    -> concurrent_hash_map<Key, T, tbb_hash_compare<Key>, Allocator>;
+template <typename Key, typename T, typename Allocator = detail::default_map_allocator<Key, T>,
+          typename = std::enable_if_t<!std::is_const_v<Key>>,
           typename = detail::if_allocator<Allocator>>
 concurrent_hash_map(std::initializer_list<std::pair<Key, T>>, Allocator = Allocator())
-    -> concurrent_hash_map<std::remove_const_t<Key>, T, tbb_hash_compare<std::remove_const_t<Key>>,
-                           Allocator>;
+    -> concurrent_hash_map<Key, T, tbb_hash_compare<Key>, Allocator>;
 
 }  // namespace corbel
 #endif

@@ -22,16 +22,16 @@
 namespace corbel {
 
 // HashCompare has size_t hash(key) and bool equal(key, key), const or static, which several threads
-// may call at the same time. If it has a type is_transparent, the functions below that are templates
-// of a type K take keys of other types that it hashes and compares with Key.
+// may call at the same time. If it has a type is_transparent, the functions below that are
+// templates of a type K take keys of other types that it hashes and compares with Key.
 //
-// Safe at the same time, from any threads: find, count, insert, emplace, erase, rehash, size, empty,
-// bucket_count, max_size, get_allocator. All others need the map for themselves. Functions of the
-// first kind wait for other threads only as long as these hold an accessor to the same element, or
-// are in the middle of an operation on the same bucket.
+// Safe at the same time, from any threads: find, count, insert, emplace, erase, rehash, size,
+// empty, bucket_count, max_size, get_allocator. All others need the map for themselves. Functions
+// of the first kind wait for other threads only as long as these hold an accessor to the same
+// element, or are in the middle of an operation on the same bucket.
 //
-// A function that gets an accessor releases it first. A thread that holds one accessor and waits for
-// another can be in a circle of threads that wait for each other, as with any locks.
+// A function that gets an accessor releases it first. A thread that holds one accessor and waits
+// for another can be in a circle of threads that wait for each other, as with any locks.
 //
 // Functions throw what HashCompare, the allocator and the constructors of Key and T throw. Then a
 // function of the first kind has not changed the map; of a range, the elements before are inserted.
@@ -77,8 +77,7 @@ class concurrent_hash_map {
   concurrent_hash_map() : concurrent_hash_map(HashCompare()) {}
   explicit concurrent_hash_map(const Allocator& allocator)
       : concurrent_hash_map(HashCompare(), allocator) {}
-  explicit concurrent_hash_map(const HashCompare& compare,
-                               const Allocator& allocator = Allocator())
+  explicit concurrent_hash_map(const HashCompare& compare, const Allocator& allocator = Allocator())
       : core_(hash_traits(compare), allocator) {}
   // Make an empty map with n buckets or more.
   concurrent_hash_map(size_type n, const Allocator& allocator = Allocator())
@@ -107,14 +106,14 @@ class concurrent_hash_map {
 
   // Copy the elements of `other`, which other threads may read meanwhile.
   concurrent_hash_map(const concurrent_hash_map& other)
-      : concurrent_hash_map(
-            other, traits::select_on_container_copy_construction(other.get_allocator())) {}
+      : concurrent_hash_map(other,
+                            traits::select_on_container_copy_construction(other.get_allocator())) {}
   concurrent_hash_map(const concurrent_hash_map& other, const Allocator& allocator)
       : concurrent_hash_map(other.core_.hash().compare, allocator) {
     copy_elements(other);
   }
-  // Take the elements of `other`, which is empty then. With an allocator that cannot free its memory
-  // the elements are moved one by one.
+  // Take the elements of `other`, which is empty then. With an allocator that cannot free its
+  // memory the elements are moved one by one.
   concurrent_hash_map(concurrent_hash_map&& other)
       : concurrent_hash_map(other.core_.hash().compare, other.get_allocator()) {
     core_.swap_elements(other.core_);
@@ -144,8 +143,9 @@ class concurrent_hash_map {
     clear();
     core_.source().assign(std::move(other.core_.source()), propagates());
     core_.set_hash(other.core_.hash());
-    take_elements(other, std::integral_constant<bool, propagates::value ||
-                                                          detail::is_always_equal<Allocator>::value>());
+    take_elements(other,
+                  std::integral_constant<bool, propagates::value ||
+                                                   detail::is_always_equal<Allocator>::value>());
     return *this;
   }
   concurrent_hash_map& operator=(std::initializer_list<value_type> elements) {
@@ -261,8 +261,8 @@ class concurrent_hash_map {
 
   // ---- erasing
 
-  // Erases the element with the key. Returns false if there is none. An element that accessors point
-  // to is no longer in the map, and destroyed when they are released.
+  // Erases the element with the key. Returns false if there is none. An element that accessors
+  // point to is no longer in the map, and destroyed when they are released.
   bool erase(const Key& key) { return core_.erase(key); }
   template <typename K, typename = if_other_key<K>>
   bool erase(const K& key) {

@@ -21,9 +21,9 @@ struct default_hash_compare {};
 namespace tbb {
 inline namespace v1 {
 
-// Hashes keys with tbb_hasher, and compares them with ==. A program may specialise it for its types,
-// or add overloads of tbb_hasher or specialisations of std::hash for them. Functions throw what those
-// throw. Any thread may call them.
+// Hashes keys with tbb_hasher, and compares them with ==. A program may specialise it for its
+// types, or add overloads of tbb_hasher or specialisations of std::hash for them. Functions throw
+// what those throw. Any thread may call them.
 template <typename Key>
 struct tbb_hash_compare : corbel::detail::default_hash_compare {
   // Returns the hash of a key; equal keys have equal hashes.

@@ -17,27 +17,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 
-struct point {
-  int x, y;
-  bool operator==(const point&) const = default;
-};
-
-namespace tbb {
-template <>
-struct tbb_hash_compare<point> {
-  static std::size_t hash(const point& p) { return std::size_t(p.x) * 31 + std::size_t(p.y); }
-  static bool equal(const point& a, const point& b) { return a == b; }
-};
-}  // namespace tbb
-
-namespace other {
-struct name {
-  std::string text;
-  bool operator==(const name&) const = default;
-};
-std::size_t tbb_hasher(const name& n) { return n.text.size(); }
-}  // namespace other
-
 namespace {
 
 using map = tbb::concurrent_hash_map<int, std::string>;
@@ -69,8 +48,8 @@ static_assert(std::is_convertible_v<map::iterator, map::const_iterator>);
 static_assert(!std::is_convertible_v<map::const_iterator, map::iterator>);
 static_assert(std::is_nothrow_swappable_v<map>);
 static_assert(std::is_nothrow_move_assignable_v<map>);
-static_assert(
-    std::is_same_v<std::iterator_traits<map::iterator>::iterator_category, std::forward_iterator_tag>);
+static_assert(std::is_same_v<std::iterator_traits<map::iterator>::iterator_category,
+                             std::forward_iterator_tag>);
 static_assert(sizeof(map) <= 640, "not larger than that of other libraries");
 
 // ---- construction
@@ -161,8 +140,8 @@ TEST(ConcurrentHashMap, DeductionGuides) {
   tbb::concurrent_hash_map g({element(1, "a")}, allocator);
   tbb::concurrent_hash_map h({element(1, "a")}, compare, allocator);
   tbb::concurrent_hash_map i(a);
-  using other_map =
-      tbb::concurrent_hash_map<int, std::string, tbb::tbb_hash_compare<int>, std::allocator<element>>;
+  using other_map = tbb::concurrent_hash_map<int, std::string, tbb::tbb_hash_compare<int>,
+                                             std::allocator<element>>;
   static_assert(std::is_same_v<decltype(a), map> && std::is_same_v<decltype(b), map>);
   static_assert(std::is_same_v<decltype(c), other_map> && std::is_same_v<decltype(d), other_map>);
   static_assert(std::is_same_v<decltype(e), map> && std::is_same_v<decltype(f), map>);
@@ -300,8 +279,19 @@ TEST(ConcurrentHashMap, EveryInsert) {
   const std::vector<std::pair<int, std::string>> list{{12, "m"}, {1, "z"}};
   m.insert(list.begin(), list.end());
   m.insert({element(13, "n"), element(2, "z")});
-  EXPECT_EQ(contents(m), (set{{1, "a"}, {2, ""}, {3, "c"}, {4, "d"}, {5, "e"}, {6, "f"}, {7, "g"},
-                              {8, "h"}, {9, "j"}, {10, "k"}, {11, "ll"}, {12, "m"}, {13, "n"}}));
+  EXPECT_EQ(contents(m), (set{{1, "a"},
+                              {2, ""},
+                              {3, "c"},
+                              {4, "d"},
+                              {5, "e"},
+                              {6, "f"},
+                              {7, "g"},
+                              {8, "h"},
+                              {9, "j"},
+                              {10, "k"},
+                              {11, "ll"},
+                              {12, "m"},
+                              {13, "n"}}));
 }
 
 TEST(ConcurrentHashMap, MovesValues) {
@@ -316,75 +306,6 @@ TEST(ConcurrentHashMap, MovesValues) {
   EXPECT_EQ(*writer->second, 2);
 }
 
-// ---- keys
-
-TEST(ConcurrentHashMap, HashesOfPrograms) {
-  tbb::concurrent_hash_map<point, int> specialised;
-  for (int i = 0; i < 100; ++i) specialised.insert({{i, -i}, i});
-  EXPECT_EQ(specialised.count({3, -3}), 1u);
-  EXPECT_EQ(specialised.count({3, 3}), 0u);
-  tbb::concurrent_hash_map<other::name, int> overloaded;
-  overloaded.insert({{"ab"}, 1});
-  EXPECT_EQ(overloaded.count({"ab"}), 1u);
-  EXPECT_EQ(overloaded.count({"ba"}), 0u);
-  tbb::concurrent_hash_map<std::pair<int, std::string>, int> pairs;
-  pairs.insert({{1, "a"}, 1});
-  EXPECT_EQ(pairs.count({1, "a"}), 1u);
-  int objects[100];
-  tbb::concurrent_hash_map<int*, int> pointers;
-  for (int& object : objects) pointers.insert({&object, 0});
-  EXPECT_EQ(pointers.size(), 100u);
-  tbb::concurrent_hash_map<double, int> numbers{{0.5, 1}, {-0.0, 2}};
-  EXPECT_EQ(numbers.count(0.5), 1u);
-  EXPECT_EQ(numbers.count(0.0), 1u);
-}
-
-struct text_compare {
-  using is_transparent = void;
-  std::size_t hash(const std::string& s) const { return std::hash<std::string>()(s); }
-  std::size_t hash(const char* s) const { return std::hash<std::string>()(s); }
-  bool equal(const std::string& a, const std::string& b) const { return a == b; }
-  bool equal(const char* a, const std::string& b) const { return a == b; }
-};
-
-TEST(ConcurrentHashMap, KeysOfOtherTypes) {
-  tbb::concurrent_hash_map<std::string, int, text_compare> m{{"a", 1}};
-  decltype(m)::accessor writer;
-  decltype(m)::const_accessor reader;
-  const char* const b = "b";
-  EXPECT_TRUE(m.find(writer, "a"));
-  writer.release();
-  EXPECT_TRUE(m.find(reader, "a"));
-  EXPECT_EQ(m.count(b), 0u);
-  EXPECT_TRUE(m.insert(writer, b));
-  writer.release();
-  EXPECT_FALSE(m.insert(reader, b));
-  reader.release();
-  EXPECT_EQ(m.equal_range(b).first->first, "b");
-  const auto& constant = m;
-  EXPECT_EQ(std::distance(constant.equal_range("c").first, constant.equal_range("c").second), 0);
-  EXPECT_TRUE(m.erase(b));
-  EXPECT_FALSE(m.erase(b));
-  EXPECT_EQ(m.size(), 1u);
-}
-
-// A map of elements with one hash finds them all, and erases any.
-struct one_hash {
-  static std::size_t hash(int) { return 0; }
-  static bool equal(int a, int b) { return a == b; }
-};
-
-TEST(ConcurrentHashMap, EqualHashes) {
-  tbb::concurrent_hash_map<int, int, one_hash> m;
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(m.insert({i, i}));
-  decltype(m)::accessor held;
-  ASSERT_TRUE(m.find(held, 50));
-  for (int i = 0; i < 100; i += 2) EXPECT_TRUE(m.erase(i));
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(m.count(i), std::size_t(i % 2));
-  held.release();
-  EXPECT_EQ(std::distance(m.begin(), m.end()), 50);
-}
-
 // ---- iteration and size
 
 TEST(ConcurrentHashMap, Iterates) {
@@ -394,7 +315,9 @@ TEST(ConcurrentHashMap, Iterates) {
   for (int i = 0; i < 1000; ++i) {
     m.insert({i * 1024, "x"});
     expected.insert({i * 1024, "x"});
-    if (i % 100 == 0) { EXPECT_EQ(contents(m), expected); }
+    if (i % 100 == 0) {
+      EXPECT_EQ(contents(m), expected);
+    }
   }
   for (element& e : m) e.second = "y";
   const map& constant = m;
@@ -440,9 +363,9 @@ TEST(ConcurrentHashMap, RangesSplit) {
   decltype(m)::const_range_type converted(m.range(7));
   EXPECT_EQ(converted.grainsize(), 7u);
   decltype(m)::const_range_type half(converted, tbb::split());
-  EXPECT_EQ(std::distance(half.begin(), half.end()) +
-                std::distance(converted.begin(), converted.end()),
-            5000);
+  EXPECT_EQ(
+      std::distance(half.begin(), half.end()) + std::distance(converted.begin(), converted.end()),
+      5000);
 }
 
 TEST(ConcurrentHashMap, Buckets) {

@@ -180,7 +180,9 @@ TYPED_TEST(ConcurrentHashMaps, EveryOperation) {
           }
           break;
         case 6:
-          if (m.find(reader, key)) { EXPECT_EQ(reader->second.a, reader->second.b); }
+          if (m.find(reader, key)) {
+            EXPECT_EQ(reader->second.a, reader->second.b);
+          }
           break;
         default:
           m.count(key);

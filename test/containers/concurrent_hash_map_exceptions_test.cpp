@@ -88,7 +88,8 @@ struct allocator {
   }
 };
 
-using map = tbb::concurrent_hash_map<key, value, key_compare, allocator<std::pair<const key, value>>>;
+using map =
+    tbb::concurrent_hash_map<key, value, key_compare, allocator<std::pair<const key, value>>>;
 using element = map::value_type;
 
 void check(const map& m, std::size_t size) {
@@ -168,20 +169,17 @@ TEST(ConcurrentHashMapExceptions, Accessors) {
     map m;
     for (int i = 0; i < 10; ++i) m.insert(element(i, i));
     map::accessor a;
-    for_each_failure(
-        [&] {
-          m.find(a, 3);
-        },
-        [&](bool ended) {
-          EXPECT_EQ(a.empty(), !ended);
-          a.release();
-          map::accessor other;
-          EXPECT_TRUE(m.find(other, 3));
-          if (ended) {
-            other.release();
-            m.clear();
-          }
-        });
+    for_each_failure([&] { m.find(a, 3); },
+                     [&](bool ended) {
+                       EXPECT_EQ(a.empty(), !ended);
+                       a.release();
+                       map::accessor other;
+                       EXPECT_TRUE(m.find(other, 3));
+                       if (ended) {
+                         other.release();
+                         m.clear();
+                       }
+                     });
   }
 }
 

@@ -153,7 +153,8 @@ void check(int rounds, KeyOf key_of) {
         std::mt19937& r = random[std::size_t(thread)];
         for (int i = 0; i < kOperations; ++i) {
           const operation o{kind(r() % kKinds), int(r() % kKeys), 10 * thread + i};
-          happened.record(thread, o, [&](operation& done) { perform(*map, key_of(done.key), done); });
+          happened.record(thread, o,
+                          [&](operation& done) { perform(*map, key_of(done.key), done); });
           for (unsigned k = r() % 4; k > 0; --k) map->insert({key_of(int(r() % 400) + kKeys), 0});
         }
       },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock of one element of a concurrent map, which also decides who destroys the element. Not for
-// programs to include.
+// The lock of one element of a concurrent map, which also decides which thread destroys the
+// element. Not for programs to include.
 #ifndef CORBEL_DETAIL_ELEMENT_LOCK_HPP
 #define CORBEL_DETAIL_ELEMENT_LOCK_HPP
 
@@ -26,11 +26,11 @@ namespace detail {
 // that overflows into the readers is taken back by the pins that leave, since both are sums.
 //
 // Exactly one thread destroys a dead element: the one that sets kGone, which it sets only together
-// with seeing that no thread is inside and none pins. Each thread that leaves, and the one that sets
-// kDead, looks whether that is so after its own step; in the modification order of the word there is
-// a last such step, whose thread sees it. A thread that enters afterwards sees kDead and leaves,
-// which changes nothing for it but the count: kGone is set. The memory of the word has to outlive
-// such threads; see epoch.hpp.
+// with seeing that no thread is inside and none pins. Each thread that leaves, and the one that
+// sets kDead, looks whether that is so after its own step; in the modification order of the word
+// there is a last such step, whose thread sees it. A thread that enters afterwards sees kDead and
+// leaves, which changes nothing for it but the count: kGone is set. The memory of the word has to
+// outlive such threads; see epoch.hpp.
 //
 // All changes are read-modify-writes, so each release heads a release sequence that every later
 // acquire reads from.
@@ -78,8 +78,8 @@ class basic_element_lock {
                                       std::memory_order_relaxed)) {
       return true;
     }
-    // relaxed: publishes nothing; take_over() acquires
-    return take_over(word_.fetch_or(kDead, std::memory_order_relaxed) | kDead);
+    // (2) release: publishes what threads did that compared the key under the lock of the bucket
+    return take_over(word_.fetch_or(kDead, std::memory_order_release) | kDead);
   }
 
   // The same for a caller that is inside as `holder`, which it leaves.

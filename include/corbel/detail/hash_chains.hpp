@@ -16,8 +16,8 @@
 namespace corbel {
 namespace detail {
 
-// Whether hash a comes before b in the order of their reversed bits: in the lowest bit in which they
-// differ, a has 0.
+// Whether hash a comes before b in the order of their reversed bits: in the lowest bit in which
+// they differ, a has 0.
 inline bool comes_before(std::uint32_t a, std::uint32_t b) noexcept {
   const std::uint32_t different = a ^ b;
   return (b & different & (0 - different)) != 0;
@@ -37,40 +37,47 @@ struct basic_chain_node {
   std::uint32_t hash;  // set before the node is linked
 };
 
+// There are 2^31 buckets at most, in as many segments as 32 bits need.
+struct hash_chains_sizes {
+  static constexpr unsigned kFirstBits = 3;
+  static constexpr std::size_t kSegments = 29;
+  // A thread that makes the table grow splits as many buckets at a time.
+  static constexpr std::size_t kBatch = 64;
+};
+
 // Linear hashing (W. Litwin, 1980) over chains in the order of the reversed hashes (O. Shalev and
 // N. Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", 2006). There are count()
 // buckets, between 2^k and 2^(k+1). Bucket i < 2^k has the hashes that equal i modulo 2^(k+1), or
 // modulo 2^k while bucket i + 2^k, its child, does not exist or is not split off yet. In the order
 // of a chain these hashes are its end, so that a split cuts the chain in two.
 //
-// A bucket is a word: the first node, and whether a thread has locked the bucket to change its chain.
-// Threads read chains without locking, in a reading section. Why they find what they look for:
+// A bucket is a word: the first node, and whether a thread has locked the bucket to change its
+// chain. Threads read chains without locking, in a reading section. Why they find what they look
+// for:
 //
 //  - A node is linked by one store (4), when its own link is set. It is unlinked by one store (5),
 //    and its own link stays as it is; the reading sections keep it from being freed. A reader on a
 //    node that was unlinked after the reader began goes on to what came after it then. What is
-//    linked later elsewhere, it may miss: it counts as having looked before that. (S. Heller et al.,
-//    "A Lazy Concurrent List-Based Set Algorithm", 2005.)
+//    linked later elsewhere, it may miss: it counts as having looked before that. (S. Heller et
+//    al., "A Lazy Concurrent List-Based Set Algorithm", 2005.)
 //  - A split writes the child's word (6) before it cuts the parent's chain (7). A reader of the
-//    parent that sees no cut reads the child's nodes, too, if it does not count as earlier than what
-//    was changed in the child: that begins after (8), thus after (7). A reader that sees the cut, and
-//    nothing, looks which bucket is responsible now: it has read from (7), so it finds (6), and reads
-//    the child.
+//    parent that sees no cut reads the child's nodes, too, if it does not count as earlier than
+//    what was changed in the child: that begins after (8), thus after (7). A reader that sees the
+//    cut, and nothing, looks which bucket is responsible now: it has read from (7), so it finds
+//    (6), and reads the child.
 //
 // A thread that has locked a bucket looks whether that is still responsible: the split of a child
 // needs the lock of its parent. So it stays responsible until it is unlocked.
 //
-// The numbers are those of the atomic operations. The atomics are a parameter so that a model checker
-// can run this very source (test/model/hash_map_model.cpp).
-template <template <typename> class Atomic>
+// The numbers are those of the atomic operations. The atomics and the sizes are parameters so that
+// a model checker can run this very source (test/model/hash_map_model.cpp).
+template <template <typename> class Atomic, typename Sizes>
 class basic_hash_chains {
  public:
   using node = basic_chain_node<Atomic>;
   using bucket = Atomic<std::uintptr_t>;
 
-  static constexpr std::size_t kFirstBuckets = 8;
-  // A thread that makes the table grow splits as many buckets at a time.
-  static constexpr std::size_t kBatch = 64;
+  static constexpr std::size_t kFirstBuckets = std::size_t{1} << Sizes::kFirstBits;
 
   basic_hash_chains() noexcept
       : size_(size_of(kFirstBuckets)), split_(kFirstBuckets), growing_(false) {
@@ -90,16 +97,14 @@ class basic_hash_chains {
 
   // ---- reading
 
-  // Calls visit(node) for the nodes with the hash, until it returns true; returns whether it did. The
-  // caller is in a reading section.
+  // Calls visit(node) for the nodes with the hash, until it returns true; returns whether it did.
+  // The caller is in a reading section.
   template <typename Visit>
   bool look(std::uint32_t hash, const Visit& visit) const {
     std::uintptr_t word = 0;
     const bucket* in = responsible(hash, word);
     for (;;) {
-      // acquire: sees the node, published by (4)
-      for (const node* n = first_of(word); n != nullptr;
-           n = n->next.load(std::memory_order_acquire)) {
+      for (const node* n = first_of(word); n != nullptr; n = next_of(*n)) {
         if (n->hash == hash) {
           if (visit(const_cast<node*>(n))) return true;
         } else if (comes_before(hash, n->hash)) {
@@ -112,14 +117,14 @@ class basic_hash_chains {
     }
   }
 
-  // Returns the node with the hash for which is_it(node) is true, and its bucket; nullptr if there is
-  // none. No thread changes the chains.
+  // Returns the node with the hash for which is_it(node) is true, and its bucket; nullptr if there
+  // is none. No thread changes the chains.
   template <typename IsIt>
   node* find_only(std::uint32_t hash, std::size_t& in, const IsIt& is_it) const {
     std::uintptr_t word = 0;
     in = responsible_index(hash, word);
-    for (node* n = first_of(word); n != nullptr && !comes_before(hash, n->hash);
-         n = n->next.load(std::memory_order_acquire)) {  // acquire: as in look()
+    for (node* n = first_of(word); n != nullptr; n = next_of(*n)) {
+      if (comes_before(hash, n->hash)) break;
       if (n->hash == hash && is_it(n)) return n;
     }
     return nullptr;
@@ -127,7 +132,13 @@ class basic_hash_chains {
 
   // The first node of bucket i < count(), nullptr if it is empty or not split off.
   node* first_in(std::size_t i) const noexcept {
-    return first_of(at(i).load(std::memory_order_acquire));  // acquire: as in look()
+    // (11) acquire: sees the node, published by (3) or (6)
+    return first_of(at(i).load(std::memory_order_acquire));
+  }
+  // The node after `n` in its chain.
+  static node* next_of(const node& n) noexcept {
+    // (12) acquire: sees the node, published by (4); and what a split did before (7)
+    return n.next.load(std::memory_order_acquire);
   }
 
   // ---- changing
@@ -159,7 +170,8 @@ class basic_hash_chains {
     node* here() const noexcept { return here_; }
     void to_next() noexcept {
       before_ = here_;
-      here_ = here_->next.load(std::memory_order_relaxed);  // relaxed: only the lock's holder writes
+      here_ =
+          here_->next.load(std::memory_order_relaxed);  // relaxed: only the lock's holder writes
     }
     // Goes on to the first node that is not before the hash.
     void to(std::uint32_t hash) noexcept {
@@ -221,13 +233,13 @@ class basic_hash_chains {
 
   // ---- growing
 
-  // Adds buckets and splits them off, if there are fewer than `wanted` and no other thread is adding
-  // any. allocate(n) returns memory for n buckets; if it throws, nothing has changed.
+  // Adds buckets and splits them off, if there are fewer than `wanted` and no other thread is
+  // adding any. allocate(n) returns memory for n buckets; if it throws, nothing has changed.
   template <typename Allocate>
   void grow(std::size_t wanted, const Allocate& allocate) {
     // relaxed: a hint
     if (growing_.load(std::memory_order_relaxed)) return;
-    // acquire: sees what the thread did that added buckets before, with the release below
+    // (13) acquire: sees what the thread did that added buckets before, published by (14)
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     std::size_t from = 0;
     std::size_t to = 0;
@@ -274,8 +286,8 @@ class basic_hash_chains {
     return whole == n ? n : 2 * whole;
   }
 
-  // Forgets all nodes and all buckets but the first ones. free(memory, n) takes back the memory of n
-  // buckets. No other thread uses the object.
+  // Forgets all nodes and all buckets but the first ones. free(memory, n) takes back the memory of
+  // n buckets. No other thread uses the object.
   template <typename Free>
   void reset(const Free& free) noexcept {
     for (std::size_t s = 1; s < kSegments; ++s) {
@@ -304,12 +316,13 @@ class basic_hash_chains {
 
  private:
   enum : std::uintptr_t { kEmpty = 0, kLocked = 1, kNotSplit = 2 };
-  static constexpr std::size_t kSegments = 29;
+  static constexpr unsigned kFirstBits = Sizes::kFirstBits;
+  static constexpr std::size_t kSegments = Sizes::kSegments;
   static constexpr std::size_t kMaxBuckets = kFirstBuckets << (kSegments - 1);
 
   struct end_of_growing {
     Atomic<bool>& growing;
-    // release: publishes what the thread did to the next one that sets the flag
+    // (14) release: publishes what the thread did to (13)
     ~end_of_growing() { growing.store(false, std::memory_order_release); }
   };
 
@@ -342,11 +355,11 @@ class basic_hash_chains {
     const auto mask = static_cast<std::uint32_t>(size);
     std::size_t i = hash & mask;
     if (i >= count_of(size)) i &= mask >> 1;
-    // acquire: sees the first node, published by (3) or (6)
+    // (11) acquire: sees the first node, published by (3) or (6)
     word = at(i).load(std::memory_order_acquire);
     if (CORBEL_UNLIKELY(word == kNotSplit)) {
       i = parent_of(i);
-      word = at(i).load(std::memory_order_acquire);  // acquire: the same
+      word = at(i).load(std::memory_order_acquire);  // (11)
     }
     return i;
   }
@@ -373,9 +386,10 @@ class basic_hash_chains {
       if (split_.load(std::memory_order_acquire) != from) return from;
       ensure_segment(from, allocate);
     }
-    const std::size_t to = 2 * whole - from < kBatch ? 2 * whole : from + kBatch;
+    const std::size_t to = 2 * whole - from < Sizes::kBatch ? 2 * whole : from + Sizes::kBatch;
     for (std::size_t i = from; i < to; ++i) ::new (&at(i)) bucket(kNotSplit);
-    size_.store(size_of(to), std::memory_order_release);  // (9) release: publishes the buckets to (1)
+    size_.store(size_of(to),
+                std::memory_order_release);  // (9) release: publishes the buckets to (1)
     return to;
   }
 
@@ -399,11 +413,9 @@ class basic_hash_chains {
     const std::uintptr_t word = reinterpret_cast<std::uintptr_t>(parent.here());
     // (6) release: publishes the child's nodes
     child.store(word | kLocked, std::memory_order_release);
-    if (word != kEmpty) parent.put(nullptr);     // (7)
+    if (word != kEmpty) parent.put(nullptr);       // (7)
     child.store(word, std::memory_order_release);  // (8) release: orders (7) before later changes
   }
-
-  static constexpr unsigned kFirstBits = 3;
 
   // The number of buckets, and the bits of a hash that choose one of the next power of two buckets:
   // one word, since each look-up reads both.

@@ -15,8 +15,8 @@ class concurrent_hash_map;
 
 namespace detail {
 
-// const_accessor. One thread at a time may use an object; it may be destroyed by another thread than
-// the one that found the element.
+// const_accessor. One thread at a time may use an object; it may be destroyed by another thread
+// than the one that found the element.
 template <typename Core>
 class hash_map_const_access {
   using node = typename Core::node;

@@ -30,7 +30,10 @@ class hash_map_stripe {
       spin_until([this] { return !locked_.load(std::memory_order_relaxed); });
     }
   }
-  void unlock() noexcept { locked_.store(false, std::memory_order_release); }  // (2) release: to (1)
+  void unlock() noexcept {
+    // (2) release: publishes the critical section to (1)
+    locked_.store(false, std::memory_order_release);
+  }
 
   // The number of elements inserted minus that of those erased, modulo 2^n. relaxed: the order of
   // the counts of different stripes is not defined anyway.
@@ -38,7 +41,7 @@ class hash_map_stripe {
   // Changes it; returns what it is now. Under the lock.
   std::size_t add(std::size_t n) noexcept {
     const std::size_t sum = count_.load(std::memory_order_relaxed) + n;  // relaxed: under the lock
-    count_.store(sum, std::memory_order_relaxed);                       // relaxed: as in count()
+    count_.store(sum, std::memory_order_relaxed);                        // relaxed: as in count()
     return sum;
   }
 
@@ -53,14 +56,15 @@ class hash_map_stripe {
 };
 
 // No thread waits for an element while it has locked a bucket or is in a reading section: it backs
-// off and begins again. A thread waits for a bucket while it holds elements, in erase(). So there is
-// no circle of waiting threads, unless those that hold elements wait for others.
+// off and begins again. A thread waits for a bucket while it holds elements, in erase(). So there
+// is no circle of waiting threads, unless those that hold elements wait for others.
 //
-// The keys are compared under the lock of the bucket or of the element, or under a pin of the element
-// (see element_lock.hpp), so that the key is not destroyed meanwhile. kPlain: keys are numbers or
-// pointers, which a reader compares in an erased node, too: destroying them does nothing. Before an
-// erasing function returns, no thread compares the erased key any more: programs may free what it
-// points to. Only a thread that has the element locked or pinned can, then in a reading section.
+// The keys are compared under the lock of the bucket or of the element, or under a pin of the
+// element (see element_lock.hpp), so that the key is not destroyed meanwhile. kPlain: keys are
+// numbers or pointers, which a reader compares in an erased node, too: destroying them does
+// nothing. Before an erasing function returns, no thread compares the erased key any more: programs
+// may free what it points to. Only a thread that has the element locked or pinned can, then in a
+// reading section.
 //
 // `Hash` hashes and compares keys: std::uint32_t hash(key), bool equal(key, key of an element).
 template <typename Value, typename Hash, typename Allocator>
@@ -91,8 +95,8 @@ class hash_map_core {
     return static_cast<std::ptrdiff_t>(sum) < 0 ? 0 : sum;
   }
 
-  // Finds the element and enters its lock as kHolder, if that is not kNone. Returns nullptr if there
-  // is no such element.
+  // Finds the element and enters its lock as kHolder, if that is not kNone. Returns nullptr if
+  // there is no such element.
   template <std::uint32_t kHolder, typename K>
   node* find(const K& key) {
     const std::uint32_t hash = hash_.hash(key);
@@ -109,9 +113,8 @@ class hash_map_core {
   template <typename K>
   node* find_only(const K& key, std::size_t& in) const {
     const std::uint32_t hash = hash_.hash(key);
-    return static_cast<node*>(chains_.find_only(hash, in, [&](chain_node* n) {
-      return hash_.equal(key, key_of(n));
-    }));
+    return static_cast<node*>(
+        chains_.find_only(hash, in, [&](chain_node* n) { return hash_.equal(key, key_of(n)); }));
   }
 
   // Inserts the node of `spare`, which make() fills if it is empty, unless there is an element with
@@ -215,9 +218,10 @@ class hash_map_core {
   using bucket = hash_chains::bucket;
 
   static constexpr std::size_t kStripes = 4;
-  // Up to this number of buckets every insertion looks whether there are enough, above it only some.
+  // Up to this number of buckets every insertion looks whether there are enough, above it only
+  // some.
   static constexpr std::size_t kFewBuckets = 1024;
-  static constexpr std::size_t kInsertionsPerLook = hash_chains::kBatch / 2;
+  static constexpr std::size_t kInsertionsPerLook = hash_chains_sizes::kBatch / 2;
 
   // What allocates buckets.
   struct allocate_buckets {
@@ -262,8 +266,8 @@ class hash_map_core {
     const reading_section section;
     chains_.look(hash, [&](chain_node* n) {
       found = static_cast<node*>(n);
-      result = Hash::kPlain ? visit_plain<kHolder>(key, found, end)
-                            : visit<kHolder>(key, found, end);
+      result =
+          Hash::kPlain ? visit_plain<kHolder>(key, found, end) : visit<kHolder>(key, found, end);
       return result != outcome::kDead;
     });
     return result;

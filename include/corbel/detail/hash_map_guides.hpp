@@ -3,7 +3,16 @@
 #ifndef CORBEL_DETAIL_HASH_MAP_GUIDES_HPP
 #define CORBEL_DETAIL_HASH_MAP_GUIDES_HPP
 
-#include <corbel/concurrent_hash_map.hpp>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/hash_map_access.hpp>
+#include <corbel/detail/hash_map_traits.hpp>
+#include <corbel/tbb_allocator.hpp>
+#include <corbel/tbb_hash_compare.hpp>
 
 #if defined(__cpp_deduction_guides)
 namespace corbel {
@@ -12,8 +21,8 @@ namespace detail {
 template <typename T, typename = void>
 struct is_allocator : std::false_type {};
 template <typename T>
-struct is_allocator<T, std::void_t<typename T::value_type,
-                                   decltype(std::declval<T&>().allocate(std::size_t()))>>
+struct is_allocator<
+    T, std::void_t<typename T::value_type, decltype(std::declval<T&>().allocate(std::size_t()))>>
     : std::true_type {};
 
 template <typename T>
@@ -31,8 +40,8 @@ using default_map_allocator = tbb_allocator<std::pair<const Key, T>>;
 }  // namespace detail
 
 template <typename Iterator, typename HashCompare,
-          typename Allocator = detail::default_map_allocator<detail::key_at<Iterator>,
-                                                             detail::mapped_at<Iterator>>,
+          typename Allocator =
+              detail::default_map_allocator<detail::key_at<Iterator>, detail::mapped_at<Iterator>>,
           typename = detail::if_iterator<Iterator>, typename = detail::if_hash_compare<HashCompare>,
           typename = detail::if_allocator<Allocator>>
 concurrent_hash_map(Iterator, Iterator, HashCompare, Allocator = Allocator())
@@ -40,8 +49,8 @@ concurrent_hash_map(Iterator, Iterator, HashCompare, Allocator = Allocator())
                            Allocator>;
 
 template <typename Iterator,
-          typename Allocator = detail::default_map_allocator<detail::key_at<Iterator>,
-                                                             detail::mapped_at<Iterator>>,
+          typename Allocator =
+              detail::default_map_allocator<detail::key_at<Iterator>, detail::mapped_at<Iterator>>,
           typename = detail::if_iterator<Iterator>, typename = detail::if_allocator<Allocator>>
 concurrent_hash_map(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_hash_map<detail::key_at<Iterator>, detail::mapped_at<Iterator>,

@@ -36,9 +36,9 @@ class hash_map_iterator {
     if (node_ == nullptr) to_bucket();
   }
   // Converts iterator to const_iterator.
-  template <typename Other, typename = typename std::enable_if<
-                                std::is_same<Other, mutable_value>::value &&
-                                !std::is_same<Other, Value>::value>::type>
+  template <typename Other,
+            typename = typename std::enable_if<std::is_same<Other, mutable_value>::value &&
+                                               !std::is_same<Other, Value>::value>::type>
   hash_map_iterator(const hash_map_iterator<Other>& other)
       : chains_(other.chains_), bucket_(other.bucket_), node_(other.node_) {}
 
@@ -46,8 +46,7 @@ class hash_map_iterator {
   pointer operator->() const { return static_cast<node*>(node_)->address(); }
 
   hash_map_iterator& operator++() {
-    // acquire: sees the node, as readers of the chain do
-    node_ = node_->next.load(std::memory_order_acquire);
+    node_ = hash_chains::next_of(*node_);
     if (node_ == nullptr) {
       ++bucket_;
       to_bucket();

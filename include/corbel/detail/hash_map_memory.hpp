@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a concurrent hash map: its nodes and buckets, all from the allocator of the program.
-// Not for programs to include.
+// The memory of a concurrent hash map: its nodes and buckets, all from the allocator of the
+// program. Not for programs to include.
 #ifndef CORBEL_DETAIL_HASH_MAP_MEMORY_HPP
 #define CORBEL_DETAIL_HASH_MAP_MEMORY_HPP
 
@@ -20,7 +20,7 @@ namespace detail {
 
 using element_lock = basic_element_lock<plain_atomic>;
 using chain_node = basic_chain_node<plain_atomic>;
-using hash_chains = basic_hash_chains<plain_atomic>;
+using hash_chains = basic_hash_chains<plain_atomic, hash_chains_sizes>;
 
 // A node with an element. The value is constructed and destroyed by the allocator.
 template <typename Value>

@@ -24,7 +24,8 @@ struct always_void {
 template <typename HashCompare, typename K, typename = void>
 struct if_transparent {};
 template <typename HashCompare, typename K>
-struct if_transparent<HashCompare, K, typename always_void<typename HashCompare::is_transparent>::type> {
+struct if_transparent<HashCompare, K,
+                      typename always_void<typename HashCompare::is_transparent>::type> {
   using type = void;
 };
 
@@ -34,9 +35,9 @@ using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
 template <typename Allocator>
 using is_always_equal = typename std::allocator_traits<Allocator>::is_always_equal;
 
-// Mixes a program's hash, which often is the key, to a number whose low bits choose a bucket. As few
-// hashes as possible share a bucket if they are dense, or multiples of a number: each step adds to
-// low bits a function of higher ones, so different hashes of 32 bits stay different, as do dense
+// Mixes a program's hash, which often is the key, to a number whose low bits choose a bucket. As
+// few hashes as possible share a bucket if they are dense, or multiples of a number: each step adds
+// to low bits a function of higher ones, so different hashes of 32 bits stay different, as do dense
 // ones modulo the number of buckets. Neighbours stay within 256 buckets. The factor: see
 // spread_hash().
 inline std::uint32_t mix_hash(std::uint64_t hash) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes that were unlinked from a container and that threads may still read. Not for programs to
-// include.
+// The nodes that were unlinked from a container and that threads may still read. Not for programs
+// to include.
 #ifndef CORBEL_DETAIL_RETIRED_NODES_HPP
 #define CORBEL_DETAIL_RETIRED_NODES_HPP
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include <corbel/classic/hash.hpp>
+#include <corbel/tbb_hasher.hpp>
 
 namespace corbel {
 namespace detail {

@@ -261,7 +261,7 @@ TEST(ConcurrentHashMap, FreesErasedNodes) {
       EXPECT_TRUE(m.insert({i, i}));
       EXPECT_TRUE(m.erase(i));
     }
-    EXPECT_LT(bytes.load(), 20000);
+    EXPECT_LT(bytes.load(), 40000);
   }
   EXPECT_EQ(bytes.load(), 0);
 }

@@ -336,17 +336,18 @@ class hash_map_core {
     return outcome::kDead;
   }
 
-  // More buckets make the map faster only: it goes on without them if there is no memory.
+  // Four buckets for five elements. More make the map faster only: it goes on without them if there
+  // is no memory.
   void grow(std::size_t buckets) noexcept {
-    const std::size_t elements = size();
-    if (elements <= buckets) return;
+    const std::size_t wanted = size() / 5 * 4;
+    if (wanted <= buckets) return;
 #if CORBEL_EXCEPTIONS
     try {
-      chains_.grow(elements, bucket_source());
+      chains_.grow(wanted, bucket_source());
     } catch (...) {
     }
 #else
-    chains_.grow(elements, bucket_source());
+    chains_.grow(wanted, bucket_source());
 #endif
   }
 

@@ -45,7 +45,6 @@ class hash_map_memory {
   using allocator_of = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
 
  public:
-  using retired = retired_nodes<Node>;
   using bucket = hash_chains::bucket;
   using traits = traits_of<Value>;
 
@@ -100,19 +99,19 @@ class hash_map_memory {
     node->~Node();
     deallocate(node, 1);
   }
-  void* allocate_batch() const noexcept {
+  void* allocate_batch(std::size_t words) const noexcept {
 #if CORBEL_EXCEPTIONS
     try {
-      return allocate<typename retired::batch>(1);
+      return allocate<void*>(words);
     } catch (...) {
       return nullptr;
     }
 #else
-    return allocate<typename retired::batch>(1);
+    return allocate<void*>(words);
 #endif
   }
-  void free_batch(void* memory) const noexcept {
-    deallocate(static_cast<typename retired::batch*>(memory), 1);
+  void free_batch(void* memory, std::size_t words) const noexcept {
+    deallocate(static_cast<void**>(memory), words);
   }
 
  private:

@@ -19,21 +19,23 @@ inline void wait_for_readers() noexcept {
 }
 
 // Nodes, in batches: when one is full, those of earlier batches are freed that no thread reads any
-// more. `Source` frees a node, and allocates and frees batches: free_node(Node*),
-// allocate_batch() -> void* for sizeof(batch) bytes or nullptr, free_batch(void*). Not thread-safe.
+// more, at the cost of a process barrier for all of them. The batches of a container begin small
+// and grow. `Source` frees a node, and allocates and frees batches, in words: free_node(Node*),
+// allocate_batch(n) -> void* or nullptr, free_batch(void*, n). Not thread-safe.
 template <typename Node>
 class retired_nodes {
  public:
-  static constexpr std::size_t kBatch = 60;
-
   struct batch {
     batch* next;
     epoch_number epoch;
     std::size_t count;
-    Node* nodes[kBatch];
+    std::size_t capacity;
+
+    // They follow.
+    Node** nodes() noexcept { return reinterpret_cast<Node**>(this + 1); }
   };
 
-  retired_nodes() noexcept : open_(nullptr), full_(nullptr) {}
+  retired_nodes() noexcept : open_(nullptr), full_(nullptr), capacity_(kFirstCapacity) {}
   retired_nodes(const retired_nodes&) = delete;
   retired_nodes& operator=(const retired_nodes&) = delete;
 
@@ -42,16 +44,18 @@ class retired_nodes {
   template <typename Source>
   batch* add(Node* node, Source& source) noexcept {
     if (open_ == nullptr) {
-      open_ = static_cast<batch*>(source.allocate_batch());
+      open_ = static_cast<batch*>(source.allocate_batch(words_of(capacity_)));
       if (open_ == nullptr) {
         wait_for_readers();
         source.free_node(node);
         return nullptr;
       }
       open_->count = 0;
+      open_->capacity = capacity_;
+      if (capacity_ < kMaxCapacity) capacity_ *= 2;
     }
-    open_->nodes[open_->count++] = node;
-    if (open_->count < kBatch) return nullptr;
+    open_->nodes()[open_->count++] = node;
+    if (open_->count < open_->capacity) return nullptr;
     open_->epoch = retire_epoch();
     batch* const earlier = full_;
     open_->next = nullptr;
@@ -109,14 +113,23 @@ class retired_nodes {
   }
 
  private:
+  static constexpr std::size_t kFirstCapacity = 12;
+  static constexpr std::size_t kMaxCapacity = 16 * kFirstCapacity;
+
+  // The size of a batch.
+  static constexpr std::size_t words_of(std::size_t capacity) noexcept {
+    return capacity + sizeof(batch) / sizeof(void*);
+  }
+
   template <typename Source>
   static void free_all(batch* freed, Source& source) noexcept {
-    for (std::size_t i = 0; i < freed->count; ++i) source.free_node(freed->nodes[i]);
-    source.free_batch(freed);
+    for (std::size_t i = 0; i < freed->count; ++i) source.free_node(freed->nodes()[i]);
+    source.free_batch(freed, words_of(freed->capacity));
   }
 
   batch* open_;  // being filled
   batch* full_;
+  std::size_t capacity_;  // of the next batch
 };
 
 }  // namespace detail

@@ -74,7 +74,8 @@ class basic_node_handle {
   friend struct node_handle_access;
   using node = Node;
 
-  basic_node_handle(Node* node, const Allocator& allocator) : node_(node), allocator_(allocator) {}
+  basic_node_handle(Node* owned, const Allocator& allocator)
+      : node_(owned), allocator_(allocator) {}
 
   Node* release() noexcept {
     Node* const released = node_;
@@ -168,15 +169,6 @@ class node_handle<Key, Key, Node, Allocator> : public basic_node_handle<Key, Nod
   friend struct node_handle_access;
   using typename base::node;
   node_handle(Node* from, const Allocator& allocator) : base(from, allocator) {}
-};
-
-// What inserting a node handle into a container with unique keys returns
-// ([container.insert.return]).
-template <typename Iterator, typename NodeHandle>
-struct node_insert_return {
-  Iterator position;
-  bool inserted;
-  NodeHandle node;
 };
 
 }  // namespace detail

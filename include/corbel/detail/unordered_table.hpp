@@ -64,7 +64,7 @@ class unordered_table {
   std::size_t unsafe_max_bucket_count() const noexcept { return std::size_t{1} << list::kMaxLog; }
 
   // The average number of elements in a bucket; and the one above which the number of buckets is
-  // doubled, 1 at first.
+  // doubled, 2 at first.
   float load_factor() const noexcept {
     return static_cast<float>(size()) / static_cast<float>(unsafe_bucket_count());
   }
@@ -442,7 +442,7 @@ class unordered_table {
       (striped_count::kMemory + sizeof(link) - 1) / sizeof(link);
 
   std::atomic<std::size_t> limit_{0};  // the number of elements above which the table grows
-  float max_load_factor_ = 1;
+  float max_load_factor_ = 2;
   std::atomic<bool> grows_{false};
   link* stripes_ = nullptr;  // memory of count_; written by the thread that has set grows_
   striped_count count_;

@@ -336,7 +336,8 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
     return count_key(key);
   }
 
-  // Return the elements with equal keys, which are neighbours.
+  // Return the elements with equal keys, which are neighbours. An element that another thread adds
+  // later may come to lie in the range, whatever its key.
   std::pair<iterator, iterator> equal_range(const key_type& key) {
     return equal_elements<iterator>(key);
   }
@@ -410,22 +411,31 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
   static iterator position(const iterator& inserted) { return inserted; }
   static iterator position(const std::pair<iterator, bool>& inserted) { return inserted.first; }
 
+  // Returns the element after the last one whose key is equal to that of `first`. Sets `count` to
+  // their number.
+  template <typename K>
+  node* end_of_equal(node* first, const K& key, size_type& count) const {
+    node* last = list::element_after(first);
+    for (count = 1; kMulti && last != nullptr && this->equal()(key, last->key()); ++count) {
+      last = list::element_after(last);
+    }
+    return last;
+  }
+
   template <typename Iterator, typename K>
   std::pair<Iterator, Iterator> equal_elements(const K& key) const {
     node* const first = this->find_node(key);
     if (first == nullptr) return {Iterator(), Iterator()};
-    node* last = list::element_after(first);
-    while (kMulti && last != nullptr && this->equal()(key, last->key())) {
-      last = list::element_after(last);
-    }
-    return {Iterator(first), Iterator(last)};
+    size_type count;
+    return {Iterator(first), Iterator(end_of_equal(first, key, count))};
   }
 
+  // Does not walk over equal_range: another thread may add an element to that meanwhile.
   template <typename K>
   size_type count_key(const K& key) const {
-    const std::pair<const_iterator, const_iterator> equal = equal_elements<const_iterator>(key);
+    node* const first = this->find_node(key);
     size_type count = 0;
-    for (const_iterator it = equal.first; it != equal.second; ++it) ++count;
+    if (first != nullptr) end_of_equal(first, key, count);
     return count;
   }
 

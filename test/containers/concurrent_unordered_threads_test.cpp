@@ -208,7 +208,8 @@ TEST(UnorderedThreads, TraversalDuringInsertion) {
       if (i % 512 != 511) continue;
       std::array<int, kThreads> before;
       for (int u = 0; u < kThreads; ++u) before[std::size_t(u)] = done[std::size_t(u)];
-      std::vector<int> seen(s.begin(), s.end());
+      std::vector<int> seen;
+      for (const int key : s) seen.push_back(key);  // in one pass: there are soon more
       std::sort(seen.begin(), seen.end());
       ASSERT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
       for (int u = 0; u < kThreads; ++u) {

@@ -4,6 +4,7 @@
 #ifndef CORBEL_DETAIL_SPLIT_LIST_HPP
 #define CORBEL_DETAIL_SPLIT_LIST_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -277,7 +278,7 @@ class basic_split_list {
   static link* link_after(const link* from, bool& is_node) noexcept {
     const std::uintptr_t next = load(from);
     is_node = (next & kSlot) == 0;
-    return next == kEnd ? nullptr : link_of(next);
+    return link_of(next);  // nullptr is that of kEnd
   }
 
   // Forgets all elements. Keeps the segments.
@@ -318,7 +319,7 @@ class basic_split_list {
   // Returns the first node at or after the target, or nullptr.
   static Node* element_from(std::uintptr_t next) noexcept {
     while ((next & kSlot) != 0) {
-      if (next == kEnd) return nullptr;
+      if (link_of(next) == nullptr) return nullptr;  // kEnd, maybe with kUnready
       next = load(link_of(next));
     }
     return node_of(next & ~kUnready);

@@ -16,7 +16,7 @@ struct Node : detail::split_link<Atomic> {
   Var<int> content;  // a plain field: published with the node
 };
 
-using List = detail::basic_split_list<Node, Atomic>;
+using List = detail::basic_split_list<Node, Atomic, 1, 2>;  // at first two buckets, then four
 using Link = List::link;
 
 struct Probe {
@@ -26,25 +26,26 @@ struct Probe {
 };
 
 // The list's memory locations. It is the first member of the tests: the mask, then the segments.
-constexpr int kMask = 0;
-constexpr int kSegment1 = 2;
+constexpr int kSegment0 = 1;
 
 // What one thread does: walks over the list (*), grows the table (g), or adds (+) or looks for (?)
-// the key whose number follows. The keys are hash values: multiples of 8, which begin in bucket 0.
-// If the table has grown to 16 buckets, 8 and 24, keys 1 and 3, belong to bucket 8.
+// the key whose number follows. The keys are hash values, the even numbers, which begin in bucket
+// 0. If the table has grown, 2 and 6, keys 1 and 3, belong to bucket 2.
 struct Threads {
-  std::array<const char*, 3> acts;
-  int before = -1;    // a key that is there from the beginning
-  bool many = false;  // whether several elements may have one key
+  std::array<const char*, 3> acts{};
+  int before = -1;     // a key that is there from the beginning
+  bool many = false;   // whether several elements may have one key
+  bool grown = false;  // whether the table has grown already, and nothing has used the new bucket
 };
 
-int key_of(char digit) { return (digit - '0') * 8; }
+int key_of(char digit) { return (digit - '0') * 2; }
 
 struct Adding : Test {
   explicit Adding(const Threads& t) : list(*new(storage) List), threads(t) {
-    static_cast<void>(list.publish_first(segment(0)));
+    first_segment = segment(0);
     next_segment = segment(1);
     if (threads.before >= 0) check(add(threads.before), "nothing is there yet");
+    if (threads.grown) list.publish_next(next_segment);
   }
 
   // Never destroyed: an abandoned execution may leave it in any state.
@@ -52,6 +53,7 @@ struct Adding : Test {
   List& list;
   const Threads threads;
   static inline std::vector<std::unique_ptr<std::byte[]>> blocks;
+  Link* first_segment;
   Link* next_segment;
   std::array<int, 4> added{};  // how often each key was added
 
@@ -64,6 +66,7 @@ struct Adding : Test {
     Node* const node = new (blocks.emplace_back(new std::byte[sizeof(Node)]).get()) Node;
     node->content.set(key);
     const Probe wanted{std::size_t(key)};
+    if (!list.has_slots()) static_cast<void>(list.publish_first(first_segment));
     List::place at;
     Node* found = list.find_place(wanted, at);
     for (;;) {
@@ -75,7 +78,7 @@ struct Adding : Test {
       if (list.add(node, at)) break;
       found = list.walk(wanted, at);
     }
-    ++added[std::size_t(key / 8)];
+    ++added[std::size_t(key / 2)];
     return true;
   }
 
@@ -88,14 +91,14 @@ struct Adding : Test {
       check(last == nullptr || !detail::precedes(hash, std::size_t(last->content.get())),
             "the order is wrong");
       last = node;
-      seen[hash / 8] = true;
+      seen[hash / 2] = true;
     }
     for (std::size_t i = 0; i < 4; ++i) check(seen[i] || !known[i], "a walk misses an element");
   }
 
   void run(int thread) override {
     std::array<bool, 4> known{};
-    if (threads.before >= 0) known[std::size_t(threads.before / 8)] = true;
+    if (threads.before >= 0) known[std::size_t(threads.before / 2)] = true;
     for (const char* act = threads.acts[std::size_t(thread)]; *act != 0; ++act) {
       if (*act == 'g') {
         list.publish_next(next_segment);
@@ -111,11 +114,11 @@ struct Adding : Test {
         add(key);
       } else {
         Node* const found = list.find(Probe{std::size_t(key)});
-        check(found != nullptr || !known[std::size_t(key / 8)], "an element is not found");
+        check(found != nullptr || !known[std::size_t(key / 2)], "an element is not found");
         if (found != nullptr) check(found->content.get() == key, "another element is found");
         if (found == nullptr) continue;
       }
-      known[std::size_t(key / 8)] = true;
+      known[std::size_t(key / 2)] = true;
     }
   }
 
@@ -123,33 +126,41 @@ struct Adding : Test {
     walk_over({});
     std::array<int, 4> seen{};
     for (Node* node = list.first(); node != nullptr; node = List::element_after(node)) {
-      ++seen[std::size_t(node->content.get()) / 8];
+      ++seen[std::size_t(node->content.get()) / 2];
     }
     for (std::size_t i = 0; i < 4; ++i) {
       check(seen[i] == added[i], "an element is lost");
       check(threads.many || seen[i] <= 1, "two elements have one key");
-      check(seen[i] == 0 || list.find(Probe{i * 8}) != nullptr, "a bucket has lost an element");
+      check(seen[i] == 0 || list.find(Probe{i * 2}) != nullptr, "a bucket has lost an element");
     }
     blocks.clear();
   }
 };
 
-Result run(const char* a, const char* b, const char* c = nullptr, int before = -1,
-           bool many = false, const Mutation& mutation = nullptr) {
+Result run(Threads threads, const Mutation& mutation = nullptr) {
   Adding::blocks.clear();
-  return explore<Adding>(c == nullptr ? 2 : 3, mutation, Threads{{a, b, c}, before, many});
+  return explore<Adding>(threads.acts[2] == nullptr ? 2 : 3, mutation, threads);
 }
 
-TEST(SplitList, OneKey) { EXPECT_SOUND(run("+1", "+1")); }
-TEST(SplitList, OneKeyOfThreeThreads) { EXPECT_SOUND(run("+1", "+1", "+1")); }
-TEST(SplitList, OneKeyManyTimes) { EXPECT_SOUND(run("+1", "+1", "+1", 8, true)); }
-TEST(SplitList, TwoKeysOfOneBucket) { EXPECT_SOUND(run("+1?1", "+0?0")); }
-TEST(SplitList, FindsWhatIsAdded) { EXPECT_SOUND(run("+1", "?1?1", nullptr, 0)); }
-TEST(SplitList, GrowsWhileItAdds) { EXPECT_SOUND(run("g+1", "+1?1")); }
-TEST(SplitList, GrowsWhileItFinds) { EXPECT_SOUND(run("g?1", "?1?1", nullptr, 8)); }
-TEST(SplitList, TwoThreadsAddOneSlot) { EXPECT_SOUND(run("g+1", "?1", "+3", 0)); }
-TEST(SplitList, WalksOverANewSlot) { EXPECT_SOUND(run("g+1", "***", nullptr, 8)); }
-TEST(SplitList, FindsOverANewSlot) { EXPECT_SOUND(run("g?1", "?1+3", "?1", 8)); }
+TEST(SplitList, OneKey) { EXPECT_SOUND(run({{"+1", "+1"}})); }
+TEST(SplitList, OneKeyOfThreeThreads) { EXPECT_SOUND(run({{"+1", "+1", "+1"}})); }
+TEST(SplitList, OneKeyManyTimes) {
+  EXPECT_SOUND(run({.acts = {"+1", "+1", "+1"}, .before = 2, .many = true}));
+}
+TEST(SplitList, TwoKeysOfOneBucket) { EXPECT_SOUND(run({{"+1?1", "+0?0"}})); }
+TEST(SplitList, FindsWhatIsAdded) { EXPECT_SOUND(run({.acts = {"+1", "?1?1"}, .before = 0})); }
+TEST(SplitList, GrowsWhileItAdds) { EXPECT_SOUND(run({{"g+1", "+1?1"}})); }
+TEST(SplitList, GrowsWhileItFinds) { EXPECT_SOUND(run({.acts = {"g?1", "?1?1"}, .before = 2})); }
+TEST(SplitList, TwoThreadsAddOneSlot) {
+  EXPECT_SOUND(run({.acts = {"+1", "+3"}, .before = 0, .grown = true}));
+}
+TEST(SplitList, AddsOverANewSlot) {
+  EXPECT_SOUND(run({.acts = {"?1", "+2+3"}, .before = 2, .grown = true}));
+}
+TEST(SplitList, FindsOverANewSlot) {
+  EXPECT_SOUND(run({.acts = {"?1", "?1", "?1"}, .before = 2, .grown = true}));
+}
+TEST(SplitList, WalksOverANewSlot) { EXPECT_SOUND(run({.acts = {"g+1", "***"}, .before = 2})); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 
@@ -162,22 +173,36 @@ Mutation weaken(Op op, std::memory_order from, std::memory_order to, int locatio
 
 TEST(SplitListMutant, NodeIsNotReleased) {
   const Mutation weak = weaken(Op::kCompareExchange, release, relaxed);
-  EXPECT_BROKEN(run("+1", "?1", nullptr, -1, false, weak), "data race");
+  EXPECT_BROKEN(run({{"+1", "?1"}}, weak), "data race");
 }
 
 TEST(SplitListMutant, LinksAreNotAcquired) {
   const Mutation weak = weaken(Op::kLoad, acquire, relaxed);
-  EXPECT_BROKEN(run("+1", "?1", nullptr, -1, false, weak), "data race");
+  EXPECT_BROKEN(run({{"+1", "?1"}}, weak), "data race");
 }
 
-TEST(SplitListMutant, SegmentIsNotReleased) {
-  const Mutation weak = weaken(Op::kStore, release, relaxed, kMask);
-  EXPECT_BROKEN(run("g", "?1", nullptr, 0, false, weak), "");
+TEST(SplitListMutant, FirstSegmentIsNotReleased) {
+  const Mutation weak = weaken(Op::kCompareExchange, release, relaxed, kSegment0);
+  EXPECT_BROKEN(run({{"+1", "?1"}}, weak), "known to be constructed");
 }
 
-TEST(SplitListMutant, MaskIsNotAcquired) {
-  const Mutation weak = weaken(Op::kLoad, acquire, relaxed, kMask);
-  EXPECT_BROKEN(run("g", "?1", nullptr, 0, false, weak), "");
+TEST(SplitListMutant, FirstSegmentIsNotAcquired) {
+  const Mutation weak = weaken(Op::kLoad, acquire, relaxed, kSegment0);
+  EXPECT_BROKEN(run({{"+1", "?1"}}, weak), "known to be constructed");
+}
+
+// The slot becomes ready without a release: a thread that starts there does not see its elements.
+TEST(SplitListMutant, ReadySlotIsNotReleased) {
+  const Mutation weak = weaken(Op::kFetch, release, relaxed);
+  EXPECT_BROKEN(run({.acts = {"?1", "?1"}, .before = 6, .grown = true}, weak), "data race");
+}
+
+// A new slot is claimed by a thread that does not find it empty.
+TEST(SplitListMutant, SlotIsMadeReadyAtOnce) {
+  const Mutation wrong = [](Step& step) {
+    if (step.op == Op::kCompareExchange && step.operand == 2) step.op = Op::kNothing;
+  };
+  EXPECT_BROKEN(run({.acts = {"+1", "+3"}, .before = 0, .grown = true}, wrong), "");
 }
 
 }  // namespace

@@ -54,11 +54,14 @@ struct split_link {
 // Growth. Slots lie in segments: the first has 8, and each of the others as many as all before it.
 // A segment is published by (1) before the mask that makes threads use it.
 //
+// The constants are parameters so that a model can do with fewer segments.
+//
 // `Node` is derived from the link. A probe tells the list what is looked for:
 //   std::size_t hash;                          spread hash value
 //   std::size_t hash_of(const Node&) const;    of an element; may throw
 //   bool matches(const Node&) const;           whether this is the element; may throw
-template <typename Node, template <typename> class Atomic>
+template <typename Node, template <typename> class Atomic, int kLogOfFirst = 3,
+          int kCountOfSegments = sizeof(void*) == 8 ? 36 : 26>
 class basic_split_list {
  public:
   using link = split_link<Atomic>;
@@ -71,8 +74,8 @@ class basic_split_list {
     std::size_t mask;
   };
 
-  static constexpr int kFirstLog = 3;
-  static constexpr int kSegments = sizeof(void*) == 8 ? 36 : 26;
+  static constexpr int kFirstLog = kLogOfFirst;  // of the length of the first segment; at least 1
+  static constexpr int kSegments = kCountOfSegments;
   static constexpr int kMaxLog = kFirstLog + kSegments - 1;
 
   // The number of slots in segment k, and the number of its first one.
@@ -419,12 +422,12 @@ class basic_split_list {
   Atomic<std::uintptr_t> segments_[kSegments] = {};
 };
 
-template <typename Node, template <typename> class Atomic>
-constexpr int basic_split_list<Node, Atomic>::kFirstLog;
-template <typename Node, template <typename> class Atomic>
-constexpr int basic_split_list<Node, Atomic>::kSegments;
-template <typename Node, template <typename> class Atomic>
-constexpr int basic_split_list<Node, Atomic>::kMaxLog;
+template <typename Node, template <typename> class Atomic, int kFirst, int kCount>
+constexpr int basic_split_list<Node, Atomic, kFirst, kCount>::kFirstLog;
+template <typename Node, template <typename> class Atomic, int kFirst, int kCount>
+constexpr int basic_split_list<Node, Atomic, kFirst, kCount>::kSegments;
+template <typename Node, template <typename> class Atomic, int kFirst, int kCount>
+constexpr int basic_split_list<Node, Atomic, kFirst, kCount>::kMaxLog;
 
 }  // namespace detail
 }  // namespace corbel

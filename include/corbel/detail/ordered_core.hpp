@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ordered containers do with their nodes, under the interface of ordered_container. Not
+// for programs to include.
+#ifndef CORBEL_DETAIL_ORDERED_CORE_HPP
+#define CORBEL_DETAIL_ORDERED_CORE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/config.hpp>
+#include <corbel/detail/ordered_iterator.hpp>
+#include <corbel/detail/ordered_node.hpp>
+
+namespace corbel {
+namespace detail {
+
+// Returns random bits. Each thread has a sequence of its own: a linear congruential generator whose
+// increment is the address of its state.
+inline std::uint32_t random_bits() noexcept {
+  static thread_local std::uint64_t state = 0;
+  state = state * 6364136223846793005U + (reinterpret_cast<std::uintptr_t>(&state) | 1);
+  return static_cast<std::uint32_t>(state >> 32);
+}
+
+// A skip list of nodes with the comparison and the allocator. See ordered_container for `Policy`,
+// for what throws, and for what needs exclusive access.
+template <typename Policy>
+class ordered_core {
+ protected:
+  using node = typename Policy::node;
+  using link = skip_list::link;
+  using node_allocator = typename node::allocator;
+  using node_traits = typename node::traits;
+  using key_type = typename Policy::key_type;
+  using key_compare = typename Policy::key_compare;
+  using iterator = ordered_iterator<node, typename Policy::value_type>;
+  using const_iterator = ordered_iterator<node, const typename Policy::value_type>;
+
+  template <typename Allocator>
+  ordered_core(const key_compare& compare, Allocator&& allocator)
+      : compare_(compare), allocator_(std::forward<Allocator>(allocator)) {}
+  ~ordered_core() { destroy_all(); }
+  ordered_core(const ordered_core&) = delete;
+  ordered_core& operator=(const ordered_core&) = delete;
+
+  // Returns the element with the key; makes one from the arguments if there is none.
+  template <typename K, typename... Arguments>
+  std::pair<iterator, bool> insert_value(const K& key, Arguments&&... arguments) {
+    skip_list::path p;
+    const int height = list_.height_from(random_bits());
+    link* const found = find_place(height, p, key);
+    if (refuses(found, key)) return {iterator(found), false};
+    return link_node(node::make(allocator_, height, std::forward<Arguments>(arguments)...), p);
+  }
+
+  template <typename K>
+  link* find_key(const K& key) const {
+    link* const found = lower(key);
+    return found != nullptr && !compare_(key, key_of(found)) ? found : nullptr;
+  }
+
+  void destroy_all() noexcept {
+    skip_list::cursor front = list_.begin();
+    while (link* const tower = skip_list::next(front.before[0]))
+      node::destroy(allocator_, node::of(tower), list_.remove(front, tower));
+    list_.reset();
+  }
+
+  // Owns a node that is in no list, and destroys it at the end.
+  struct owned_node {
+    ~owned_node() {
+      if (owned == nullptr) return;
+      owned->set_height(height);  // an insertion that fails overwrites it
+      node::destroy(allocator, owned);
+    }
+    node_allocator& allocator;
+    node* owned;
+    int height;
+  };
+
+  // Puts back a node that has been taken out of the list at the position.
+  struct taken_node {
+    ~taken_node() {
+      if (tower != nullptr) list.place(at, tower, height);
+    }
+    skip_list& list;
+    skip_list::cursor& at;
+    link* tower;
+    const int height;
+  };
+
+  static const key_type& key_of(link* tower) { return Policy::key(node::of(tower)->element); }
+
+  template <typename K>
+  link* lower(const K& key) const {
+    return list_.find([&](link* tower) -> bool { return compare_(key_of(tower), key); });
+  }
+  template <typename K>
+  link* upper(const K& key) const {
+    return list_.find([&](link* tower) -> bool { return !compare_(key, key_of(tower)); });
+  }
+  template <typename Iterator, typename K>
+  std::pair<Iterator, Iterator> range_of(const K& key) const {
+    return {Iterator(lower(key)), Iterator(upper(key))};
+  }
+  template <typename K>
+  std::size_t count_key(const K& key) const {
+    std::size_t count = 0;
+    for (link* tower = lower(key); tower != nullptr && !compare_(key, key_of(tower));
+         tower = skip_list::next(tower))
+      ++count;
+    return count;
+  }
+
+  // Whether a tower in the container belongs before a new element with the key.
+  template <typename K>
+  bool is_before(link* tower, const K& key) const {
+    return Policy::kMulti ? !compare_(key, key_of(tower)) : compare_(key_of(tower), key);
+  }
+  // Whether the tower, the first that does not, refuses the element.
+  template <typename K>
+  bool refuses(link* tower, const K& key) const {
+    return !Policy::kMulti && tower != nullptr && !compare_(key, key_of(tower));
+  }
+
+  template <typename K>
+  link* find_place(int height, skip_list::path& p, const K& key) const {
+    return list_.find_path(height, p, [&](link* tower) { return is_before(tower, key); });
+  }
+
+  // Inserts a new node, with its path.
+  std::pair<iterator, bool> link_node(node* made, skip_list::path& p) {
+    owned_node owner{allocator_, made, made->height()};
+    link* const other = link_at(made->tower(), owner.height, p);
+    if (other != nullptr) return {iterator(other), false};
+    owner.owned = nullptr;
+    return {iterator(made->tower()), true};
+  }
+  link* link_at(link* tower, int height, skip_list::path& p) {
+    const key_type& key = key_of(tower);
+    return list_.insert(
+        tower, height, p, [&](link* other) { return is_before(other, key); },
+        [&](link* other) { return refuses(other, key); });
+  }
+
+  // Inserts a node that somebody else owns, who still does if it is refused.
+  std::pair<iterator, bool> insert_node(node* owned) {
+    skip_list::path p;
+    link* const tower = owned->tower();
+    const int height = owned->height();
+    link* found = find_place(height, p, key_of(tower));
+    if (!refuses(found, key_of(tower))) {
+      struct restore {
+        ~restore() {
+          if (refused) owned->set_height(height);
+        }
+        node* owned;
+        int height;
+        bool refused;
+      } at_end{owned, height, true};
+      found = link_at(tower, height, p);
+      if (found == nullptr) {
+        at_end.refused = false;
+        return {iterator(tower), true};
+      }
+    }
+    return {iterator(found), false};
+  }
+
+  template <typename K, typename... Arguments>
+  std::pair<iterator, bool> emplace_by(const K* key, Arguments&&... arguments) {
+    return insert_value(*key, std::forward<Arguments>(arguments)...);
+  }
+  // The element must be made before its key is known.
+  template <typename... Arguments>
+  std::pair<iterator, bool> emplace_by(std::nullptr_t, Arguments&&... arguments) {
+    const int height = list_.height_from(random_bits());
+    owned_node owner{allocator_,
+                     node::make(allocator_, height, std::forward<Arguments>(arguments)...), height};
+    const std::pair<iterator, bool> result = insert_node(owner.owned);
+    if (result.second) owner.owned = nullptr;
+    return result;
+  }
+
+  // Appends the elements of a container that is sorted in the same way to this one, which is empty.
+  template <typename Element, typename Source>
+  void append(Source& source) {
+    skip_list::cursor at = list_.begin();
+    for (link* from = skip_list::next(source.list_.head()); from != nullptr;
+         from = skip_list::next(from)) {
+      const int height = list_.height_from(random_bits());
+      node* const made =
+          node::make(allocator_, height, static_cast<Element>(node::of(from)->element));
+      list_.place(at, made->tower(), height);
+    }
+  }
+
+  skip_list::cursor position_of(link* tower) const {
+    return list_.position_of(
+        tower, [&](link* other) -> bool { return compare_(key_of(other), key_of(tower)); });
+  }
+  // Removes and destroys the nodes from one tower up to another.
+  void erase(link* first, link* last) {
+    if (first == last) return;
+    const skip_list::cursor at = position_of(first);
+    for (link* tower; (tower = skip_list::next(at.before[0])) != last;)
+      node::destroy(allocator_, node::of(tower), list_.remove(at, tower));
+  }
+  // Takes a node out of the list.
+  node* extract(link* tower) {
+    const int height = list_.remove(position_of(tower), tower);
+    node::of(tower)->set_height(height);
+    return node::of(tower);
+  }
+
+  // Moves all nodes that are not refused from another list.
+  template <typename Source>
+  void merge(Source& source) {
+    skip_list::cursor at = source.list_.begin();
+    while (link* const tower = skip_list::next(at.before[0])) {
+      taken_node taken{source.list_, at, tower, source.list_.remove(at, tower)};
+      node::of(tower)->set_height(taken.height);
+      if (insert_node(node::of(tower)).second) taken.tower = nullptr;
+    }
+  }
+
+  void exchange(ordered_core& other, std::true_type) {
+    using std::swap;
+    swap(allocator_, other.allocator_);
+    exchange(other, std::false_type());
+  }
+  void exchange(ordered_core& other, std::false_type) {
+    using std::swap;
+    swap(compare_, other.compare_);
+    list_.swap(other.list_);
+  }
+  void move_allocator(ordered_core& other, std::true_type) {
+    allocator_ = std::move(other.allocator_);
+  }
+  void move_allocator(ordered_core&, std::false_type) {}
+
+  key_compare compare_;
+  node_allocator allocator_;
+  skip_list list_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_ORDERED_CORE_HPP

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of the ordered containers: an element and the tower in front of it. Not for programs to
+// include.
+#ifndef CORBEL_DETAIL_ORDERED_NODE_HPP
+#define CORBEL_DETAIL_ORDERED_NODE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <corbel/detail/ordered_iterator.hpp>
+
+namespace corbel {
+namespace detail {
+
+// A tower stands in front of its node in memory. A node that is in no list keeps the height of its
+// tower in the link of level 0.
+template <typename Value, typename Allocator>
+class ordered_node {
+  using link = skip_list::link;
+  static constexpr std::size_t kAlignment = alignof(Value) > alignof(link) ? alignof(Value)
+                                                                           : alignof(link);
+
+ public:
+  // What nodes are allocated in.
+  struct alignas(kAlignment) unit {
+    unsigned char bytes[kAlignment];
+  };
+  using allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<unit>;
+  using traits = std::allocator_traits<allocator>;
+
+  union {
+    Value element;
+  };
+
+  static ordered_node* of(link* tower) { return reinterpret_cast<ordered_node*>(tower); }
+  link* tower() { return reinterpret_cast<link*>(this); }
+  Value& value() { return element; }
+
+  // Makes a node with a tower of the given height from the arguments. Throws what the allocator and
+  // the constructor throw.
+  template <typename... Arguments>
+  static ordered_node* make(allocator& a, int height, Arguments&&... arguments) {
+    struct block {
+      ~block() {
+        if (memory != nullptr) free(from, memory, height);
+      }
+      allocator& from;
+      int height;
+      unit* memory;
+    } owned{a, height, std::addressof(*traits::allocate(a, units(height)))};
+    ordered_node* const node =
+        ::new (static_cast<void*>(owned.memory + units_of_tower(height))) ordered_node;
+    for (int level = 0; level < height; ++level)
+      ::new (static_cast<void*>(node->tower() - 1 - level)) link;
+    node->set_height(height);
+    traits::construct(a, std::addressof(node->element), std::forward<Arguments>(arguments)...);
+    owned.memory = nullptr;
+    return node;
+  }
+
+  // Destroys a node that is in no list.
+  static void destroy(allocator& a, ordered_node* node) { destroy(a, node, node->height()); }
+  static void destroy(Allocator& elements, ordered_node* node, std::nullptr_t = nullptr) {
+    allocator a(elements);
+    destroy(a, node);
+  }
+  // Destroys a node whose tower has the given height.
+  static void destroy(allocator& a, ordered_node* node, int height) {
+    traits::destroy(a, std::addressof(node->element));
+    free(a, reinterpret_cast<unit*>(node) - units_of_tower(height), height);
+  }
+
+  // The height of the tower, while the node is in no list.
+  int height() {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(skip_list::next(tower())));
+  }
+  void set_height(int height) {
+    // relaxed: no other thread uses the node now
+    (tower() - 1)
+        ->to.store(reinterpret_cast<link*>(static_cast<std::uintptr_t>(height)),
+                   std::memory_order_relaxed);
+  }
+
+ private:
+  ordered_node() {}
+  ~ordered_node() {}
+
+  static constexpr std::size_t units_of(std::size_t bytes) {
+    return (bytes + sizeof(unit) - 1) / sizeof(unit);
+  }
+  static std::size_t units_of_tower(int height) {
+    return units_of(static_cast<std::size_t>(height) * sizeof(link));
+  }
+  static std::size_t units(int height) {
+    return units_of_tower(height) + units_of(sizeof(ordered_node));
+  }
+  static void free(allocator& a, unit* memory, int height) {
+    traits::deallocate(a, std::pointer_traits<typename traits::pointer>::pointer_to(*memory),
+                       units(height));
+  }
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_ORDERED_NODE_HPP

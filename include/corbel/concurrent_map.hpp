@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <corbel/detail/deduction.hpp>
+#include <corbel/detail/key_hint.hpp>
 #include <corbel/detail/node_handle.hpp>
 #include <corbel/detail/ordered_container.hpp>
 #include <corbel/tbb_allocator.hpp>
@@ -35,7 +36,7 @@ struct map_policy {
   using value_type = std::pair<const Key, T>;
   using key_compare = Compare;
   using allocator_type = Allocator;
-  using node = ordered_node<value_type, Allocator>;
+  using node = ordered_node<value_type, Allocator, key_hint<Key>::kExists>;
   using node_type = node_handle<Key, value_type, node, Allocator>;
   static constexpr bool kMulti = kIsMulti;
 

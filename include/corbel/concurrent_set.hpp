@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <corbel/detail/deduction.hpp>
+#include <corbel/detail/key_hint.hpp>
 #include <corbel/detail/node_handle.hpp>
 #include <corbel/detail/ordered_container.hpp>
 #include <corbel/tbb_allocator.hpp>
@@ -32,7 +33,7 @@ struct set_policy {
   using key_compare = Compare;
   using value_compare = Compare;
   using allocator_type = Allocator;
-  using node = ordered_node<T, Allocator>;
+  using node = ordered_node<T, Allocator, key_hint<T>::kExists>;
   using node_type = node_handle<T, T, node, Allocator>;
   static constexpr bool kMulti = kIsMulti;
 

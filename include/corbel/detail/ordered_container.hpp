@@ -75,8 +75,8 @@ class ordered_container : private ordered_core<Policy> {
   using iterator = ordered_iterator<node, value_type>;
   using const_iterator = ordered_iterator<node, const value_type>;
   using node_type = typename Policy::node_type;
-  using range_type = ordered_range<iterator>;
-  using const_range_type = ordered_range<const_iterator>;
+  using range_type = ordered_range<typename node::list, iterator>;
+  using const_range_type = ordered_range<typename node::list, const_iterator>;
 
   // Make an empty container. They allocate nothing, and throw only what copying the comparison or
   // the allocator throws.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/key_hint.hpp>
 #include <corbel/detail/ordered_iterator.hpp>
 #include <corbel/detail/ordered_node.hpp>
 
@@ -31,10 +32,14 @@ template <typename Policy>
 class ordered_core {
  protected:
   using node = typename Policy::node;
-  using link = skip_list::link;
+  using skip_list = typename node::list;
+  using link = typename skip_list::link;
+  using path = typename skip_list::path;
+  using cursor = typename skip_list::cursor;
   using node_allocator = typename node::allocator;
   using node_traits = typename node::traits;
   using key_type = typename Policy::key_type;
+  using hint = ordered_hint<key_type, typename Policy::key_compare>;
   using key_compare = typename Policy::key_compare;
   using iterator = ordered_iterator<node, typename Policy::value_type>;
   using const_iterator = ordered_iterator<node, const typename Policy::value_type>;
@@ -49,7 +54,7 @@ class ordered_core {
   // Returns the element with the key; makes one from the arguments if there is none.
   template <typename K, typename... Arguments>
   std::pair<iterator, bool> insert_value(const K& key, Arguments&&... arguments) {
-    skip_list::path p;
+    path p;
     const int height = list_.height_from(random_bits());
     link* const found = find_place(height, p, key);
     if (refuses(found, key)) return {iterator(found), false};
@@ -63,7 +68,7 @@ class ordered_core {
   }
 
   void destroy_all() noexcept {
-    skip_list::cursor front = list_.begin();
+    cursor front = list_.begin();
     while (link* const tower = skip_list::next(front.before[0]))
       node::destroy(allocator_, node::of(tower), list_.remove(front, tower));
     list_.reset();
@@ -84,23 +89,37 @@ class ordered_core {
   // Puts back a node that has been taken out of the list at the position.
   struct taken_node {
     ~taken_node() {
-      if (tower != nullptr) list.place(at, tower, height);
+      if (tower != nullptr) list.place(at, tower, height, hint_in_list);
     }
     skip_list& list;
-    skip_list::cursor& at;
+    cursor& at;
     link* tower;
+    const std::uintptr_t hint_in_list;
     const int height;
   };
 
   static const key_type& key_of(link* tower) { return Policy::key(node::of(tower)->element); }
 
+  // What a search for a key compares with. Only for keys of the same type the hint is known.
+  template <typename K, typename IsBefore>
+  static skip_target<IsBefore> target(const K&, const IsBefore& is_before) {
+    return {is_before, 0, false};
+  }
+  template <typename IsBefore>
+  static skip_target<IsBefore> target(const key_type& key, const IsBefore& is_before) {
+    return {is_before, hint::kExists ? hint::of(key) : 0, hint::kExists};
+  }
+  static std::uintptr_t hint_of(link* tower) { return hint::of(key_of(tower)); }
+
   template <typename K>
   link* lower(const K& key) const {
-    return list_.find([&](link* tower) -> bool { return compare_(key_of(tower), key); });
+    const auto is_before = [&](link* tower) -> bool { return compare_(key_of(tower), key); };
+    return list_.find(target(key, is_before));
   }
   template <typename K>
   link* upper(const K& key) const {
-    return list_.find([&](link* tower) -> bool { return !compare_(key, key_of(tower)); });
+    const auto is_before = [&](link* tower) -> bool { return !compare_(key, key_of(tower)); };
+    return list_.find(target(key, is_before));
   }
   template <typename Iterator, typename K>
   std::pair<Iterator, Iterator> range_of(const K& key) const {
@@ -127,28 +146,30 @@ class ordered_core {
   }
 
   template <typename K>
-  link* find_place(int height, skip_list::path& p, const K& key) const {
-    return list_.find_path(height, p, [&](link* tower) { return is_before(tower, key); });
+  link* find_place(int height, path& p, const K& key) const {
+    const auto before_key = [&](link* tower) { return is_before(tower, key); };
+    return list_.find_path(height, p, target(key, before_key));
   }
 
   // Inserts a new node, with its path.
-  std::pair<iterator, bool> link_node(node* made, skip_list::path& p) {
+  std::pair<iterator, bool> link_node(node* made, path& p) {
     owned_node owner{allocator_, made, made->height()};
     link* const other = link_at(made->tower(), owner.height, p);
     if (other != nullptr) return {iterator(other), false};
     owner.owned = nullptr;
     return {iterator(made->tower()), true};
   }
-  link* link_at(link* tower, int height, skip_list::path& p) {
+  link* link_at(link* tower, int height, path& p) {
     const key_type& key = key_of(tower);
+    const auto before_key = [&](link* other) { return is_before(other, key); };
     return list_.insert(
-        tower, height, p, [&](link* other) { return is_before(other, key); },
-        [&](link* other) { return refuses(other, key); });
+        tower, height, p, target(key, before_key), [&](link* other) { return refuses(other, key); },
+        &hint_of);
   }
 
   // Inserts a node that somebody else owns, who still does if it is refused.
   std::pair<iterator, bool> insert_node(node* owned) {
-    skip_list::path p;
+    path p;
     link* const tower = owned->tower();
     const int height = owned->height();
     link* found = find_place(height, p, key_of(tower));
@@ -188,24 +209,25 @@ class ordered_core {
   // Appends the elements of a container that is sorted in the same way to this one, which is empty.
   template <typename Element, typename Source>
   void append(Source& source) {
-    skip_list::cursor at = list_.begin();
+    cursor at = list_.begin();
     for (link* from = skip_list::next(source.list_.head()); from != nullptr;
          from = skip_list::next(from)) {
       const int height = list_.height_from(random_bits());
       node* const made =
           node::make(allocator_, height, static_cast<Element>(node::of(from)->element));
-      list_.place(at, made->tower(), height);
+      list_.place(at, made->tower(), height, hint_of(made->tower()));
     }
   }
 
-  skip_list::cursor position_of(link* tower) const {
-    return list_.position_of(
-        tower, [&](link* other) -> bool { return compare_(key_of(other), key_of(tower)); });
+  cursor position_of(link* tower) const {
+    const key_type& key = key_of(tower);
+    const auto is_before = [&](link* other) -> bool { return compare_(key_of(other), key); };
+    return list_.position_of(tower, target(key, is_before));
   }
   // Removes and destroys the nodes from one tower up to another.
   void erase(link* first, link* last) {
     if (first == last) return;
-    const skip_list::cursor at = position_of(first);
+    const cursor at = position_of(first);
     for (link* tower; (tower = skip_list::next(at.before[0])) != last;)
       node::destroy(allocator_, node::of(tower), list_.remove(at, tower));
   }
@@ -219,9 +241,10 @@ class ordered_core {
   // Moves all nodes that are not refused from another list.
   template <typename Source>
   void merge(Source& source) {
-    skip_list::cursor at = source.list_.begin();
+    cursor at = source.list_.begin();
     while (link* const tower = skip_list::next(at.before[0])) {
-      taken_node taken{source.list_, at, tower, source.list_.remove(at, tower)};
+      taken_node taken{source.list_, at, tower, Source::hint_of(tower),
+                       source.list_.remove(at, tower)};
       node::of(tower)->set_height(taken.height);
       if (insert_node(node::of(tower)).second) taken.tower = nullptr;
     }

@@ -16,8 +16,6 @@
 namespace corbel {
 namespace detail {
 
-using skip_list = basic_skip_list<std::atomic>;
-
 // A forward iterator ([forward.iterators]) over the nodes of a skip list. Value is the type of the
 // elements, or const. Insertions leave it valid. Different objects may be used by several threads
 // at the same time; an iteration sees all elements that were in the container when it began, and
@@ -26,6 +24,7 @@ template <typename Node, typename Value>
 class ordered_iterator {
   template <typename, typename>
   friend class ordered_iterator;
+  using skip_list = typename Node::list;
 
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -35,7 +34,7 @@ class ordered_iterator {
   using reference = Value&;
 
   ordered_iterator() = default;
-  explicit ordered_iterator(skip_list::link* tower) noexcept : tower_(tower) {}
+  explicit ordered_iterator(typename skip_list::link* tower) noexcept : tower_(tower) {}
   // Converts iterator to const_iterator.
   template <typename Other,
             typename = typename std::enable_if<std::is_same<Other, value_type>::value &&
@@ -66,21 +65,21 @@ class ordered_iterator {
   }
 
   // The tower of the element, nullptr at the end: for the container.
-  skip_list::link* tower() const noexcept { return tower_; }
+  typename skip_list::link* tower() const noexcept { return tower_; }
 
  private:
-  skip_list::link* tower_ = nullptr;
+  typename skip_list::link* tower_ = nullptr;
 };
 
 // A part of an ordered container that can be split, down to single elements ([req.container_range]
 // of the oneTBB specification). It is split at towers of the highest level that it has, whose
 // distances are about equal. Other threads may insert meanwhile: an element is in that part of the
 // container in whose bounds it belongs.
-template <typename Iterator>
+template <typename List, typename Iterator>
 class ordered_range {
-  template <typename>
+  template <typename, typename>
   friend class ordered_range;
-  using link = skip_list::link;
+  using link = typename List::link;
 
  public:
   using iterator = Iterator;
@@ -91,13 +90,13 @@ class ordered_range {
   using size_type = std::size_t;
 
   // Makes the range of all elements.
-  explicit ordered_range(const skip_list& list)
+  explicit ordered_range(const List& list)
       : from_(list.head()), end_(nullptr), level_(list.height() - 1), is_first_(true) {}
   // Converts range_type to const_range_type.
   template <typename Other,
             typename = typename std::enable_if<std::is_convertible<Other, Iterator>::value &&
                                                !std::is_same<Other, Iterator>::value>::type>
-  ordered_range(const ordered_range<Other>& other)
+  ordered_range(const ordered_range<List, Other>& other)
       : from_(other.from_), end_(other.end_), level_(other.level_), is_first_(other.is_first_) {}
   // Takes about the upper half of `whole`, which must be divisible.
   ordered_range(ordered_range& whole, split)
@@ -112,32 +111,32 @@ class ordered_range {
   bool empty() const { return first() == end_; }
   bool is_divisible() const {
     link* const tower = first();
-    return tower != end_ && skip_list::next(tower) != end_;
+    return tower != end_ && List::next(tower) != end_;
   }
   // The number of elements, which are counted one by one.
   size_type size() const {
     size_type count = 0;
-    for (link* tower = first(); tower != end_; tower = skip_list::next(tower)) ++count;
+    for (link* tower = first(); tower != end_; tower = List::next(tower)) ++count;
     return count;
   }
   // The number of elements up to which a range is not divisible: 1.
   size_type grainsize() const { return 1; }
 
  private:
-  link* first() const { return is_first_ ? skip_list::next(from_) : from_; }
+  link* first() const { return is_first_ ? List::next(from_) : from_; }
 
   // Returns a tower after the first, in the middle of those of its level, and sets the level.
   link* find_middle() {
     CORBEL_ASSERT(is_divisible(), "a range that is not divisible is split");
     link* const begin = first();
     for (;; --level_) {
-      link* middle = skip_list::next(from_, level_);
-      if (middle == begin && begin != end_) middle = skip_list::next(middle, level_);
+      link* middle = List::next(from_, level_);
+      if (middle == begin && begin != end_) middle = List::next(middle, level_);
       if (middle == end_ && level_ > 0) continue;
       for (link* at = middle;;) {
-        if ((at = skip_list::next(at, level_)) == end_) return middle;
-        if ((at = skip_list::next(at, level_)) == end_) return middle;
-        middle = skip_list::next(middle, level_);
+        if ((at = List::next(at, level_)) == end_) return middle;
+        if ((at = List::next(at, level_)) == end_) return middle;
+        middle = List::next(middle, level_);
       }
     }
   }

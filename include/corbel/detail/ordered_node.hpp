@@ -4,22 +4,27 @@
 #ifndef CORBEL_DETAIL_ORDERED_NODE_HPP
 #define CORBEL_DETAIL_ORDERED_NODE_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <utility>
 
-#include <corbel/detail/ordered_iterator.hpp>
+#include <corbel/detail/skip_list.hpp>
 
 namespace corbel {
 namespace detail {
 
 // A tower stands in front of its node in memory. A node that is in no list keeps the height of its
 // tower in the link of level 0.
-template <typename Value, typename Allocator>
+template <typename Value, typename Allocator, bool kHinted>
 class ordered_node {
-  using link = skip_list::link;
+ public:
+  using list = basic_skip_list<std::atomic, kHinted>;
+
+ private:
+  using link = typename list::link;
   static constexpr std::size_t kAlignment = alignof(Value) > alignof(link) ? alignof(Value)
                                                                            : alignof(link);
 
@@ -53,8 +58,8 @@ class ordered_node {
     } owned{a, height, std::addressof(*traits::allocate(a, units(height)))};
     ordered_node* const node =
         ::new (static_cast<void*>(owned.memory + units_of_tower(height))) ordered_node;
-    for (int level = 0; level < height; ++level)
-      ::new (static_cast<void*>(node->tower() - 1 - level)) link;
+    for (int word = 1; word <= list::words_of(height); ++word)
+      ::new (static_cast<void*>(node->tower() - word)) link;
     node->set_height(height);
     traits::construct(a, std::addressof(node->element), std::forward<Arguments>(arguments)...);
     owned.memory = nullptr;
@@ -74,14 +79,10 @@ class ordered_node {
   }
 
   // The height of the tower, while the node is in no list.
-  int height() {
-    return static_cast<int>(reinterpret_cast<std::uintptr_t>(skip_list::next(tower())));
-  }
+  int height() { return static_cast<int>(reinterpret_cast<std::uintptr_t>(list::next(tower()))); }
   void set_height(int height) {
     // relaxed: no other thread uses the node now
-    (tower() - 1)
-        ->to.store(reinterpret_cast<link*>(static_cast<std::uintptr_t>(height)),
-                   std::memory_order_relaxed);
+    (tower() - 1)->bits.store(static_cast<std::uintptr_t>(height), std::memory_order_relaxed);
   }
 
  private:
@@ -92,7 +93,7 @@ class ordered_node {
     return (bytes + sizeof(unit) - 1) / sizeof(unit);
   }
   static std::size_t units_of_tower(int height) {
-    return units_of(static_cast<std::size_t>(height) * sizeof(link));
+    return units_of(static_cast<std::size_t>(list::words_of(height)) * sizeof(link));
   }
   static std::size_t units(int height) {
     return units_of_tower(height) + units_of(sizeof(ordered_node));

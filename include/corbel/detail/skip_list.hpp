@@ -13,12 +13,26 @@
 namespace corbel {
 namespace detail {
 
-// One link of a tower. A tower of height h is an array of h links, the one of level 0 last, and
-// what follows the array in memory is the element. A pointer to a tower is the address of its
-// element, so the element and the links that a search reads most are in one cache line.
+// A word of a tower: a link to the next tower of its level, or a hint. What follows a tower in
+// memory is its element, and a pointer to a tower is the address of the element. Level 0 has one
+// word, the last, so that it shares a cache line with the element; each level above has its link,
+// and a hint in front of it if the list is hinted.
 template <template <typename> class Atomic>
-struct skip_link {
-  Atomic<skip_link*> to;
+struct skip_word {
+  Atomic<std::uintptr_t> bits;
+};
+
+// A hint is a number that has the order of the keys: if one hint is less than another, so is the
+// key. This one says nothing.
+constexpr std::uintptr_t kNoHint = static_cast<std::uintptr_t>(-1);
+
+// What a search compares with: `is_before(tower)` says whether the element of the tower comes
+// before the position that is searched. `hint` is that of the key, if `has_hint`.
+template <typename IsBefore>
+struct skip_target {
+  const IsBefore& is_before;
+  std::uintptr_t hint;
+  bool has_hint;
 };
 
 // A skip list (W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990). Level 0
@@ -38,14 +52,19 @@ struct skip_link {
 //   moment and between which the new one belongs. If another tower has come between, the exchange
 //   fails, and the thread compares again from there on. So of two threads that insert equal keys
 //   into a list with unique keys, the later one meets the tower of the other.
+// - The hint of a link, stored after the link (5), is not less than the hint of the tower to which
+//   the link leads later (6): the towers that a link leads to come one before the other. So a
+//   search moves forward by the hint alone. It also stops by the hint alone, which may be too early
+//   where a hint is late, but never wrong: the search goes on one level lower. Where the exact
+//   neighbour matters, and at level 0, it compares.
 // - At a higher level a failed exchange is resolved without comparing, by the order at level 0. So
 //   what is in the list at level 0 gets all its links even if a comparison would throw, every level
 //   has the order of level 0, also among equal keys, and the height of a tower can be told from the
 //   links that lead to it. It is not stored.
-template <template <typename> class Atomic>
+template <template <typename> class Atomic, bool kHinted>
 class basic_skip_list {
  public:
-  using link = skip_link<Atomic>;
+  using link = skip_word<Atomic>;
 
   // One tower of four is higher than 1, one of sixteen higher than 2, and so on.
   static constexpr int kBitsPerLevel = 2;
@@ -61,13 +80,16 @@ class basic_skip_list {
   basic_skip_list(const basic_skip_list&) = delete;
   basic_skip_list& operator=(const basic_skip_list&) = delete;
 
+  // The number of words of a tower.
+  static constexpr int words_of(int height) { return kHinted ? 2 * height - 1 : height; }
+
   // The tower in front of all: it has links, and no element.
-  link* head() const { return const_cast<link*>(links_) + kMaxHeight; }
+  link* head() const { return const_cast<link*>(words_) + words_of(kMaxHeight); }
 
   // Returns the tower after `tower` at the level, below the height of `tower`; nullptr at the end.
   static link* next(const link* tower, int level = 0) {
     // (2) acquire: sees the element and the links of the tower that (1), (3) or (4) published
-    return at(tower, level).load(std::memory_order_acquire);
+    return reinterpret_cast<link*>(at(tower, level).load(std::memory_order_acquire));
   }
 
   // The number of towers, and the number of levels from which a search begins.
@@ -88,19 +110,22 @@ class basic_skip_list {
     return drawn;
   }
 
-  // Returns the first tower for which is_before(tower) is false; nullptr if there is none.
+  // Returns the first tower that is not before the target; nullptr if there is none.
   template <typename IsBefore>
-  link* find(const IsBefore& is_before) const {
+  link* find(const skip_target<IsBefore>& target) const {
     link* before = head();
+    link* known = nullptr;
     link* after = nullptr;
-    for (int level = height() - 1; level >= 0; --level) descend(level, before, after, is_before);
+    for (int level = height() - 1; level >= 0; --level)
+      after = descend(level, before, known, target, !target.has_hint || level == 0);
     return after;
   }
 
   // find() which also stores the path of a tower of the given height that belongs there.
   template <typename IsBefore>
-  link* find_path(int height, path& p, const IsBefore& is_before) const {
+  link* find_path(int height, path& p, const skip_target<IsBefore>& target) const {
     link* before = head();
+    link* known = nullptr;
     link* after = nullptr;
     int level = this->height();
     while (height > level) {
@@ -108,37 +133,35 @@ class basic_skip_list {
       p.before[height] = before;
       p.after[height] = nullptr;
     }
-    while (--level >= height) descend(level, before, after, is_before);
+    while (--level >= height) descend(level, before, known, target, !target.has_hint);
     for (; level >= 0; --level) {
-      descend(level, before, after, is_before);
+      p.after[level] = after = descend(level, before, known, target, true);
       p.before[level] = before;
-      p.after[level] = after;
     }
     return after;
   }
 
-  // Inserts a tower of the given height, with the path from find_path. If other towers have come
-  // between meanwhile, is_before says which belong before the new one, and the tower is inserted
-  // unless refuses(the tower after it). Returns nullptr if it is inserted, or else that tower. What
-  // is_before and refuses throw leaves the list unchanged.
-  template <typename IsBefore, typename Refuses>
-  link* insert(link* tower, int height, path& p, const IsBefore& is_before,
-               const Refuses& refuses) {
+  // Inserts a tower of the given height, with the path from find_path for the target. If other
+  // towers have come between meanwhile, the target says which belong before the new one, and the
+  // tower is inserted unless refuses(the tower after it). hint_of(tower) returns the hint of an
+  // element. Returns nullptr if the tower is inserted, or else the one after it. What is_before and
+  // refuses throw leaves the list unchanged.
+  template <typename IsBefore, typename Refuses, typename HintOf>
+  link* insert(link* tower, int height, path& p, const skip_target<IsBefore>& target,
+               const Refuses& refuses, const HintOf& hint_of) {
     link* before = p.before[0];
     link* after = p.after[0];
     for (;;) {
-      at(tower, 0).store(after, std::memory_order_relaxed);  // relaxed: (1) publishes it
-      // (1) release: publishes the element and the link to (2). acquire: as (2)
-      if (CORBEL_LIKELY(at(before, 0).compare_exchange_strong(
-              after, tower, std::memory_order_release, std::memory_order_acquire)))
-        break;
-      while (after != nullptr && is_before(after)) {
+      set(tower, 0, after);
+      // (1) release: publishes the element and the link to (2)
+      if (CORBEL_LIKELY(exchange(before, 0, after, tower))) break;
+      while (after != nullptr && target.is_before(after)) {
         before = after;
         after = next(before, 0);
       }
       if (after != nullptr && refuses(after)) return after;
     }
-    for (int level = 1; level < height; ++level) link_above(tower, level, p);
+    for (int level = 1; level < height; ++level) link_above(tower, level, p, hint_of);
     note_inserted(height);
     return nullptr;
   }
@@ -157,12 +180,12 @@ class basic_skip_list {
     return c;
   }
 
-  // Returns the position in front of `tower`, before which only those towers lie for which
-  // is_before is true, and any that are equal to it.
+  // Returns the position in front of `tower`: before it lie the towers that are before the target,
+  // and any that are equal to it.
   template <typename IsBefore>
-  cursor position_of(const link* tower, const IsBefore& is_before) const {
+  cursor position_of(const link* tower, const skip_target<IsBefore>& target) const {
     path p;
-    find_path(kMaxHeight, p, is_before);
+    find_path(kMaxHeight, p, target);
     cursor c;
     for (int level = 0; level < kMaxHeight; ++level) c.before[level] = p.before[level];
     for (link* equal = next(c.before[0]); equal != tower; equal = next(equal)) pass(c, equal);
@@ -178,17 +201,22 @@ class basic_skip_list {
   // Takes the tower that follows the position out of the list, and returns its height.
   int remove(const cursor& c, link* tower) {
     int level = 0;
-    for (; level < kMaxHeight && next(c.before[level], level) == tower; ++level)
+    for (; level < kMaxHeight && next(c.before[level], level) == tower; ++level) {
       set(c.before[level], level, next(tower, level));
-    add_to_size(-std::size_t(1));
+      set_hint(c.before[level], level, hint(tower, level));
+    }
+    add_to_size(static_cast<std::size_t>(-1));
     return level;
   }
 
-  // Inserts a tower at the position, which is behind it afterwards.
-  void place(cursor& c, link* tower, int height) {
+  // Inserts a tower, whose element has the hint, at the position, which is behind it afterwards.
+  void place(cursor& c, link* tower, int height, std::uintptr_t hint_of_tower) {
     for (int level = 0; level < height; ++level) {
-      set(tower, level, next(c.before[level], level));
-      set(c.before[level], level, tower);
+      link* const before = c.before[level];
+      set(tower, level, next(before, level));
+      set_hint(tower, level, hint(before, level));
+      set(before, level, tower);
+      set_hint(before, level, hint_of_tower);
       c.before[level] = tower;
     }
     note_inserted(height);
@@ -196,10 +224,12 @@ class basic_skip_list {
 
   // Exchanges the towers of two lists.
   void swap(basic_skip_list& other) {
-    for (int level = 0; level < kMaxHeight; ++level) {
-      link* const mine = next(head(), level);
-      set(head(), level, next(other.head(), level));
-      set(other.head(), level, mine);
+    for (int word = 0; word < words_of(kMaxHeight); ++word) {
+      // relaxed, all: no other thread uses the lists now
+      const std::uintptr_t mine = words_[word].bits.load(std::memory_order_relaxed);
+      words_[word].bits.store(other.words_[word].bits.load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
+      other.words_[word].bits.store(mine, std::memory_order_relaxed);
     }
     const int levels = height();
     // relaxed, all: no other thread uses the lists now
@@ -212,50 +242,91 @@ class basic_skip_list {
 
   // Removes all towers.
   void reset() {
-    for (int level = 0; level < kMaxHeight; ++level) set(head(), level, nullptr);
+    for (int level = 0; level < kMaxHeight; ++level) {
+      set(head(), level, nullptr);
+      set_hint(head(), level, kNoHint);
+    }
     // relaxed, both: no other thread uses the list now
     height_.store(1, std::memory_order_relaxed);
     size_.store(0, std::memory_order_relaxed);
   }
 
  private:
-  static Atomic<link*>& at(const link* tower, int level) {
-    return const_cast<link*>(tower)[-1 - level].to;
+  static Atomic<std::uintptr_t>& at(const link* tower, int level) {
+    return const_cast<link*>(tower)[kHinted && level > 0 ? -2 * level : -1 - level].bits;
+  }
+  static Atomic<std::uintptr_t>& hint_at(const link* tower, int level) {
+    return const_cast<link*>(tower)[-2 * level - 1].bits;
   }
 
   static void set(link* tower, int level, link* to) {
-    at(tower, level).store(to, std::memory_order_relaxed);  // relaxed: no other thread uses it now
+    // relaxed: no other thread sees the tower, or uses the list, now
+    at(tower, level).store(reinterpret_cast<std::uintptr_t>(to), std::memory_order_relaxed);
+  }
+  static void set_hint(link* tower, int level, std::uintptr_t hint) {
+    // relaxed: as set
+    if (kHinted && level > 0) hint_at(tower, level).store(hint, std::memory_order_relaxed);
+  }
+  static std::uintptr_t hint(const link* tower, int level) {
+    if (!kHinted || level == 0) return kNoHint;
+    // (6) acquire: sees the link that was there before (5)
+    return hint_at(tower, level).load(std::memory_order_acquire);
   }
 
-  // Moves `before` forward at the level up to the last tower for which is_before is true, and sets
-  // `after` to the one after it. On entry `after` is where the level above has stopped: it is not
-  // compared again.
+  // Makes the link from `before` lead to the tower if it leads to `after`; otherwise sets `after`
+  // to where it leads, and returns false.
+  static bool exchange(link* before, int level, link*& after, link* tower) {
+    std::uintptr_t expected = reinterpret_cast<std::uintptr_t>(after);
+    // (1), (3) release: see the callers. acquire: as (2)
+    const bool done =
+        at(before, level)
+            .compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(tower),
+                                     std::memory_order_release, std::memory_order_acquire);
+    after = reinterpret_cast<link*>(expected);
+    return done;
+  }
+
+  // Moves `before` forward at the level, up to the last tower that is before the target, and
+  // returns the one after it. `known` is a tower that is not before the target, as found by a
+  // comparison. If not `exactly`, the hints may stop the search too early.
   template <typename IsBefore>
-  static void descend(int level, link*& before, link*& after, const IsBefore& is_before) {
-    link* candidate = next(before, level);
-    while (candidate != after && is_before(candidate)) {
+  static link* descend(int level, link*& before, link*& known, const skip_target<IsBefore>& target,
+                       bool exactly) {
+    for (;;) {
+      const std::uintptr_t found = hint(before, level);  // before the link is read: see (5)
+      link* const candidate = next(before, level);
+      if (kHinted && level > 0 && found < target.hint) {
+        before = candidate;
+        continue;
+      }
+      if (candidate == known) return candidate;
+      if (kHinted && level > 0 && !exactly && found > target.hint && found != kNoHint)
+        return candidate;
+      if (candidate == nullptr || !target.is_before(candidate)) {
+        known = candidate;
+        return candidate;
+      }
       before = candidate;
-      candidate = next(before, level);
     }
-    after = candidate;
   }
 
   // Links a tower that is linked at all lower levels. Compares nothing.
-  static void link_above(link* tower, int level, const path& p) {
+  template <typename HintOf>
+  static void link_above(link* tower, int level, const path& p, const HintOf& hint_of) {
     link* before = p.before[level];
     link* after = p.after[level];
     for (;;) {
-      at(tower, level).store(after, std::memory_order_relaxed);  // relaxed: (3) publishes it
-      // (3) release: publishes the links of the tower up to this level to (2). acquire: as (2)
-      if (CORBEL_LIKELY(at(before, level)
-                            .compare_exchange_strong(after, tower, std::memory_order_release,
-                                                     std::memory_order_acquire)))
-        return;
+      set(tower, level, after);
+      if (kHinted) set_hint(tower, level, after == nullptr ? kNoHint : hint_of(after));
+      // (3) release: publishes the links of the tower up to this level to (2)
+      if (CORBEL_LIKELY(exchange(before, level, after, tower))) break;
       while (after != p.after[level] && first_of(before, tower, after) == after) {
         before = after;
         after = next(before, level);
       }
     }
+    // (5) release: a thread that reads it by (6) and then the link sees the tower, or one before it
+    if (kHinted) hint_at(before, level).store(hint_of(tower), std::memory_order_release);
   }
 
   // Returns which of the two towers after `from` comes first.
@@ -279,7 +350,7 @@ class basic_skip_list {
   }
 
   Atomic<int> height_;
-  link links_[kMaxHeight];  // a tower: level 0 last
+  link words_[words_of(kMaxHeight)];  // a tower: level 0 last
   // Next to the lowest links of the head, which searches seldom read, since it is written often.
   Atomic<std::size_t> size_;
 };

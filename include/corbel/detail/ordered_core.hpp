@@ -36,6 +36,7 @@ class ordered_core {
   using link = typename skip_list::link;
   using path = typename skip_list::path;
   using cursor = typename skip_list::cursor;
+  using index = typename skip_list::index;
   using node_allocator = typename node::allocator;
   using node_traits = typename node::traits;
   using key_type = typename Policy::key_type;
@@ -71,6 +72,12 @@ class ordered_core {
     cursor front = list_.begin();
     while (link* const tower = skip_list::next(front.before[0]))
       node::destroy(allocator_, node::of(tower), list_.remove(front, tower));
+    for (index* i = list_.newest_index(); i != nullptr;) {
+      index* const older = i->older();
+      const std::size_t units = units_of_index(i->capacity());
+      node::free_units(allocator_, reinterpret_cast<typename node::unit*>(i), units);
+      i = older;
+    }
     list_.reset();
   }
 
@@ -157,6 +164,7 @@ class ordered_core {
     link* const other = link_at(made->tower(), owner.height, p);
     if (other != nullptr) return {iterator(other), false};
     owner.owned = nullptr;
+    note_inserted(owner.height);
     return {iterator(made->tower()), true};
   }
   link* link_at(link* tower, int height, path& p) {
@@ -185,6 +193,7 @@ class ordered_core {
       found = link_at(tower, height, p);
       if (found == nullptr) {
         at_end.refused = false;
+        note_inserted(height);
         return {iterator(tower), true};
       }
     }
@@ -217,6 +226,56 @@ class ordered_core {
           node::make(allocator_, height, static_cast<Element>(node::of(from)->element));
       list_.place(at, made->tower(), height, hint_of(made->tower()));
     }
+    if (hint::kExists) make_index();
+  }
+
+  // Called after each insertion: makes an index from time to time.
+  void note_inserted(int height) {
+    if (hint::kExists && CORBEL_UNLIKELY(height > skip_list::kIndexedHeight)) make_index();
+  }
+  CORBEL_NOINLINE void make_index() {
+    constexpr int kLevel = skip_list::kIndexedHeight - 1;
+    if (!list_.begin_index()) return;
+    std::size_t count = 0;
+    for (link* i = list_.head(); (i = skip_list::next(i, kLevel)) != nullptr;) ++count;
+    index* const made = allocate_index(count);
+    if (made != nullptr) {
+      link* i = list_.head();
+      while ((i = skip_list::next(i, kLevel)) != nullptr && made->add(hint_of(i), i)) {
+      }
+    }
+    list_.end_index(made);
+  }
+  // Returns nullptr if there is no memory: the container works without an index.
+  index* allocate_index(std::size_t count) {
+#if CORBEL_EXCEPTIONS
+    try {
+#endif
+      typename node::unit* const memory = node::allocate_units(allocator_, units_of_index(count));
+      return ::new (static_cast<void*>(memory)) index(count, list_.size(), list_.newest_index());
+#if CORBEL_EXCEPTIONS
+    } catch (...) {
+      return nullptr;
+    }
+#endif
+  }
+  static std::size_t units_of_index(std::size_t count) {
+    return node::units_of(index::bytes_of(count));
+  }
+
+  // Takes a node out of the list, and returns its height.
+  int remove(const cursor& at, link* tower) {
+    constexpr int kLevel = skip_list::kIndexedHeight - 1;
+    const int height = list_.remove(at, tower);
+    index* const newest = list_.newest_index();
+    if (newest == nullptr || height <= kLevel) return height;
+    link* const before = at.before[kLevel];
+    if (before == list_.head()) {
+      newest->replace(hint_of(tower), tower, 0, nullptr);
+    } else {
+      newest->replace(hint_of(tower), tower, hint_of(before), before);
+    }
+    return height;
   }
 
   cursor position_of(link* tower) const {
@@ -229,11 +288,11 @@ class ordered_core {
     if (first == last) return;
     const cursor at = position_of(first);
     for (link* tower; (tower = skip_list::next(at.before[0])) != last;)
-      node::destroy(allocator_, node::of(tower), list_.remove(at, tower));
+      node::destroy(allocator_, node::of(tower), remove(at, tower));
   }
   // Takes a node out of the list.
   node* extract(link* tower) {
-    const int height = list_.remove(position_of(tower), tower);
+    const int height = remove(position_of(tower), tower);
     node::of(tower)->set_height(height);
     return node::of(tower);
   }
@@ -243,8 +302,7 @@ class ordered_core {
   void merge(Source& source) {
     cursor at = source.list_.begin();
     while (link* const tower = skip_list::next(at.before[0])) {
-      taken_node taken{source.list_, at, tower, Source::hint_of(tower),
-                       source.list_.remove(at, tower)};
+      taken_node taken{source.list_, at, tower, Source::hint_of(tower), source.remove(at, tower)};
       node::of(tower)->set_height(taken.height);
       if (insert_node(node::of(tower)).second) taken.tower = nullptr;
     }

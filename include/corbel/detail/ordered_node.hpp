@@ -50,12 +50,12 @@ class ordered_node {
   static ordered_node* make(allocator& a, int height, Arguments&&... arguments) {
     struct block {
       ~block() {
-        if (memory != nullptr) free(from, memory, height);
+        if (memory != nullptr) free_units(from, memory, units(height));
       }
       allocator& from;
       int height;
       unit* memory;
-    } owned{a, height, std::addressof(*traits::allocate(a, units(height)))};
+    } owned{a, height, allocate_units(a, units(height))};
     ordered_node* const node =
         ::new (static_cast<void*>(owned.memory + units_of_tower(height))) ordered_node;
     for (int word = 1; word <= list::words_of(height); ++word)
@@ -64,6 +64,17 @@ class ordered_node {
     traits::construct(a, std::addressof(node->element), std::forward<Arguments>(arguments)...);
     owned.memory = nullptr;
     return node;
+  }
+
+  // Memory from the allocator, in units.
+  static constexpr std::size_t units_of(std::size_t bytes) {
+    return (bytes + sizeof(unit) - 1) / sizeof(unit);
+  }
+  static unit* allocate_units(allocator& a, std::size_t n) {
+    return std::addressof(*traits::allocate(a, n));
+  }
+  static void free_units(allocator& a, unit* memory, std::size_t n) {
+    traits::deallocate(a, std::pointer_traits<typename traits::pointer>::pointer_to(*memory), n);
   }
 
   // Destroys a node that is in no list.
@@ -75,7 +86,7 @@ class ordered_node {
   // Destroys a node whose tower has the given height.
   static void destroy(allocator& a, ordered_node* node, int height) {
     traits::destroy(a, std::addressof(node->element));
-    free(a, reinterpret_cast<unit*>(node) - units_of_tower(height), height);
+    free_units(a, reinterpret_cast<unit*>(node) - units_of_tower(height), units(height));
   }
 
   // The height of the tower, while the node is in no list.
@@ -89,18 +100,11 @@ class ordered_node {
   ordered_node() {}
   ~ordered_node() {}
 
-  static constexpr std::size_t units_of(std::size_t bytes) {
-    return (bytes + sizeof(unit) - 1) / sizeof(unit);
-  }
   static std::size_t units_of_tower(int height) {
     return units_of(static_cast<std::size_t>(list::words_of(height)) * sizeof(link));
   }
   static std::size_t units(int height) {
     return units_of_tower(height) + units_of(sizeof(ordered_node));
-  }
-  static void free(allocator& a, unit* memory, int height) {
-    traits::deallocate(a, std::pointer_traits<typename traits::pointer>::pointer_to(*memory),
-                       units(height));
   }
 };
 

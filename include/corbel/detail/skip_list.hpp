@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/skip_index.hpp>
 
 namespace corbel {
 namespace detail {
@@ -65,10 +66,13 @@ template <template <typename> class Atomic, bool kHinted>
 class basic_skip_list {
  public:
   using link = skip_word<Atomic>;
+  using index = skip_index<link>;
 
   // One tower of four is higher than 1, one of sixteen higher than 2, and so on.
   static constexpr int kBitsPerLevel = 2;
   static constexpr int kMaxHeight = 16;
+  // The index has the towers that are at least so high.
+  static constexpr int kIndexedHeight = 3;
 
   // Where a tower belongs: at each level below its height, the towers before and after it.
   struct path {
@@ -116,7 +120,8 @@ class basic_skip_list {
     link* before = head();
     link* known = nullptr;
     link* after = nullptr;
-    for (int level = height() - 1; level >= 0; --level)
+    int level = begin(target, before);
+    while (--level >= 0)
       after = descend(level, before, known, target, !target.has_hint || level == 0);
     return after;
   }
@@ -127,7 +132,7 @@ class basic_skip_list {
     link* before = head();
     link* known = nullptr;
     link* after = nullptr;
-    int level = this->height();
+    int level = height <= kIndexedHeight ? begin(target, before) : this->height();
     while (height > level) {
       --height;
       p.before[height] = before;
@@ -164,6 +169,28 @@ class basic_skip_list {
     for (int level = 1; level < height; ++level) link_above(tower, level, p, hint_of);
     note_inserted(height);
     return nullptr;
+  }
+
+  // The newest index, or nullptr, and those before it.
+  index* newest_index() const {
+    // (8) acquire: sees the index and the towers of (7)
+    return index_.load(std::memory_order_acquire);
+  }
+  // Whether an index should be made now. Returns true to one thread, which must call end_index.
+  bool begin_index() {
+    const index* const newest = newest_index();
+    if (size() < (newest == nullptr ? kMinIndexed : 2 * newest->elements())) return false;
+    // (9) acquire: sees the index of the thread that made the last one
+    if (is_indexing_.exchange(1, std::memory_order_acquire) != 0) return false;
+    if (newest_index() == newest) return true;
+    end_index(nullptr);
+    return false;
+  }
+  // Makes `made` the newest index; nullptr if none could be made.
+  void end_index(index* made) {
+    // (7) release: publishes the index and its towers to (8)
+    if (made != nullptr) index_.store(made, std::memory_order_release);
+    is_indexing_.store(0, std::memory_order_release);  // (10) release: for (9)
   }
 
   // ---- no other thread may use the list during these ------------------------------------------
@@ -231,8 +258,11 @@ class basic_skip_list {
                               std::memory_order_relaxed);
       other.words_[word].bits.store(mine, std::memory_order_relaxed);
     }
-    const int levels = height();
     // relaxed, all: no other thread uses the lists now
+    index* const mine = index_.load(std::memory_order_relaxed);
+    index_.store(other.index_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    other.index_.store(mine, std::memory_order_relaxed);
+    const int levels = height();
     height_.store(other.height(), std::memory_order_relaxed);
     other.height_.store(levels, std::memory_order_relaxed);
     const std::size_t count = size();
@@ -246,7 +276,9 @@ class basic_skip_list {
       set(head(), level, nullptr);
       set_hint(head(), level, kNoHint);
     }
-    // relaxed, both: no other thread uses the list now
+    // relaxed, all: no other thread uses the list now
+    index_.store(nullptr, std::memory_order_relaxed);
+    is_indexing_.store(0, std::memory_order_relaxed);
     height_.store(1, std::memory_order_relaxed);
     size_.store(0, std::memory_order_relaxed);
   }
@@ -284,6 +316,22 @@ class basic_skip_list {
                                      std::memory_order_release, std::memory_order_acquire);
     after = reinterpret_cast<link*>(expected);
     return done;
+  }
+
+  // Sets `before`, the head, to where a search begins, and returns the number of levels to search.
+  template <typename IsBefore>
+  int begin(const skip_target<IsBefore>& target, link*& before) const {
+    const index* const newest = target.has_hint ? newest_index() : nullptr;
+    link* near = newest == nullptr ? nullptr : newest->find(target.hint);
+    if (near == nullptr) return height();
+    // Where much has been inserted since the index was made, the upper levels are faster.
+    constexpr int kMaxSteps = 16;
+    for (int steps = 0; hint(near, kIndexedHeight - 1) < target.hint; ++steps) {
+      if (steps == kMaxSteps) return height();
+      near = next(near, kIndexedHeight - 1);
+    }
+    before = near;
+    return kIndexedHeight;
   }
 
   // Moves `before` forward at the level, up to the last tower that is before the target, and
@@ -349,7 +397,11 @@ class basic_skip_list {
     size_.fetch_add(n, std::memory_order_relaxed);  // relaxed: a number, no data
   }
 
+  static constexpr std::size_t kMinIndexed = 512;
+
   Atomic<int> height_;
+  Atomic<int> is_indexing_;  // 1: a thread is making an index
+  Atomic<index*> index_;
   link words_[words_of(kMaxHeight)];  // a tower: level 0 last
   // Next to the lowest links of the head, which searches seldom read, since it is written often.
   Atomic<std::size_t> size_;

@@ -72,7 +72,7 @@ class basic_skip_list {
   static constexpr int kBitsPerLevel = 2;
   static constexpr int kMaxHeight = 16;
   // The index has the towers that are at least so high.
-  static constexpr int kIndexedHeight = 3;
+  static constexpr int kIndexedHeight = 2;
 
   // Where a tower belongs: at each level below its height, the towers before and after it.
   struct path {

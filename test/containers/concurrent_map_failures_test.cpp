@@ -44,7 +44,7 @@ class ConcurrentMapFailures : public testing::Test {
     EXPECT_EQ(counted_int::alive, 0);
   }
 
-  // Calls run() with the fuse at 1, 2, 3, ... until it comes to its end; after() after each
+  // Calls run() with the fuse at 1, 2, 3, ... until none fails; after() after each
   // failure.
   template <typename Run, typename After>
   static void for_each_failure(Run run, After after) {

@@ -143,7 +143,7 @@ class ordered_container : private ordered_core<Policy> {
     using propagate = typename node_traits::propagate_on_container_copy_assignment;
     if (this == &other) return *this;
     ordered_container copy(other, allocator_type(propagate::value ? other.allocator_ : allocator_));
-    this->exchange(copy, propagate());
+    this->exchange_contents(copy, propagate());
     return *this;
   }
   ordered_container& operator=(ordered_container&& other) noexcept(
@@ -157,7 +157,7 @@ class ordered_container : private ordered_core<Policy> {
       this->move_allocator(other, propagate());
     } else {
       ordered_container moved(std::move(other), get_allocator());
-      this->exchange(moved, std::false_type());
+      this->exchange_contents(moved, std::false_type());
     }
     return *this;
   }
@@ -282,7 +282,7 @@ class ordered_container : private ordered_core<Policy> {
   void swap(ordered_container& other) noexcept(node_traits::is_always_equal::value) {
     using propagate = typename node_traits::propagate_on_container_swap;
     CORBEL_ASSERT(propagate::value || allocator_ == other.allocator_, "unequal allocators");
-    this->exchange(other, propagate());
+    this->exchange_contents(other, propagate());
   }
 
   // ---- lookup. The forms for any type K need a transparent comparison --------------------------

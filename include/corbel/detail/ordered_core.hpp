@@ -175,7 +175,7 @@ class ordered_core {
         &hint_of);
   }
 
-  // Inserts a node that somebody else owns, who still does if it is refused.
+  // Inserts a node of the caller, which keeps it if it is refused.
   std::pair<iterator, bool> insert_node(node* owned) {
     path p;
     link* const tower = owned->tower();
@@ -308,12 +308,12 @@ class ordered_core {
     }
   }
 
-  void exchange(ordered_core& other, std::true_type) {
+  void exchange_contents(ordered_core& other, std::true_type) {
     using std::swap;
     swap(allocator_, other.allocator_);
-    exchange(other, std::false_type());
+    exchange_contents(other, std::false_type());
   }
-  void exchange(ordered_core& other, std::false_type) {
+  void exchange_contents(ordered_core& other, std::false_type) {
     using std::swap;
     swap(compare_, other.compare_);
     list_.swap(other.list_);

@@ -62,7 +62,7 @@ struct skip_target {
 //   what is in the list at level 0 gets all its links even if a comparison would throw, every level
 //   has the order of level 0, also among equal keys, and the height of a tower can be told from the
 //   links that lead to it. It is not stored.
-template <template <typename> class Atomic, bool kHinted>
+template <template <typename> class Atomic, bool kHinted, int kHeights = 16>
 class basic_skip_list {
  public:
   using link = skip_word<Atomic>;
@@ -70,7 +70,7 @@ class basic_skip_list {
 
   // One tower of four is higher than 1, one of sixteen higher than 2, and so on.
   static constexpr int kBitsPerLevel = 2;
-  static constexpr int kMaxHeight = 16;
+  static constexpr int kMaxHeight = kHeights;
   // The index has the towers that are at least so high.
   static constexpr int kIndexedHeight = 2;
 
@@ -92,7 +92,7 @@ class basic_skip_list {
 
   // Returns the tower after `tower` at the level, below the height of `tower`; nullptr at the end.
   static link* next(const link* tower, int level = 0) {
-    // (2) acquire: sees the element and the links of the tower that (1), (3) or (4) published
+    // (2) acquire: sees the element and the links of the tower that (1) or (3) published
     return reinterpret_cast<link*>(at(tower, level).load(std::memory_order_acquire));
   }
 
@@ -159,7 +159,7 @@ class basic_skip_list {
     for (;;) {
       set(tower, 0, after);
       // (1) release: publishes the element and the link to (2)
-      if (CORBEL_LIKELY(exchange(before, 0, after, tower))) break;
+      if (CORBEL_LIKELY(try_link(before, 0, after, tower))) break;
       while (after != nullptr && target.is_before(after)) {
         before = after;
         after = next(before, 0);
@@ -219,7 +219,7 @@ class basic_skip_list {
     return c;
   }
 
-  // Moves the position behind the tower that follows it.
+  // Moves the position over the tower that follows it.
   static void pass(cursor& c, link* tower) {
     for (int level = 0; level < kMaxHeight && next(c.before[level], level) == tower; ++level)
       c.before[level] = tower;
@@ -236,7 +236,7 @@ class basic_skip_list {
     return level;
   }
 
-  // Inserts a tower, whose element has the hint, at the position, which is behind it afterwards.
+  // Inserts a tower, whose element has the hint, at the position, which is after it then.
   void place(cursor& c, link* tower, int height, std::uintptr_t hint_of_tower) {
     for (int level = 0; level < height; ++level) {
       link* const before = c.before[level];
@@ -307,7 +307,7 @@ class basic_skip_list {
 
   // Makes the link from `before` lead to the tower if it leads to `after`; otherwise sets `after`
   // to where it leads, and returns false.
-  static bool exchange(link* before, int level, link*& after, link* tower) {
+  static bool try_link(link* before, int level, link*& after, link* tower) {
     std::uintptr_t expected = reinterpret_cast<std::uintptr_t>(after);
     // (1), (3) release: see the callers. acquire: as (2)
     const bool done =
@@ -367,7 +367,7 @@ class basic_skip_list {
       set(tower, level, after);
       if (kHinted) set_hint(tower, level, after == nullptr ? kNoHint : hint_of(after));
       // (3) release: publishes the links of the tower up to this level to (2)
-      if (CORBEL_LIKELY(exchange(before, level, after, tower))) break;
+      if (CORBEL_LIKELY(try_link(before, level, after, tower))) break;
       while (after != p.after[level] && first_of(before, tower, after) == after) {
         before = after;
         after = next(before, level);

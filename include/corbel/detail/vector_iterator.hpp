@@ -44,9 +44,10 @@ class vector_iterator {
         limit_(other.limit_) {}
 
   reference operator*() const noexcept {
-    // An access from several threads must not change the iterator.
-    if (CORBEL_UNLIKELY(index_ >= limit_)) return storage_->element(index_);
-    return *Storage::element_in(segment_, index_);
+    std::uintptr_t segment = segment_;
+    // Several threads may use the iterator, so this access must not change it.
+    if (CORBEL_UNLIKELY(index_ >= limit_)) segment = storage_->segment_with(index_);
+    return *Storage::element_in(segment, index_);
   }
   pointer operator->() const noexcept { return std::addressof(**this); }
   reference operator[](difference_type n) const noexcept {

@@ -24,7 +24,8 @@ using vector_atomic = std::atomic<T>;
 
 // The number of the highest bit that is set; n > 0.
 inline int top_bit(std::size_t n) noexcept {
-  return static_cast<int>(sizeof(unsigned long long)) * 8 - 1 -
+  // The exclusive or subtracts, and compilers make it one instruction with the other.
+  return static_cast<int>(sizeof(unsigned long long) * 8 - 1) ^
          __builtin_clzll(static_cast<unsigned long long>(n));
 }
 
@@ -99,16 +100,16 @@ class vector_storage {
   }
 
   // Returns the element with an index below the capacity that the thread has read.
-  T& element(std::size_t i) const noexcept {
-    return *element_in(growth_.table()[segment_of(i)], i);
+  T& element(std::size_t i) const noexcept { return *element_in(segment_with(i), i); }
+  std::uintptr_t segment_with(std::size_t i) const noexcept {
+    return growth_.table()[segment_of(i)];
   }
 
   // Sets `segment` for the element and returns the end of its segment; returns 0 if it has none.
   std::size_t find_segment(std::size_t i, std::uintptr_t& segment) const noexcept {
     if (i >= growth_.capacity()) return 0;
-    const int s = segment_of(i);
-    segment = growth_.table()[s];
-    return segment_end(s);
+    segment = segment_with(i);
+    return segment_end(segment_of(i));
   }
 
   std::size_t capacity() const noexcept { return growth_.capacity(); }
@@ -234,10 +235,13 @@ class vector_storage {
   using table_traits = std::allocator_traits<table_allocator>;
   using growth = basic_vector_growth<vector_atomic, sleeping_wait, entry>;
 
-  static int segment_of(std::size_t i) noexcept {
-    return top_bit(i | ((std::size_t(1) << kFirstLog) - 1)) - (kFirstLog - 1);
+  static std::size_t segment_of(std::size_t i) noexcept {
+    return static_cast<unsigned>(top_bit(i | ((std::size_t(1) << kFirstLog) - 1))) -
+           std::size_t(kFirstLog - 1);
   }
-  static std::size_t segment_end(int s) noexcept { return std::size_t(1) << (kFirstLog + s); }
+  static std::size_t segment_end(std::size_t s) noexcept {
+    return std::size_t(1) << (kFirstLog + s);
+  }
 
   // The size of a first block for `n` elements.
   static int first_log_for(std::size_t n) noexcept {
@@ -287,7 +291,7 @@ class vector_storage {
     AtThrow rest{*this, first, last};
     reach(last);
     while (rest.next != last) {
-      const int s = segment_of(rest.next);
+      const std::size_t s = segment_of(rest.next);
       const std::size_t end = segment_end(s) < last ? segment_end(s) : last;
       const entry segment = growth_.table()[s];
       for (std::size_t i = rest.next; i != end; rest.next = ++i) {

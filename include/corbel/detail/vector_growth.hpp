@@ -30,15 +30,12 @@ namespace detail {
 //
 // The atomics and the lock's system are parameters so that a model checker can run this very source
 // (test/model/vector_growth_model.cpp).
-template <template <typename> class Atomic, typename System, typename Entry>
-class basic_vector_growth {
+//
+// The two numbers are in two classes so that the owner can keep them a cache line apart: every
+// growing thread writes the number of claimed elements, while the rest changes seldom.
+template <template <typename> class Atomic>
+class basic_vector_claims {
  public:
-  explicit basic_vector_growth(Entry* table) : table_(table) {}
-  basic_vector_growth(const basic_vector_growth&) = delete;
-  basic_vector_growth& operator=(const basic_vector_growth&) = delete;
-
-  // ---- any thread may call these at any time ----------------------------------------------------
-
   // Claims `n` elements and returns the index of the first.
   std::size_t claim(std::size_t n) noexcept {
     return claimed_.fetch_add(n, std::memory_order_relaxed);  // relaxed: only hands out numbers
@@ -61,6 +58,27 @@ class basic_vector_growth {
   std::size_t claimed() const noexcept {
     return claimed_.load(std::memory_order_relaxed);  // relaxed: (1) is what a reader needs
   }
+
+  // No other function may run at the same time.
+  void set_claimed(std::size_t n) noexcept {
+    claimed_.store(n, std::memory_order_relaxed);  // relaxed: no other thread uses the object now
+  }
+
+ private:
+  Atomic<std::size_t> claimed_{0};
+};
+
+// The memory of the elements. The table has kShort entries at first, which lie in this object.
+template <template <typename> class Atomic, typename System, typename Entry, int kShort>
+class basic_vector_memory {
+ public:
+  basic_vector_memory() {
+    table_.store(short_table_, std::memory_order_relaxed);  // relaxed: no other thread knows it yet
+  }
+  basic_vector_memory(const basic_vector_memory&) = delete;
+  basic_vector_memory& operator=(const basic_vector_memory&) = delete;
+
+  // ---- any thread may call these at any time ----------------------------------------------------
 
   // Returns the number of elements that have memory, from the first on. The caller may then read
   // their entries of the table.
@@ -102,18 +120,19 @@ class basic_vector_growth {
 
   // ---- no other function may run at the same time -----------------------------------------------
 
-  // relaxed, all: no other thread uses the object now
-  void set_claimed(std::size_t n) noexcept {
-    claimed_.store(n, std::memory_order_relaxed);
-    broken_ = false;
+  void set_capacity(std::size_t n) noexcept {
+    capacity_.store(n, std::memory_order_relaxed);  // relaxed: no other thread uses the object now
   }
-  void set_capacity(std::size_t n) noexcept { capacity_.store(n, std::memory_order_relaxed); }
+  void mend() noexcept { broken_ = false; }
+
+  Entry* short_table() noexcept { return short_table_; }
+  bool has_short_table() const noexcept { return table() == short_table_; }
 
  private:
   // Holds the lock. At the end, the object is broken if `fails`.
   class critical_section {
    public:
-    critical_section(basic_vector_growth& object, bool breaks) : object_(object), breaks_(breaks) {
+    critical_section(basic_vector_memory& object, bool breaks) : object_(object), breaks_(breaks) {
       object_.lock_.lock();
     }
     ~critical_section() {
@@ -126,13 +145,13 @@ class basic_vector_growth {
     bool fails = false;
 
    private:
-    basic_vector_growth& object_;
+    basic_vector_memory& object_;
     const bool breaks_;
   };
 
-  Atomic<std::size_t> claimed_{0};
   Atomic<std::size_t> capacity_{0};
-  Atomic<Entry*> table_;
+  Atomic<Entry*> table_{nullptr};
+  Entry short_table_[kShort] = {};
   basic_mutex<Atomic, System> lock_;
   bool broken_ = false;  // under the lock
 };

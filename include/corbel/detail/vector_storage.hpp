@@ -61,12 +61,17 @@ struct sequence_source {
 // away. Addresses of that kind are numbers, as no pointer may lie outside of a block.
 //
 // The table of kShort entries inside the object is replaced by one for all possible segments when
-// it is full.
+// it is full. With an empty allocator the object is 72 bytes long and the number of claimed
+// elements lies 64 bytes behind the capacity: a base class so that the members fill its last bytes.
 template <typename T, typename Allocator>
-class vector_storage {
+class vector_storage
+    : private basic_vector_memory<vector_atomic, sleeping_wait, std::uintptr_t, 5> {
+  static constexpr int kShort = 5;
+  using entry = std::uintptr_t;
+  using memory = basic_vector_memory<vector_atomic, sleeping_wait, entry, kShort>;
+
  public:
   using traits = std::allocator_traits<Allocator>;
-  using entry = std::uintptr_t;
 
   static constexpr int kFirstLog = sizeof(T) >= 32   ? 1
                                    : sizeof(T) >= 16 ? 2
@@ -74,8 +79,7 @@ class vector_storage {
                                    : sizeof(T) >= 4  ? 4
                                                      : 5;
 
-  explicit vector_storage(const Allocator& allocator) noexcept
-      : growth_(short_table_), allocator_(allocator) {}
+  explicit vector_storage(const Allocator& allocator) noexcept : allocator_(allocator) {}
   vector_storage(const vector_storage&) = delete;
   vector_storage& operator=(const vector_storage&) = delete;
   ~vector_storage() {
@@ -101,25 +105,23 @@ class vector_storage {
 
   // Returns the element with an index below the capacity that the thread has read.
   T& element(std::size_t i) const noexcept { return *element_in(segment_with(i), i); }
-  std::uintptr_t segment_with(std::size_t i) const noexcept {
-    return growth_.table()[segment_of(i)];
-  }
+  std::uintptr_t segment_with(std::size_t i) const noexcept { return this->table()[segment_of(i)]; }
 
   // Sets `segment` for the element and returns the end of its segment; returns 0 if it has none.
   std::size_t find_segment(std::size_t i, std::uintptr_t& segment) const noexcept {
-    if (i >= growth_.capacity()) return 0;
+    if (i >= capacity()) return 0;
     segment = segment_with(i);
     return segment_end(segment_of(i));
   }
 
-  std::size_t capacity() const noexcept { return growth_.capacity(); }
+  using memory::capacity;
 
   // Including those without memory, if the vector is broken or about to grow.
-  std::size_t claimed() const noexcept { return growth_.claimed(); }
+  std::size_t claimed() const noexcept { return claims_.claimed(); }
 
   std::size_t size() const noexcept {
-    const std::size_t claimed = growth_.claimed(), capacity = growth_.capacity();
-    return claimed < capacity ? claimed : capacity;
+    const std::size_t all = claimed(), with_memory = capacity();
+    return all < with_memory ? all : with_memory;
   }
 
   // ---- growth, by any thread at any time --------------------------------------------------------
@@ -128,9 +130,9 @@ class vector_storage {
   // filled with zeros.
   template <typename Source>
   std::size_t append(Source&& source) {
-    const std::size_t i = growth_.claim(1);
+    const std::size_t i = claims_.claim(1);
     zero_filler rest{*this, i, i + 1};
-    if (CORBEL_UNLIKELY(i >= growth_.capacity())) reach(i + 1);
+    if (CORBEL_UNLIKELY(i >= capacity())) reach(i + 1);
     source(allocator_, &element(i));
     rest.next = i + 1;
     return i;
@@ -141,7 +143,7 @@ class vector_storage {
   template <typename Source>
   std::size_t append(std::size_t n, Source&& source) {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
-    const std::size_t first = growth_.claim(n);
+    const std::size_t first = claims_.claim(n);
     fill<zero_filler>(first, first + n, source);
     return first;
   }
@@ -151,7 +153,7 @@ class vector_storage {
   template <typename Source>
   std::size_t append_up_to(std::size_t n, Source&& source) {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
-    const std::size_t first = growth_.claim_up_to(n);
+    const std::size_t first = claims_.claim_up_to(n);
     if (first < n) {
       fill<zero_filler>(first, n, source);
     } else {
@@ -166,19 +168,20 @@ class vector_storage {
   template <typename Source>
   void append_new(std::size_t n, Source&& source) {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
-    const std::size_t first = growth_.claim(n);
+    const std::size_t first = claims_.claim(n);
     fill<truncater>(first, first + n, source);
   }
 
   // Adds memory for `n` elements in total. Strong guarantee.
-  void reserve(std::size_t n) { growth_.reach(n, adder{*this}, false); }
+  void reserve(std::size_t n) { memory::reach(n, adder{*this}, false); }
 
   // Destroys the elements from `n` on. The vector is no longer broken.
   void destroy_from(std::size_t n) noexcept {
     if (!std::is_trivially_destructible<T>::value) {
       for (std::size_t i = size(); i > n; --i) traits::destroy(allocator_, &element(i - 1));
     }
-    if (claimed() > n) growth_.set_claimed(n);
+    if (claimed() > n) claims_.set_claimed(n);
+    this->mend();
   }
 
   // Frees the memory for elements from `n` on, which must have been destroyed, except that of the
@@ -194,25 +197,25 @@ class vector_storage {
       deallocate(&element(0), end);
       end = 0;
     }
-    growth_.set_capacity(end);
-    if (n == 0 && growth_.table() != short_table_) {
+    this->set_capacity(end);
+    if (n == 0 && !this->has_short_table()) {
       table_allocator tables(allocator_);
-      table_traits::deallocate(tables, to_pointer<table_traits>(growth_.table()), kSegments);
-      growth_.set_table(short_table_);
+      table_traits::deallocate(tables, to_pointer<table_traits>(this->table()), kSegments);
+      this->set_table(this->short_table());
     }
   }
 
   // Takes what `other` has; this object must have neither elements nor memory.
   void take(vector_storage& other) noexcept {
-    for (int s = 0; s < kShort; ++s) short_table_[s] = other.short_table_[s];
-    if (other.growth_.table() != other.short_table_) growth_.set_table(other.growth_.table());
-    const std::size_t size = other.size();  // an empty part of a broken vector stays behind
-    growth_.set_claimed(size);
-    growth_.set_capacity(other.capacity());
+    for (int i = 0; i < kShort; ++i) this->short_table()[i] = other.short_table()[i];
+    if (!other.has_short_table()) this->set_table(other.table());
+    claims_.set_claimed(other.size());  // elements without memory stay behind
+    this->set_capacity(other.capacity());
     first_log_ = other.first_log_;
-    other.growth_.set_table(other.short_table_);
-    other.growth_.set_claimed(0);
-    other.growth_.set_capacity(0);
+    other.set_table(other.short_table());
+    other.claims_.set_claimed(0);
+    other.set_capacity(0);
+    other.mend();
   }
 
   // Exchanges everything but the allocators.
@@ -227,13 +230,11 @@ class vector_storage {
   bool has_block_for(std::size_t n) const noexcept { return first_log_ == first_log_for(n); }
 
  private:
-  static constexpr int kShort = 3;
   // Segment s ends at 2^(kFirstLog + s), which must not overflow.
   static constexpr int kSegments = static_cast<int>(sizeof(std::size_t)) * 8 - kFirstLog;
 
   using table_allocator = typename traits::template rebind_alloc<entry>;
   using table_traits = std::allocator_traits<table_allocator>;
-  using growth = basic_vector_growth<vector_atomic, sleeping_wait, entry>;
 
   static std::size_t segment_of(std::size_t i) noexcept {
     return static_cast<unsigned>(top_bit(i | ((std::size_t(1) << kFirstLog) - 1))) -
@@ -270,15 +271,14 @@ class vector_storage {
   // Gives those elements back.
   struct truncater {
     ~truncater() {
-      if (next != end) storage.growth_.set_claimed(next);
+      if (next != end) storage.claims_.set_claimed(next);
     }
     vector_storage& storage;
     std::size_t next, end;
   };
 
   CORBEL_NOINLINE void zero_fill(std::size_t first, std::size_t last) noexcept {
-    const std::size_t capacity = growth_.capacity();
-    if (last > capacity) last = capacity;
+    if (last > capacity()) last = capacity();
     for (; first < last; ++first) {
       std::memset(static_cast<void*>(&element(first)), 0, sizeof(T));
     }
@@ -293,7 +293,7 @@ class vector_storage {
     while (rest.next != last) {
       const std::size_t s = segment_of(rest.next);
       const std::size_t end = segment_end(s) < last ? segment_end(s) : last;
-      const entry segment = growth_.table()[s];
+      const entry segment = this->table()[s];
       for (std::size_t i = rest.next; i != end; rest.next = ++i) {
         source(allocator_, element_in(segment, i));
       }
@@ -302,10 +302,10 @@ class vector_storage {
 
   // Throws what the allocator throws, and bad_last_alloc if the vector is broken already.
   CORBEL_NOINLINE void reach(std::size_t n) {
-    if (!growth_.reach(n, adder{*this})) raise(bad_last_alloc());
+    if (!memory::reach(n, adder{*this})) raise(bad_last_alloc());
   }
 
-  // Adds memory; the argument of growth::reach.
+  // Adds memory; the argument of memory::reach.
   struct adder {
     vector_storage& storage;
     std::size_t operator()(std::size_t capacity, std::size_t n) const {
@@ -317,11 +317,11 @@ class vector_storage {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
     const int log = capacity == 0 ? first_log_for(n) : top_bit(capacity) + 1;
     const int last = log - kFirstLog;
-    if (last >= kShort && growth_.table() == short_table_) lengthen_table();
+    if (last >= kShort && this->has_short_table()) lengthen_table();
     const std::size_t size = (std::size_t(1) << log) - capacity;
     T* const block = std::addressof(*traits::allocate(allocator_, size));
     if (capacity == 0) first_log_ = static_cast<std::uint8_t>(log);
-    entry* const table = growth_.table();
+    entry* const table = this->table();
     for (int s = capacity == 0 ? 0 : last; s <= last; ++s) {
       table[s] = reinterpret_cast<entry>(block) - capacity * sizeof(T);
     }
@@ -332,15 +332,14 @@ class vector_storage {
     table_allocator tables(allocator_);
     entry* const longer = std::addressof(*table_traits::allocate(tables, kSegments));
     for (int s = 0; s < kSegments; ++s) {
-      ::new (static_cast<void*>(longer + s)) entry(s < kShort ? short_table_[s] : 0);
+      ::new (static_cast<void*>(longer + s)) entry(s < kShort ? this->short_table()[s] : 0);
     }
-    growth_.set_table(longer);
+    this->set_table(longer);
   }
 
-  entry short_table_[kShort] = {};
-  growth growth_;
   std::uint8_t first_log_ = 0;  // of the number of elements in the first block
   Allocator allocator_;
+  basic_vector_claims<vector_atomic> claims_;
 };
 
 }  // namespace detail

@@ -72,7 +72,7 @@ class basic_vector_claims {
 template <template <typename> class Atomic, typename System, typename Entry, int kShort>
 class basic_vector_memory {
  public:
-  basic_vector_memory() {
+  basic_vector_memory() : short_table_() {
     table_.store(short_table_, std::memory_order_relaxed);  // relaxed: no other thread knows it yet
   }
   basic_vector_memory(const basic_vector_memory&) = delete;
@@ -151,7 +151,7 @@ class basic_vector_memory {
 
   Atomic<std::size_t> capacity_{0};
   Atomic<Entry*> table_{nullptr};
-  Entry short_table_[kShort] = {};
+  Entry short_table_[kShort];
   basic_mutex<Atomic, System> lock_;
   bool broken_ = false;  // under the lock
 };

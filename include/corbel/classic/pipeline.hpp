@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include <corbel/detail/outside_slot.hpp>
 #include <corbel/detail/pipeline.hpp>
 #include <corbel/parallel_pipeline.hpp>
 #include <corbel/task_group_context.hpp>
@@ -57,8 +58,48 @@ class filter {
 
  private:
   friend class pipeline;
+  friend class thread_bound_filter;
   const mode mode_;
+  detail::outside_slot* outside_ = nullptr;  // of a thread_bound_filter
   pipeline* owner_ = nullptr;
+};
+
+// The base class of filters that one thread of the program calls: not the threads that run the
+// pipeline, but one that calls process_item or try_process_item until they return end_of_stream. It
+// may serve several filters. Another thread calls run of the pipeline, which returns after all
+// items have been processed. The mode must be a serial one.
+//
+// An exception of operator() stops the pipeline and is thrown by run, not here.
+class thread_bound_filter : public filter {
+ public:
+  enum result_type {
+    success,             // an item has been processed
+    item_not_available,  // no item is ready for this filter, but one may come
+    end_of_stream        // no item will come: the run has ended, or this first filter has ended it
+  };
+
+  // Processes an item if one is ready.
+  result_type try_process_item() { return process(false); }
+
+  // Waits until an item is ready and processes it, or until there will be none. If the pipeline
+  // does not run yet, waits for that, too. After a run returns end_of_stream until the next one
+  // begins.
+  result_type process_item() { return process(true); }
+
+ protected:
+  explicit thread_bound_filter(mode filter_mode) : filter(filter_mode) {
+    CORBEL_ASSERT(is_serial(), "a thread_bound_filter is serial");
+    outside_ = &slot_;
+  }
+
+ private:
+  result_type process(bool waits) {
+    const detail::outside_slot::found found = slot_.take(waits);
+    if (found.taken == nullptr) return found.is_closed ? end_of_stream : item_not_available;
+    return found.call->run_outside(*found.taken) ? success : end_of_stream;
+  }
+
+  detail::outside_slot slot_;
 };
 
 // A chain of filters. No function may be called while it runs; one thread at a time may call them.
@@ -83,7 +124,7 @@ class pipeline {
   // Calls the first filter until it returns nullptr, and passes each item through the other
   // filters, at most `max_number_of_live_tokens` items at a time. If a filter throws, no further
   // filter is called, the items in the pipeline are finalized, and the exception is thrown here.
-  // Throws bad_alloc.
+  // Throws bad_alloc. Must not be called by a thread that serves a thread_bound_filter of it.
   void run(std::size_t max_number_of_live_tokens) {
     detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
       run_in(thread, group, max_number_of_live_tokens);
@@ -103,7 +144,7 @@ class pipeline {
   class stage : public detail::pipeline_stage {
    public:
     stage(filter& f, bool is_first)
-        : pipeline_stage(sizeof(void*), alignof(void*), f.is_serial(), f.is_ordered()),
+        : pipeline_stage(sizeof(void*), alignof(void*), f.is_serial(), f.is_ordered(), f.outside_),
           filter_(f),
           is_first_(is_first) {}
 

@@ -14,10 +14,15 @@
 // is a first filter, it ends at a token that a task has. Each task ends by parking its token, by
 // spawning the next token or by reading the next item, until there are no more. If the group is
 // cancelled, tokens stay where they are, and are destroyed with the call of the pipeline.
+//
+// A filter may be bound to a thread of the program. A token that has entered it is put into the
+// filter's slot. The thread takes it, calls the filter, and gives it back to the thread that runs
+// the pipeline, which spawns it. Meanwhile the token counts as a task: the pipeline does not end.
 #ifndef CORBEL_DETAIL_PIPELINE_HPP
 #define CORBEL_DETAIL_PIPELINE_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,135 +31,14 @@
 #include <vector>
 
 #include <corbel/detail/group_call.hpp>
+#include <corbel/detail/outside_slot.hpp>
+#include <corbel/detail/pipeline_stage.hpp>
 #include <corbel/detail/trace.hpp>
 #include <corbel/detail/wait_count.hpp>
 #include <corbel/mutex.hpp>
 
 namespace corbel {
 namespace detail {
-
-// One filter, as the pipeline sees it.
-class pipeline_stage {
- public:
-  // Of the items that the filter takes, in bytes. The first filter takes none: size 0.
-  const std::size_t size, alignment;
-  const bool is_serial, is_in_order;
-
-  pipeline_stage(std::size_t s, std::size_t a, bool serial, bool in_order)
-      : size(s), alignment(a), is_serial(serial), is_in_order(in_order) {}
-  virtual ~pipeline_stage() = default;
-  pipeline_stage(const pipeline_stage&) = delete;
-  pipeline_stage& operator=(const pipeline_stage&) = delete;
-
-  // Calls the program's function with the item at `in`, constructs the result at `out` and destroys
-  // the item at `in`, even if the function throws. Returns false if the function is that of the
-  // first filter and has stopped the pipeline: then there is no object at `out`.
-  virtual bool run(void* in, void* out) const = 0;
-  // Destroys the item at `in`.
-  virtual void drop(void* in) const noexcept = 0;
-};
-
-using stage_list = std::vector<const pipeline_stage*>;
-
-class pipeline_call;
-
-struct token : task_base {
-  pipeline_call* owner;
-  token* next;               // in a list of parked or free tokens
-  token* next_made;          // in the list of all tokens
-  std::uint64_t number;      // of the item, in the order of serial_in_order filters
-  std::size_t stage;         // the filter it is in, or enters next
-  bool may_enter;            // the gate of that filter is held for this token
-  bool has_item;             // there is an item for that filter
-  path_mark left;            // where it was parked, or where its item was allowed to be live
-  unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
-};
-
-// The entrance of a serial filter. Parks tokens that arrive too early.
-class serial_gate {
- public:
-  // Admits tokens in the order of their arrival. If `numbers`, their items get numbers in this
-  // order.
-  void set_unordered(bool numbers) {
-    in_order_ = false;
-    numbers_ = numbers;
-  }
-
-  // Returns whether the token has entered. If not, the token is parked, and another thread may
-  // already have it.
-  bool enter(token& t) {
-    mutex::scoped_lock lock(mutex_);
-    if (!busy_ && (!in_order_ || t.number == next_)) {
-      if (numbers_) t.number = next_++;
-      busy_ = true;
-      return true;
-    }
-    park(t);
-    return false;
-  }
-
-  // Used by the token that is inside: the last one that left the filter.
-  path_mark last_left;
-
-  // Called by the thread that leaves the filter. Returns the token that enters next, for which the
-  // gate stays busy; nullptr if there is none.
-  token* leave() {
-    mutex::scoped_lock lock(mutex_);
-    token* const t = in_order_ ? take_parked(++next_) : take_first_parked();
-    if (t == nullptr) {
-      busy_ = false;
-    } else if (numbers_) {
-      t->number = next_++;
-    }
-    return t;
-  }
-
- private:
-  void park(token& t) {
-    if (in_order_) {
-      while (t.number - next_ >= parked_.size()) lengthen();
-      parked_[t.number % parked_.size()] = &t;
-      return;
-    }
-    t.next = nullptr;
-    (last_ != nullptr ? last_->next : first_) = &t;
-    last_ = &t;
-  }
-
-  token* take_first_parked() {
-    token* const t = first_;
-    if (t == nullptr) return nullptr;
-    first_ = t->next;
-    if (first_ == nullptr) last_ = nullptr;
-    return t;
-  }
-
-  token* take_parked(std::uint64_t number) {
-    if (parked_.empty()) return nullptr;
-    token*& t = parked_[number % parked_.size()];
-    token* const found = t;
-    t = nullptr;
-    return found;
-  }
-
-  void lengthen() {
-    std::vector<token*> longer(parked_.empty() ? 16 : 2 * parked_.size());
-    for (token* const t : parked_) {
-      if (t != nullptr) longer[t->number % longer.size()] = t;
-    }
-    parked_.swap(longer);
-  }
-
-  mutex mutex_;
-  bool busy_ = false;
-  bool in_order_ = true;
-  bool numbers_ = false;
-  // In order: the number of the token that is inside or enters next. Else the next number to give.
-  std::uint64_t next_ = 0;
-  std::vector<token*> parked_;  // in order: a ring buffer, indexed by number
-  token* first_ = nullptr;      // unordered: a queue
-  token* last_ = nullptr;
-};
 
 // One call of parallel_pipeline.
 class pipeline_call {
@@ -169,6 +53,11 @@ class pipeline_call {
       if (s->alignment > alignment_) alignment_ = s->alignment;
     }
     buffer_size_ = (buffer_size_ + alignment_ - 1) / alignment_ * alignment_;
+    for (const pipeline_stage* const s : stages) {
+      if (s->outside == nullptr) continue;
+      s->outside->open();
+      has_outside_ = true;
+    }
     bool numbered = stages[0]->is_serial;
     for (std::size_t i = 1; i < stages.size(); ++i) {
       const bool numbers = stages[i]->is_in_order && !numbered;
@@ -178,6 +67,7 @@ class pipeline_call {
   }
 
   ~pipeline_call() {
+    if (has_outside_) close_slots();
     while (token* const t = made_) {
       made_ = t->next_made;
       if (t->has_item) stages_[t->stage]->drop(t->buffer[0]);
@@ -194,7 +84,35 @@ class pipeline_call {
       reader_ = true;
       carry(thread, make_token());
     });
-    pending_.wait(thread);
+    if (has_outside_) {
+      wait_with_slots(thread);
+    } else {
+      pending_.wait(thread);
+    }
+  }
+
+  // Called by a thread that has taken the token from a slot: calls the filter and gives the token
+  // back, after which the pipeline may be gone. What the filter throws cancels the pipeline.
+  // Returns false if the filter has ended the stream, or the pipeline is cancelled.
+  bool run_outside(token& t) {
+    t.passed = false;
+    if (!find_cancelled(group_)) {
+      call_captured(group_, [&] {
+        t.has_item = false;
+        t.passed = stages_[t.stage]->run(t.buffer[0], t.buffer[1]);
+      });
+    }
+    t.is_back = true;
+    const bool passed = t.passed;
+    const void* const key = static_cast<wait_count*>(&pending_);
+    token* first = pending_.back.load(std::memory_order_relaxed);  // relaxed: (1) decides
+    do {
+      t.next = first;
+      // (1) release: publishes the token to (2). relaxed on failure: tries again.
+    } while (!pending_.back.compare_exchange_weak(first, &t, std::memory_order_release,
+                                                  std::memory_order_relaxed));
+    notify(key);
+    return passed;
   }
 
  private:
@@ -212,6 +130,7 @@ class pipeline_call {
     t->stage = 0;
     t->may_enter = false;
     t->has_item = false;
+    t->is_back = false;
     const std::size_t after = reinterpret_cast<std::size_t>(t + 1);
     t->buffer[0] = reinterpret_cast<unsigned char*>(t + 1) + (alignment_ - after % alignment_);
     t->buffer[1] = t->buffer[0] + buffer_size_;
@@ -225,62 +144,142 @@ class pipeline_call {
     token& t = *static_cast<token*>(self);
     pipeline_call& call = *t.owner;
     if (!cancelled) call_captured(call.group_, [&] { call.carry(thread, t); });
+    // The thread that runs the pipeline empties the slots when it is cancelled.
+    if (CORBEL_UNLIKELY(call.has_outside_) && thread.is_cancelled(call.group_)) {
+      notify(static_cast<wait_count*>(&call.pending_));
+    }
     call.pending_.release(thread);
     return nullptr;
   }
 
-  // Moves the token on until it is parked or free, or the group is cancelled.
+  // Moves the token on until it is parked, free or in a slot, or the group is cancelled.
   void carry(thread_data& thread, token& t) {
     t.left.join(thread);
-    while (!thread.is_cancelled(group_)) {
-      if (t.stage == 0) {
-        if (!read(thread, t)) return;
-      } else {
-        serial_gate& gate = gates_[t.stage];
-        const bool is_serial = stages_[t.stage]->is_serial;
-        if (is_serial && !t.may_enter) {
-          t.left.set(thread);
-          if (!gate.enter(t)) return;
-        }
-        t.may_enter = false;
-        if (is_serial) gate.last_left.join(thread);
-        pass(t);
-        if (is_serial) {
-          gate.last_left.set(thread);
-          if (token* const next = gate.leave()) {
-            next->may_enter = true;
-            spawn_counted(thread, pending_, *next);
-          }
-        }
-      }
-      if (t.stage == stages_.size() && !becomes_reader(thread, t)) return;
+    if (CORBEL_UNLIKELY(t.is_back)) {
+      t.is_back = false;
+      const std::size_t stage = t.stage;
+      if (t.passed) advance(t);
+      if (thread.is_cancelled(group_) || !leave(thread, t, stage, t.passed)) return;
     }
+    while (!thread.is_cancelled(group_)) {
+      const std::size_t stage = t.stage;
+      if (!enter(thread, t)) return;
+      if (CORBEL_UNLIKELY(stages_[stage]->outside != nullptr)) return hand_out(thread, t);
+      if (!leave(thread, t, stage, pass(t))) return;
+    }
+  }
+
+  // Returns false if the token is parked, or the pipeline was stopped.
+  bool enter(thread_data& thread, token& t) {
+    const bool is_serial = stages_[t.stage]->is_serial;
+    // One token at a time is the reader. If the first filter is parallel, the token passes the role
+    // on before it calls the filter, else afterwards.
+    if (t.stage == 0) return is_serial || pass_on_reading(thread, t);
+    if (!is_serial) return true;
+    serial_gate& gate = gates_[t.stage];
+    if (!t.may_enter) {
+      t.left.set(thread);
+      if (!gate.enter(t)) return false;
+    }
+    t.may_enter = false;
+    gate.last_left.join(thread);
+    return true;
+  }
+
+  // Called when the filter `stage` has been called. `passed`: it has not stopped the pipeline.
+  // Returns false if the token goes no further.
+  bool leave(thread_data& thread, token& t, std::size_t stage, bool passed) {
+    const bool is_serial = stages_[stage]->is_serial;
+    if (stage == 0) {
+      if (!passed) {
+        mutex::scoped_lock lock(mutex_);
+        stopped_ = true;
+        return false;
+      }
+      if (is_serial && !pass_on_reading(thread, t)) return false;
+    } else if (is_serial) {
+      serial_gate& gate = gates_[stage];
+      gate.last_left.set(thread);
+      if (token* const next = gate.leave()) {
+        next->may_enter = true;
+        spawn_counted(thread, pending_, *next);
+      }
+    }
+    return t.stage < stages_.size() || becomes_reader(thread, t);
   }
 
   // Runs the token's filter. Returns false if that stopped the pipeline.
   bool pass(token& t) {
     t.has_item = false;
     if (!stages_[t.stage]->run(t.buffer[0], t.buffer[1])) return false;
-    std::swap(t.buffer[0], t.buffer[1]);
-    ++t.stage;
-    t.has_item = t.stage < stages_.size();
+    advance(t);
     return true;
   }
 
-  // ---- reading
-
-  // Runs the first filter. One token at a time is the reader. If the filter is parallel, the token
-  // passes the role on before it calls the filter, else afterwards.
-  bool read(thread_data& thread, token& t) {
-    const bool is_serial = stages_[0]->is_serial;
-    if (!is_serial && !pass_on_reading(thread, t)) return false;
-    if (!pass(t)) {
-      mutex::scoped_lock lock(mutex_);
-      stopped_ = true;
-      return false;
-    }
-    return !is_serial || pass_on_reading(thread, t);
+  // Moves the token, with the result of its filter, to the next one.
+  void advance(token& t) {
+    std::swap(t.buffer[0], t.buffer[1]);
+    ++t.stage;
+    t.has_item = t.stage < stages_.size();
   }
+
+  // ---- filters that threads of the program call
+
+  struct counted_tokens : wait_count {
+    std::atomic<token*> back{nullptr};  // given back by those threads
+    context_node* slots_of = nullptr;   // the group, while there are open slots
+
+    static bool has_news(const void* key) {
+      const counted_tokens* const self =
+          static_cast<const counted_tokens*>(static_cast<const wait_count*>(key));
+      // relaxed: (2) takes the tokens
+      return self->back.load(std::memory_order_relaxed) != nullptr || self->is_done() ||
+             (self->slots_of != nullptr && find_cancelled(*self->slots_of));
+    }
+  };
+
+  // Puts the token into its filter's slot. It counts as a task from here on.
+  void hand_out(thread_data& thread, token& t) {
+    t.left.set(thread);
+    pending_.reserve();
+    if (!stages_[t.stage]->outside->offer(*this, t)) pending_.release(thread);
+  }
+
+  // Waits for all tasks, and spawns the tokens that are given back.
+  void wait_with_slots(thread_data& thread) {
+    pending_.slots_of = &group_;
+    for (;;) {
+      if (pending_.slots_of != nullptr && thread.is_cancelled(group_)) {
+        pending_.slots_of = nullptr;
+        for (std::size_t left = close_slots(); left != 0; --left) pending_.release(thread);
+      }
+      wait_until(thread, static_cast<wait_count*>(&pending_), &counted_tokens::has_news);
+      // (2) acquire: sees the tokens pushed by (1)
+      token* t = pending_.back.exchange(nullptr, std::memory_order_acquire);
+      if (t == nullptr && pending_.is_done()) return;
+      while (t != nullptr) {
+        token* const next = t->next;
+        bool is_spawned = false;
+        call_captured(group_, [&] {
+          spawn(thread, *t);
+          is_spawned = true;
+        });
+        if (!is_spawned) pending_.release(thread);
+        t = next;
+      }
+    }
+  }
+
+  // Returns the number of tokens that were in the slots.
+  std::size_t close_slots() {
+    std::size_t left = 0;
+    for (const pipeline_stage* const s : stages_) {
+      if (s->outside != nullptr && s->outside->close() != nullptr) ++left;
+    }
+    return left;
+  }
+
+  // ---- reading
 
   // Numbers the token's item and makes another token the reader, if one is free or may be made.
   // Returns false if the pipeline was stopped.
@@ -351,7 +350,8 @@ class pipeline_call {
   const std::size_t max_tokens_;
   std::size_t buffer_size_ = 1;
   std::size_t alignment_ = 1;
-  wait_count pending_;
+  counted_tokens pending_;
+  bool has_outside_ = false;
 
   mutex mutex_;  // protects all members below
   bool stopped_ = false;

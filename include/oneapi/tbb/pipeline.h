@@ -16,5 +16,6 @@ using corbel::task_group_context;
 using corbel::classic::filter;
 using corbel::classic::filter_t;
 using corbel::classic::pipeline;
+using corbel::classic::thread_bound_filter;
 }  // namespace v1
 }  // namespace tbb

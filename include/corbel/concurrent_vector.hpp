@@ -14,6 +14,7 @@
 
 #include <corbel/cache_aligned_allocator.hpp>
 #include <corbel/detail/ets_iterator.hpp>
+#include <corbel/detail/three_way.hpp>
 #include <corbel/detail/vector_iterator.hpp>
 #include <corbel/detail/vector_storage.hpp>
 #include <corbel/exceptions.hpp>
@@ -436,6 +437,22 @@ template <typename T, typename A, typename B>
 inline bool operator>=(const concurrent_vector<T, A>& a, const concurrent_vector<T, B>& b) {
   return !(a < b);
 }
+
+#if CORBEL_HAS_THREE_WAY
+template <typename T, typename A, typename B>
+inline auto operator<=>(const concurrent_vector<T, A>& a, const concurrent_vector<T, B>& b)
+    -> decltype(detail::compare_three_way(*a.begin(), *b.begin())) {
+  auto of_b = b.begin();
+  const auto end_of_b = b.end();
+  for (const T& value : a) {
+    if (of_b == end_of_b) break;
+    const auto order = detail::compare_three_way(value, *of_b);
+    if (order != 0) return order;
+    ++of_b;
+  }
+  return a.size() <=> b.size();
+}
+#endif
 
 #if defined(__cpp_deduction_guides)
 template <typename InputIterator,

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
+#include <cstdint>
 #include <iterator>
 #include <list>
 #include <memory>
@@ -360,6 +362,33 @@ TEST(ConcurrentVector, Compares) {
   const tbb::concurrent_vector<int, std::allocator<int>> e{1, 2};
   EXPECT_TRUE(a == b && a != c && a == e && !(a == d) && a <= b && a >= b);
   EXPECT_TRUE(a < c && c > a && a < d && d > a && d < c && a <= d && !(d <= a) && !(a < b));
+}
+
+TEST(ConcurrentVector, ComparesThreeWay) {
+  const Ints a{1, 2}, b{1, 3}, c{1, 2, 0};
+  EXPECT_TRUE((a <=> a) == 0 && (a <=> b) < 0 && (c <=> a) > 0 && (c <=> b) < 0);
+  static_assert(std::is_same_v<decltype(a <=> b), std::strong_ordering>);
+  // A type with nothing but <.
+  struct Less {
+    int value;
+    bool operator<(const Less& other) const { return value < other.value; }
+  };
+  const tbb::concurrent_vector<Less> d{Less{1}}, e{Less{2}};
+  EXPECT_TRUE((d <=> e) < 0 && (e <=> d) > 0 && (d <=> d) == 0);
+  static_assert(std::is_same_v<decltype(d <=> e), std::weak_ordering>);
+  const tbb::concurrent_vector<double> f{1.0}, g{0.0 / 0.0 * 1.0};
+  static_assert(std::is_same_v<decltype(f <=> g), std::partial_ordering>);
+}
+
+// A type may hold vectors of itself.
+TEST(ConcurrentVector, IncompleteElements) {
+  struct Node {
+    tbb::concurrent_vector<Node> below;
+  };
+  Node root;
+  root.below.grow_by(20);
+  root.below[19].below.emplace_back();
+  EXPECT_EQ(root.below[19].below.size(), 1u);
 }
 
 // Every element is aligned, and large elements need few at once.

@@ -54,7 +54,7 @@ struct sequence_source {
   }
 };
 
-// Segment 0 has 2^kFirstLog elements, which fill a cache line if they are small; each further
+// Segment 0 has 2^first_log() elements, which fill a cache line if they are small; each further
 // segment has as many as all before it. The first allocation may be one block for several segments;
 // every later one is for one segment. A table entry holds the address at which element 0 would be
 // if the memory of the segment extended that far, so that an element's address is one addition
@@ -72,12 +72,6 @@ class vector_storage
 
  public:
   using traits = std::allocator_traits<Allocator>;
-
-  static constexpr int kFirstLog = sizeof(T) >= 32   ? 1
-                                   : sizeof(T) >= 16 ? 2
-                                   : sizeof(T) >= 8  ? 3
-                                   : sizeof(T) >= 4  ? 4
-                                                     : 5;
 
   explicit vector_storage(const Allocator& allocator) noexcept : allocator_(allocator) {}
   vector_storage(const vector_storage&) = delete;
@@ -200,7 +194,7 @@ class vector_storage
     this->set_capacity(end);
     if (n == 0 && !this->has_short_table()) {
       table_allocator tables(allocator_);
-      table_traits::deallocate(tables, to_pointer<table_traits>(this->table()), kSegments);
+      table_traits::deallocate(tables, to_pointer<table_traits>(this->table()), segments());
       this->set_table(this->short_table());
     }
   }
@@ -230,24 +224,30 @@ class vector_storage
   bool has_block_for(std::size_t n) const noexcept { return first_log_ == first_log_for(n); }
 
  private:
-  // Segment s ends at 2^(kFirstLog + s), which must not overflow.
-  static constexpr int kSegments = static_cast<int>(sizeof(std::size_t)) * 8 - kFirstLog;
+  // Functions, not constants: T may be incomplete where the class is instantiated.
+  static constexpr int first_log() {
+    return sizeof(T) >= 32 ? 1 : sizeof(T) >= 16 ? 2 : sizeof(T) >= 8 ? 3 : sizeof(T) >= 4 ? 4 : 5;
+  }
+  // Segment s ends at 2^(first_log() + s), which must not overflow.
+  static constexpr int segments() {
+    return static_cast<int>(sizeof(std::size_t)) * 8 - first_log();
+  }
 
   using table_allocator = typename traits::template rebind_alloc<entry>;
   using table_traits = std::allocator_traits<table_allocator>;
 
   static std::size_t segment_of(std::size_t i) noexcept {
-    return static_cast<unsigned>(top_bit(i | ((std::size_t(1) << kFirstLog) - 1))) -
-           std::size_t(kFirstLog - 1);
+    return static_cast<unsigned>(top_bit(i | ((std::size_t(1) << first_log()) - 1))) -
+           std::size_t(first_log() - 1);
   }
   static std::size_t segment_end(std::size_t s) noexcept {
-    return std::size_t(1) << (kFirstLog + s);
+    return std::size_t(1) << (first_log() + s);
   }
 
   // The size of a first block for `n` elements.
   static int first_log_for(std::size_t n) noexcept {
     const int log = n < 2 ? 0 : top_bit(n - 1) + 1;
-    return log < kFirstLog ? kFirstLog : log;
+    return log < first_log() ? first_log() : log;
   }
 
   template <typename Traits>
@@ -316,7 +316,7 @@ class vector_storage
   std::size_t add_segment(std::size_t capacity, std::size_t n) {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
     const int log = capacity == 0 ? first_log_for(n) : top_bit(capacity) + 1;
-    const int last = log - kFirstLog;
+    const int last = log - first_log();
     if (last >= kShort && this->has_short_table()) lengthen_table();
     const std::size_t size = (std::size_t(1) << log) - capacity;
     T* const block = std::addressof(*traits::allocate(allocator_, size));
@@ -330,8 +330,8 @@ class vector_storage
 
   void lengthen_table() {
     table_allocator tables(allocator_);
-    entry* const longer = std::addressof(*table_traits::allocate(tables, kSegments));
-    for (int s = 0; s < kSegments; ++s) {
+    entry* const longer = std::addressof(*table_traits::allocate(tables, segments()));
+    for (int s = 0; s < segments(); ++s) {
       ::new (static_cast<void*>(longer + s)) entry(s < kShort ? this->short_table()[s] : 0);
     }
     this->set_table(longer);

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unbounded queue below concurrent_queue and concurrent_bounded_queue: linked segments of slots
+// that threads claim with one atomic operation. Not for programs to include.
+#ifndef CORBEL_DETAIL_QUEUE_SEGMENTS_HPP
+#define CORBEL_DETAIL_QUEUE_SEGMENTS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/backoff.hpp>
+#include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/config.hpp>
+#include <corbel/detail/wait_on_address.hpp>
+
+namespace corbel {
+namespace detail {
+
+// What becomes of a slot. A producer makes it full, or broken if the element's constructor throws;
+// the consumer that has claimed it makes it taken.
+enum slot_state : unsigned char { kSlotEmpty, kSlotFull, kSlotBroken, kSlotTaken };
+
+// The parameter of segment_queue besides the atomics. A model checker replaces it.
+struct queue_system : sleeping_wait {
+  // A segment fills about a kibibyte, and has two slots at least.
+  template <typename T>
+  static constexpr unsigned slots() {
+    return sizeof(T) > 480 ? 2 : static_cast<unsigned>(990 / (sizeof(T) + 1));
+  }
+  // Returns when `condition()` holds, which another thread's running code is about to cause.
+  template <typename Condition>
+  static void await(Condition condition) {
+    spin_until(condition);
+  }
+};
+
+// A queue in segments of a fixed number of slots, after A. Morrison and Y. Afek, "Fast Concurrent
+// Queues for x86 Processors" (2013), and P. Ramalhete and A. Correia, "FAAArrayQueue" (2016), with
+// another way to free segments: there are neither hazard pointers nor epochs.
+//
+// Claiming a slot to push. The tail is one word: the address of the newest segment, and the number
+// of claims on it. A fetch-and-add returns both, so a producer that gets an index below kSlots owns
+// that slot of that very segment. Any other number is a claim on no slot; it is forgotten when the
+// tail moves on to the next segment, under the lock.
+//
+// Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
+// grows, so a compare-and-swap on it succeeds only if it has not changed at all. A consumer that
+// reads the head, then the address of the head's segment, and then succeeds, has the right address:
+// the address changes only while the head is at the end of a segment, before the head leaves it. A
+// consumer claims only slots that producers have claimed. If the tail is in the head's segment, its
+// index tells which; if it is in another one, all of them. (The tail's segment is compared by
+// address. While the head stands still its segment is not reused, so equal addresses mean the same
+// segment; and a head that has moved makes the compare-and-swap fail.)
+//
+// Freeing a segment. Neither side reads a segment in which it owns no unfinished slot, except under
+// the lock. So a segment that head and tail have left, and whose slots are all taken, is free. The
+// threads that move the head on, or need a segment, look for such ones among the retired segments.
+//
+// A consumer that claims a slot whose producer is still at work waits for it: only that one
+// consumer, and others go on with later slots. Claims of producers are made in the order of the
+// tail, claims of consumers in the order of the head, and both go through the same slots: first in,
+// first out.
+//
+// The atomics and the system are parameters so that a model checker can run this very source
+// (test/model/queue_model.cpp).
+template <typename T, typename Allocator, template <typename> class Atomic = std::atomic,
+          typename System = queue_system>
+class segment_queue {
+  using word = std::uint64_t;
+
+ public:
+  static constexpr unsigned kSlots = System::template slots<T>();
+
+  struct segment {
+    segment* next;  // protected by the lock
+    word number;    // from 1, in the order of the queue
+    Atomic<unsigned char> states[kSlots];
+    alignas(T) unsigned char bytes[kSlots * sizeof(T)];
+
+    T* value(unsigned i) { return reinterpret_cast<T*>(bytes) + i; }
+  };
+
+  struct slot {
+    segment* in;
+    unsigned index;
+    // Whether the claim saw the mark of a waiting thread: of a consumer if it was claimed to push, of
+    // a producer if it was claimed to pop.
+    bool is_awaited;
+    T* value() const { return in->value(index); }
+  };
+
+  explicit segment_queue(const Allocator& allocator) : allocator_(allocator) {}
+  segment_queue(const segment_queue&) = delete;
+  segment_queue& operator=(const segment_queue&) = delete;
+  ~segment_queue() { clear(); }
+
+  Allocator& allocator() noexcept { return allocator_; }
+  const Allocator& allocator() const noexcept { return allocator_; }
+
+  // ---- any thread, at any time
+
+  // Claims the next slot. The caller must complete it. Throws what the allocator throws; nothing has
+  // changed then.
+  slot claim() {
+    // (1) acquire: sees the segment that (2) published
+    const word tail = tail_.fetch_add(kOneClaim, std::memory_order_acquire);
+    if (CORBEL_LIKELY(index_in(tail) < kSlots)) {
+      return slot{segment_in(tail), index_in(tail), (tail & kConsumerWaits) != 0};
+    }
+    return claim_in_next();
+  }
+
+  // Makes an element in a claimed slot. Throws what its constructor throws; consumers skip the slot
+  // then.
+  template <typename... Args>
+  void complete(slot claimed, Args&&... args) {
+    completion at_end(*this, claimed);
+    std::allocator_traits<Allocator>::construct(allocator_, claimed.value(),
+                                                std::forward<Args>(args)...);
+    at_end.state = kSlotFull;
+  }
+
+  // Claims the oldest element, which the caller must remove. Returns false if there is none.
+  bool claim_element(slot& claimed) {
+    bool is_awaited = false;
+    do {
+      if (!claim_oldest(claimed)) return false;
+      is_awaited |= claimed.is_awaited;
+    } while (CORBEL_UNLIKELY(!await_element(claimed)));
+    claimed.is_awaited = is_awaited;
+    return true;
+  }
+
+  // Assigns a claimed element to `result`, moving it, and removes it. If the assignment throws, the
+  // element is removed all the same.
+  template <typename Result>
+  void remove(slot claimed, Result& result) {
+    const removal at_end(*this, claimed);
+    result = std::move(*claimed.value());
+  }
+
+  // Whether there is no element, at one moment during the call.
+  bool empty() const {
+    // relaxed: a hint; a slot that broke before the call is seen
+    if (CORBEL_UNLIKELY(broken_.load(std::memory_order_relaxed) != 0)) return size() == 0;
+    for (;;) {
+      // (3) acquire: see claim_oldest
+      const word head = head_.load(std::memory_order_acquire);
+      segment* const first = head_segment_.load(std::memory_order_acquire);  // (4) acquire: with (9)
+      const claims made = claims_in(first);
+      // relaxed: see claim_oldest
+      if (head == head_.load(std::memory_order_relaxed)) {
+        return made.is_last && index_of(head) >= made.count;
+      }
+    }
+  }
+
+  // The number of elements that are being pushed or have been, and not popped. Exact if no other
+  // thread pushes or pops.
+  std::size_t size() const {
+    const position from = head_position();
+    const position to = tail_position();
+    // relaxed: a hint while other threads push and pop
+    if (CORBEL_LIKELY(broken_.load(std::memory_order_relaxed) == 0)) return std::size_t(to - from);
+    return size_without_broken();
+  }
+
+  // The number of slots that have been claimed to be pushed, or popped, since the beginning. A
+  // thread that knows of the claim finds it counted.
+  using position = std::uint64_t;
+  position head_position() const {
+    // (5) acquire: with (10), so that the tail read afterwards is not before the head
+    const word head = head_.load(std::memory_order_acquire) & ~kProducerWaits;
+    return (head >> kIndexBits) * kSlots + index_of(head);
+  }
+  position tail_position() const {
+    for (;;) {
+      // (6) acquire: with (2); the tail read next is that of this segment, or a later one
+      const word number = tail_number_.load(std::memory_order_acquire);
+      const word tail = tail_.load(std::memory_order_acquire);  // (7) acquire: with (2)
+      // relaxed: after (7), so it sees the number of the tail's segment, or a later one
+      if (number == tail_number_.load(std::memory_order_relaxed)) {
+        return number * kSlots + bounded_index(tail);
+      }
+    }
+  }
+
+  // ---- marks of waiting threads, for concurrent_bounded_queue
+  //
+  // A mark is a bit of the word that the claims change. So a claim sees the mark, or it came before
+  // the mark, and then the thread that has set it sees the claim when it looks once more.
+
+  void mark_consumer() {
+    tail_.fetch_or(kConsumerWaits, std::memory_order_acq_rel);  // (15) acq_rel: with itself, (16)
+  }
+  void mark_producer() {
+    head_.fetch_or(kProducerWaits, std::memory_order_acq_rel);  // (15) acq_rel: with itself, (16)
+  }
+  // Remove a mark, and return whether there was one. What the caller did before is seen by a thread
+  // that sets the mark later.
+  bool take_consumer_mark() {
+    // (16) acq_rel: with (15)
+    return (tail_.fetch_and(~kConsumerWaits, std::memory_order_acq_rel) & kConsumerWaits) != 0;
+  }
+  bool take_producer_mark() {
+    // (16) acq_rel: with (15)
+    return (head_.fetch_and(~kProducerWaits, std::memory_order_acq_rel) & kProducerWaits) != 0;
+  }
+
+  // ---- only while no other thread uses the queue
+
+  // Destroys all elements and frees all memory.
+  void clear() noexcept {
+    segment* next = head_segment_.load(std::memory_order_relaxed);  // relaxed: no other thread
+    unsigned from = index_of(head_.load(std::memory_order_relaxed));
+    while (next != nullptr) {
+      segment* const done = next;
+      next = done->next;
+      destroy_elements(*done, from);
+      from = 0;
+      free(done);
+    }
+    free_list(retired_);
+    if (spare_ != nullptr) free(spare_);
+    contents().store_in(*this);
+  }
+
+  // Exchanges the elements, not the allocators.
+  void swap_elements(segment_queue& other) noexcept {
+    const contents mine(*this);
+    contents(other).store_in(*this);
+    mine.store_in(other);
+  }
+
+  // The first slot at or after `from` that has an element; one without a segment if there is none.
+  static slot find_element(slot from) {
+    for (; from.in != nullptr; from = slot{from.in->next, 0, false}) {
+      for (; from.index < kSlots; ++from.index) {
+        // relaxed: no other thread
+        if (from.in->states[from.index].load(std::memory_order_relaxed) == kSlotFull) return from;
+      }
+    }
+    return slot{nullptr, 0, false};
+  }
+  slot first_element() const {
+    // relaxed: no other thread
+    return find_element(slot{head_segment_.load(std::memory_order_relaxed),
+                             index_of(head_.load(std::memory_order_relaxed)), false});
+  }
+
+ private:
+  using segment_allocator =
+      typename std::allocator_traits<Allocator>::template rebind_alloc<segment>;
+  using segment_traits = std::allocator_traits<segment_allocator>;
+  using mutex_type = basic_mutex<Atomic, System>;
+
+  // The head: a segment's number, and the index of the oldest slot in it that no consumer has
+  // claimed; kSlots if there is none.
+  static constexpr unsigned kIndexBits = 16;
+  static constexpr word kIndexMask = (word(1) << kIndexBits) - 1;
+  static constexpr word kProducerWaits = word(1) << 63;  // the mark of a producer
+  static unsigned index_of(word head) { return static_cast<unsigned>(head & kIndexMask); }
+
+  // The tail: a segment's address, and above it the number of claims. Each thread adds at most one
+  // to kSlots before it enters the lock, and claim_in_next sets it back there.
+  static constexpr unsigned kAddressBits = 48;
+  static constexpr word kOneClaim = word(1) << kAddressBits;
+  static_assert(kSlots < 4096, "the claims of many threads beyond the last slot fit in the word");
+  static constexpr word kConsumerWaits = 1;  // the mark of a consumer; an address is even
+  static segment* segment_in(word tail) {
+    return reinterpret_cast<segment*>(
+        static_cast<std::uintptr_t>(tail & (kOneClaim - 1) & ~kConsumerWaits));
+  }
+  static unsigned index_in(word tail) { return static_cast<unsigned>(tail >> kAddressBits); }
+  static unsigned bounded_index(word tail) {
+    return index_in(tail) < kSlots ? index_in(tail) : kSlots;
+  }
+  static word tail_at(segment* s, unsigned claims) {
+    return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) | kOneClaim * claims;
+  }
+  static bool has_room_for_claims(segment* s) {
+    return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) < kOneClaim;
+  }
+
+  // Everything but the allocator. By default, that of an empty queue without a segment: the head is
+  // at the end of segment 0, which does not exist.
+  struct contents {
+    contents() = default;
+    // relaxed: no other thread
+    explicit contents(const segment_queue& q)
+        : head(q.head_.load(std::memory_order_relaxed)),
+          head_segment(q.head_segment_.load(std::memory_order_relaxed)),
+          known_tail(q.known_tail_.load(std::memory_order_relaxed)),
+          tail(q.tail_.load(std::memory_order_relaxed)),
+          tail_number(q.tail_number_.load(std::memory_order_relaxed)),
+          broken(q.broken_.load(std::memory_order_relaxed)),
+          last(q.last_),
+          retired(q.retired_),
+          spare(q.spare_) {}
+    void store_in(segment_queue& q) const {
+      // relaxed: no other thread
+      q.head_.store(head, std::memory_order_relaxed);
+      q.head_segment_.store(head_segment, std::memory_order_relaxed);
+      q.known_tail_.store(known_tail, std::memory_order_relaxed);
+      q.tail_.store(tail, std::memory_order_relaxed);
+      q.tail_number_.store(tail_number, std::memory_order_relaxed);
+      q.broken_.store(broken, std::memory_order_relaxed);
+      q.last_ = last;
+      q.retired_ = retired;
+      q.spare_ = spare;
+    }
+    word head = kSlots;
+    segment* head_segment = nullptr;
+    word known_tail = 0;
+    word tail = kOneClaim * kSlots;
+    word tail_number = 0;
+    std::size_t broken = 0;
+    segment* last = nullptr;
+    segment* retired = nullptr;
+    segment* spare = nullptr;
+  };
+
+  class guard {
+   public:
+    explicit guard(mutex_type& mutex) : mutex_(mutex) { mutex_.lock(); }
+    ~guard() { mutex_.unlock(); }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+   private:
+    mutex_type& mutex_;
+  };
+
+  // Publishes the outcome of a push.
+  struct completion {
+    completion(segment_queue& q, slot s) : queue(q), claimed(s) {}
+    ~completion() {
+      // relaxed: a thread that sees the broken slot sees it counted, by (8)
+      if (state == kSlotBroken) queue.broken_.fetch_add(1, std::memory_order_relaxed);
+      // (8) release: publishes the element to (11)
+      claimed.in->states[claimed.index].store(state, std::memory_order_release);
+    }
+    completion(const completion&) = delete;
+    completion& operator=(const completion&) = delete;
+    segment_queue& queue;
+    const slot claimed;
+    unsigned char state = kSlotBroken;
+  };
+
+  // Destroys a popped element.
+  struct removal {
+    removal(segment_queue& q, slot s) : queue(q), claimed(s) {}
+    ~removal() {
+      std::allocator_traits<Allocator>::destroy(queue.allocator_, claimed.value());
+      finish(claimed);
+    }
+    removal(const removal&) = delete;
+    removal& operator=(const removal&) = delete;
+    segment_queue& queue;
+    const slot claimed;
+  };
+
+  // The segment may be reused from here on.
+  static void finish(slot claimed) {
+    // (12) release: the reads of the element come before the reuse that (13) allows
+    claimed.in->states[claimed.index].store(kSlotTaken, std::memory_order_release);
+  }
+
+  // How many slots of the segment `first`, the head's, producers have claimed, and whether it is the
+  // last one. Meaningful only if the head does not move meanwhile.
+  struct claims {
+    unsigned count;
+    bool is_last;
+  };
+  claims claims_in(segment* first) const {
+    // (14) acquire: with (2). If the tail is that of a later life of the segment, the caller sees
+    // that the head has moved.
+    const word tail = tail_.load(std::memory_order_acquire);
+    const bool is_last = segment_in(tail) == first;
+    return claims{is_last ? bounded_index(tail) : kSlots, is_last};
+  }
+
+  // Claims the oldest slot that a producer has claimed. Returns false if there is none.
+  bool claim_oldest(slot& claimed) {
+    for (;;) {
+      // (3) acquire: with (10), sees the segment's address, or a later one
+      word head = head_.load(std::memory_order_acquire);
+      // (4) acquire: with (9). If it is that of a later segment, the head is seen to have moved.
+      segment* const first = head_segment_.load(std::memory_order_acquire);
+      const unsigned index = index_of(head);
+      // Written and read only by consumers, so that they seldom need the line of the producers.
+      // relaxed: it once was true, and stays so
+      word known = known_tail_.load(std::memory_order_relaxed);
+      const bool is_known = (head & ~kProducerWaits) < known;
+      if (CORBEL_UNLIKELY(!is_known)) {
+        const claims made = claims_in(first);
+        if (index >= made.count) {
+          // relaxed: by (14) and (4) it is not older than what those saw
+          if (head != head_.load(std::memory_order_relaxed)) continue;
+          if (made.is_last) return false;
+          enter_next(head);
+          continue;
+        }
+        known = (head & ~kIndexMask & ~kProducerWaits) | made.count;
+      }
+      // relaxed: (3) and (4) have seen what the slot needs; on failure everything is read again
+      if (head_.compare_exchange_strong(head, head + 1, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        // relaxed: a hint that is true: the head did not move while it was found
+        if (!is_known) known_tail_.store(known, std::memory_order_relaxed);
+        claimed = slot{first, index, (head & kProducerWaits) != 0};
+        return true;
+      }
+    }
+  }
+
+  // Waits for the claimed slot's producer. Returns false if the slot is broken, which is finished
+  // then.
+  bool await_element(slot claimed) {
+    Atomic<unsigned char>& state = claimed.in->states[claimed.index];
+    // (11) acquire: sees the element that (8) published
+    unsigned char now = state.load(std::memory_order_acquire);
+    if (CORBEL_UNLIKELY(now == kSlotEmpty)) {
+      System::await([&] {
+        now = state.load(std::memory_order_acquire);  // (11) acquire
+        return now != kSlotEmpty;
+      });
+    }
+    if (CORBEL_LIKELY(now == kSlotFull)) return true;
+    broken_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+    finish(claimed);
+    return false;
+  }
+
+  // ---- under the lock
+
+  // Moves the head on to the next segment, unless it is no longer at `head`, the end of one.
+  CORBEL_NOINLINE void enter_next(word head) {
+    segment* unused = nullptr;
+    {
+      const guard held(lock_);
+      // relaxed: the end of a segment is left under the lock
+      if (((head_.load(std::memory_order_relaxed) ^ head) & ~kProducerWaits) != 0) return;
+      segment* const left = head_segment_.load(std::memory_order_relaxed);  // relaxed: the same
+      if (left == last_) return;
+      enter(*left->next);
+      left->next = retired_;
+      retired_ = left;
+      unused = take_unused();
+      if (spare_ == nullptr) {
+        spare_ = unused;
+        unused = nullptr;
+      }
+    }
+    if (unused != nullptr) free(unused);
+  }
+
+  // Moves the head from the end of the segment before `s` to the beginning of `s`.
+  void enter(segment& s) {
+    // (9) release: with (4)
+    head_segment_.store(&s, std::memory_order_release);
+    // (10) release: publishes the address to (3). An addition: it keeps the mark.
+    head_.fetch_add((word(1) << kIndexBits) - kSlots, std::memory_order_release);
+  }
+
+  // Claims the first slot of the next segment, or another slot if there is one already.
+  CORBEL_NOINLINE slot claim_in_next() {
+    slot claimed{nullptr, 0, false};
+    segment* made = nullptr;
+    appended result = append(made, claimed);
+    if (result == appended::kNeedsMemory) {
+      made = new_segment();
+      result = append(made, claimed);
+      if (made != nullptr) free(made);
+    }
+    return result == appended::kYes ? claimed : claim();
+  }
+
+  // kOther: another thread has appended a segment. kNeedsMemory: there is no segment to append.
+  enum class appended { kYes, kOther, kNeedsMemory };
+
+  // Appends the segment `made`, or an unused one if that is nullptr, and claims its first slot. Sets
+  // `made` to nullptr if it has taken it.
+  appended append(segment*& made, slot& claimed) {
+    const guard held(lock_);
+    // relaxed: only the holder of the lock changes the address
+    if (index_in(tail_.load(std::memory_order_relaxed)) < kSlots) {
+      if (spare_ == nullptr) std::swap(spare_, made);
+      return appended::kOther;
+    }
+    segment* const next = made != nullptr ? made : take_spare();
+    made = nullptr;
+    if (next == nullptr) {
+      forget_claims_on_no_slot();
+      return appended::kNeedsMemory;
+    }
+    // relaxed: changes only under the lock
+    next->number = tail_number_.load(std::memory_order_relaxed) + 1;
+    next->next = nullptr;
+    for (Atomic<unsigned char>& state : next->states) {
+      state.store(kSlotEmpty, std::memory_order_relaxed);  // relaxed: (2) and (9) publish it
+    }
+    if (last_ != nullptr) {
+      last_->next = next;
+    } else {
+      enter(*next);
+    }
+    last_ = next;
+    // (2) release: with (6)
+    tail_number_.store(next->number, std::memory_order_release);
+    // (2) acq_rel: publishes the segment to (1), (7) and (14); sees what (15) published
+    const word before = tail_.exchange(tail_at(next, 1), std::memory_order_acq_rel);
+    claimed = slot{next, 0, (before & kConsumerWaits) != 0};
+    // Claims that come between the two do not see the mark, but this one has.
+    if (claimed.is_awaited) mark_consumer();
+    return appended::kYes;
+  }
+
+  // So that their number stays small, however often memory is missing.
+  void forget_claims_on_no_slot() {
+    word tail = tail_.load(std::memory_order_relaxed);  // relaxed: the exchange compares
+    // relaxed: nothing is published
+    while (!tail_.compare_exchange_weak(tail, tail_at(last_, kSlots) | (tail & kConsumerWaits),
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
+  }
+
+  segment* take_spare() {
+    if (spare_ == nullptr) return take_unused();
+    segment* const taken = spare_;
+    spare_ = nullptr;
+    return taken;
+  }
+
+  // Removes a retired segment that no thread uses any more. Returns nullptr if there is none. Few are
+  // retired at a time: those with a consumer at work, and one more.
+  segment* take_unused() {
+    for (segment** link = &retired_; *link != nullptr; link = &(*link)->next) {
+      segment* const s = *link;
+      if (!is_all_taken(*s)) continue;
+      *link = s->next;
+      return s;
+    }
+    return nullptr;
+  }
+
+  static bool is_all_taken(const segment& s) {
+    for (unsigned i = kSlots; i > 0; --i) {  // the last one is taken last
+      // (13) acquire: with (12), the consumer has finished with the slot
+      if (s.states[i - 1].load(std::memory_order_acquire) != kSlotTaken) return false;
+    }
+    return true;
+  }
+
+  // The elements from the head on, those that break meanwhile perhaps included.
+  CORBEL_NOINLINE std::size_t size_without_broken() const {
+    const guard held(lock_);
+    // relaxed: the segment changes under the lock, so it is the one of any head read here
+    segment* s = head_segment_.load(std::memory_order_relaxed);
+    const position from = head_position();
+    unsigned i = static_cast<unsigned>(from - (s == nullptr ? from : s->number * kSlots));
+    position to = tail_position();
+    for (; s != nullptr; s = s->next, i = 0) {
+      for (; i < kSlots; ++i) {
+        // relaxed: see size
+        if (s->states[i].load(std::memory_order_relaxed) == kSlotBroken && to > from) --to;
+      }
+    }
+    return std::size_t(to - from);
+  }
+
+  // ---- memory
+
+  segment* new_segment() {
+    segment_allocator allocator(allocator_);
+    const typename segment_traits::pointer memory = segment_traits::allocate(allocator, 1);
+    segment* const made = ::new (static_cast<void*>(std::addressof(*memory))) segment;
+    if (has_room_for_claims(made)) return made;
+    free(made);
+    raise(std::bad_alloc());
+  }
+
+  void free(segment* s) noexcept {
+    segment_allocator allocator(allocator_);
+    const auto memory = std::pointer_traits<typename segment_traits::pointer>::pointer_to(*s);
+    s->~segment();
+    segment_traits::deallocate(allocator, memory, 1);
+  }
+
+  void free_list(segment* next) noexcept {
+    while (next != nullptr) {
+      segment* const done = next;
+      next = done->next;
+      free(done);
+    }
+  }
+
+  void destroy_elements(segment& s, unsigned from) noexcept {
+    for (unsigned i = from; i < kSlots; ++i) {
+      // relaxed: no other thread
+      if (s.states[i].load(std::memory_order_relaxed) != kSlotFull) continue;
+      std::allocator_traits<Allocator>::destroy(allocator_, s.value(i));
+    }
+  }
+
+  // What the consumers write, the producers write, and both seldom write, on different cache lines.
+  Atomic<word> head_{kSlots};
+  Atomic<segment*> head_segment_{nullptr};
+  Atomic<word> known_tail_{0};
+  char apart_[kCacheLine];
+  Atomic<word> tail_{kOneClaim * kSlots};
+  char apart_too_[kCacheLine];
+  Atomic<word> tail_number_{0};
+  Atomic<std::size_t> broken_{0};
+  mutable mutex_type lock_;
+  segment* last_ = nullptr;
+  segment* retired_ = nullptr;  // the head has left them
+  segment* spare_ = nullptr;
+  Allocator allocator_;
+};
+
+template <typename T, typename Allocator, template <typename> class Atomic, typename System>
+constexpr unsigned segment_queue<T, Allocator, Atomic, System>::kSlots;
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_QUEUE_SEGMENTS_HPP

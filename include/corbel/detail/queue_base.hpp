@@ -5,24 +5,16 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
+#include <corbel/detail/iterators.hpp>
 #include <corbel/detail/queue_iterator.hpp>
 #include <corbel/detail/queue_segments.hpp>
 
 namespace corbel {
 namespace detail {
-
-// Whether a type is an iterator, or an allocator, for the deduction guides and for constructors.
-template <typename Iterator>
-using iterator_value = typename std::iterator_traits<Iterator>::value_type;
-template <typename Iterator>
-using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
-template <typename Allocator>
-using if_allocator = decltype(std::declval<Allocator&>().allocate(std::size_t(1)));
 
 // The members of a queue that need exclusive access to it, and what any thread may ask.
 template <typename T, typename Allocator, typename Size>

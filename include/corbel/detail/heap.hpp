@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// A heap of elements that may be costly to move, or throw when moved. Not for programs to include.
+#ifndef CORBEL_DETAIL_HEAP_HPP
+#define CORBEL_DETAIL_HEAP_HPP
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <corbel/detail/heap_entry.hpp>
+#include <corbel/detail/manual_lifetime.hpp>
+
+namespace corbel {
+namespace detail {
+
+// Each entry has four children: half the levels of a binary heap, and children share a cache line
+// (A. LaMarca and R. Ladner, "The Influence of Caches on the Performance of Heaps", 1996).
+//
+// An operation compares first, then moves entries, which does not throw (heap_entry.hpp). So
+// whatever throws, a comparison, an allocation or an assignment to a result, the heap is whole and
+// has the elements that it had. Not thread-safe.
+template <typename T, typename Compare, typename Allocator>
+class heap {
+  using entries = heap_entries<T, Allocator>;
+  using entry = typename entries::type;
+  using entry_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<entry>;
+  using entry_traits = std::allocator_traits<entry_allocator>;
+
+ public:
+  using new_entry = typename entries::new_entry;
+
+  heap(const Compare& compare, const Allocator& allocator)
+      : allocator_(allocator), compare_(compare) {}
+  heap(const heap&) = delete;
+  heap& operator=(const heap&) = delete;
+  ~heap() { clear(); }
+
+  Allocator& allocator() noexcept { return allocator_; }
+  const Allocator& allocator() const noexcept { return allocator_; }
+  Compare& compare() noexcept { return compare_; }
+  const Compare& compare() const noexcept { return compare_; }
+
+  std::size_t size() const noexcept { return size_; }
+  const T& operator[](std::size_t i) const { return entries::value(memory_[i]); }
+  T& operator[](std::size_t i) { return entries::value(memory_[i]); }
+
+  // Makes room for `capacity` elements. Throws bad_alloc.
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    entry_allocator allocator(allocator_);
+    const pointer memory = entry_traits::allocate(allocator, capacity);
+    for (std::size_t i = 0; i < size_; ++i) move_entry(at(memory, i), at(memory_, i));
+    free_memory();
+    memory_ = memory;
+    capacity_ = capacity;
+  }
+
+  // Adds the element. Throws bad_alloc, and what the comparison throws.
+  void push(new_entry& made) {
+    if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
+    std::size_t to = size_;
+    while (to > 0 && compare_((*this)[parent(to)], made.value())) to = parent(to);
+    std::size_t hole = size_;
+    for (; hole != to; hole = parent(hole)) move_entry(at(memory_, hole), at(memory_, parent(hole)));
+    made.take(allocator_, at(memory_, to));
+    ++size_;
+  }
+
+  // Adds an element at the end; make() must follow.
+  void append(new_entry& made) {
+    if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
+    made.take(allocator_, at(memory_, size_));
+    ++size_;
+  }
+
+  // Makes a heap of what append() has added. Throws what the comparison throws.
+  void make() {
+    if (size_ < 2) return;
+    for (std::size_t i = parent(size_ - 1) + 1; i > 0; --i) {
+      const path down(*this, i - 1, size_, (*this)[i - 1]);
+      sink(i - 1, down);
+    }
+  }
+
+  // Moves the largest element to `result` and removes it. Requires that there is one. Throws what
+  // the comparison or the assignment throws; nothing is removed then.
+  template <typename Result>
+  void pop(Result& result) {
+    const std::size_t last = size_ - 1;
+    path down(*this, 0, last, (*this)[last]);
+    result = std::move((*this)[0]);
+    entries::destroy(allocator_, at(memory_, 0));
+    const std::size_t hole = down.follow(*this);
+    if (hole != last) move_entry(at(memory_, hole), at(memory_, last));
+    size_ = last;
+  }
+
+  // Removes all elements and frees the memory.
+  void clear() noexcept {
+    for (std::size_t i = 0; i < size_; ++i) entries::destroy(allocator_, at(memory_, i));
+    size_ = 0;
+    free_memory();
+    memory_ = nullptr;
+    capacity_ = 0;
+  }
+
+  // Exchanges the elements, neither the allocators nor the comparisons.
+  void swap_elements(heap& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+ private:
+  using pointer = typename entry_traits::pointer;
+
+  static constexpr std::size_t kChildren = 4;
+  static constexpr std::size_t kFirstCapacity = 8;
+  static constexpr unsigned kMaxLevels = sizeof(std::size_t) * 4;
+  static std::size_t parent(std::size_t i) { return (i - 1) / kChildren; }
+
+  static entry* at(pointer memory, std::size_t i) { return std::addressof(memory[i]); }
+  void move_entry(entry* to, entry* from) noexcept { entries::move(allocator_, to, from); }
+
+  // The way that a hole takes from `top` down to where `sinking` belongs, in a heap of `size`
+  // entries: at each step the largest child.
+  class path {
+   public:
+    path(heap& h, std::size_t top, std::size_t size, const T& sinking) : top_(top) {
+      for (std::size_t hole = top;;) {
+        std::size_t child = kChildren * hole + 1;
+        if (child >= size) return;
+        const std::size_t end = size - child < kChildren ? size : child + kChildren;
+        std::size_t largest = child;
+        while (++child < end) {
+          if (h.compare_(h[largest], h[child])) largest = child;
+        }
+        if (!h.compare_(sinking, h[largest])) return;
+        hole = steps_[length_++] = largest;
+      }
+    }
+    // Moves the entries on the way one step up. Returns where the hole is then.
+    std::size_t follow(heap& h) const noexcept {
+      std::size_t hole = top_;
+      for (unsigned i = 0; i < length_; ++i) {
+        h.move_entry(at(h.memory_, hole), at(h.memory_, steps_[i]));
+        hole = steps_[i];
+      }
+      return hole;
+    }
+
+   private:
+    const std::size_t top_;
+    unsigned length_ = 0;
+    std::size_t steps_[kMaxLevels];
+  };
+
+  // Moves the entry at `top` to the end of the path.
+  void sink(std::size_t top, const path& down) noexcept {
+    manual_lifetime<entry> sinking;
+    move_entry(&sinking.get(), at(memory_, top));
+    const std::size_t hole = down.follow(*this);
+    move_entry(at(memory_, hole), &sinking.get());
+  }
+
+  void free_memory() noexcept {
+    if (capacity_ == 0) return;
+    entry_allocator allocator(allocator_);
+    entry_traits::deallocate(allocator, memory_, capacity_);
+  }
+
+  pointer memory_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  Allocator allocator_;
+  Compare compare_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_HEAP_HPP

@@ -35,6 +35,8 @@ class concurrent_bounded_queue : public detail::queue_base<T, Allocator, std::pt
   // A copy, and a queue that takes another one's elements, has its capacity, too.
   using base::base;
   concurrent_bounded_queue() = default;
+  concurrent_bounded_queue(std::initializer_list<T> init, const Allocator& allocator = Allocator())
+      : base(init, allocator) {}
   concurrent_bounded_queue(const concurrent_bounded_queue& other) : base(other) {
     set_capacity(other.capacity());
   }
@@ -153,9 +155,6 @@ template <typename Iterator, typename Allocator = cache_aligned_allocator<detail
           typename = detail::if_iterator<Iterator>, typename = detail::if_allocator<Allocator>>
 concurrent_bounded_queue(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_bounded_queue<detail::iterator_value<Iterator>, Allocator>;
-template <typename T, typename Allocator = cache_aligned_allocator<T>, typename = detail::if_allocator<Allocator>>
-concurrent_bounded_queue(std::initializer_list<T>, Allocator = Allocator())
-    -> concurrent_bounded_queue<T, Allocator>;
 #endif
 
 }  // namespace corbel

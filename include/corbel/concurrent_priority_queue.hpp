@@ -67,8 +67,9 @@ class concurrent_priority_queue {
   concurrent_priority_queue(Iterator first, Iterator last, const Compare& compare,
                             const Allocator& allocator = Allocator())
       : heap_(compare, allocator) {
-    for (; first != last; ++first) append(*first);
-    finish();
+    for (; first != last; ++first) heap_.append_new(*first);
+    heap_.make();
+    publish_size();
   }
   template <typename Iterator, typename = detail::if_iterator<Iterator>>
   concurrent_priority_queue(Iterator first, Iterator last,
@@ -87,8 +88,7 @@ class concurrent_priority_queue {
                                              other.heap_.allocator())) {}
   concurrent_priority_queue(const concurrent_priority_queue& other, const Allocator& allocator)
       : heap_(other.heap_.compare(), allocator) {
-    heap_.reserve(other.heap_.size());
-    for (size_type i = 0; i < other.heap_.size(); ++i) append(other.heap_[i]);
+    heap_.copy_from(other.heap_);
     publish_size();
   }
 
@@ -104,8 +104,7 @@ class concurrent_priority_queue {
       exchange_elements(other);
       return;
     }
-    heap_.reserve(other.heap_.size());
-    for (size_type i = 0; i < other.heap_.size(); ++i) append(std::move(other.heap_[i]));
+    heap_.move_from(other.heap_);
     publish_size();
     other.clear();
   }
@@ -207,7 +206,7 @@ class concurrent_priority_queue {
   friend void swap(concurrent_priority_queue& a, concurrent_priority_queue& b) { a.swap(b); }
 
  private:
-  using mutex_type = detail::basic_mutex<std::atomic, detail::sleeping_wait>;
+  using mutex_type = detail::spinning_mutex;
 
   class guard {
    public:
@@ -219,16 +218,6 @@ class concurrent_priority_queue {
    private:
     mutex_type& mutex_;
   };
-
-  template <typename Value>
-  void append(Value&& value) {
-    typename heap::new_entry made(heap_.allocator(), std::forward<Value>(value));
-    heap_.append(made);
-  }
-  void finish() {
-    heap_.make();
-    publish_size();
-  }
 
   void publish_size() {
     // (2) release: whoever sees that an element is there finds it under the lock

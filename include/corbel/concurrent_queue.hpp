@@ -29,6 +29,8 @@ class concurrent_queue : public detail::queue_base<T, Allocator, std::size_t> {
 
   using base::base;
   concurrent_queue() = default;
+  concurrent_queue(std::initializer_list<T> init, const Allocator& allocator = Allocator())
+      : base(init, allocator) {}
   concurrent_queue(const concurrent_queue&) = default;
   concurrent_queue(concurrent_queue&&) = default;
   concurrent_queue(const concurrent_queue& other, const Allocator& allocator)
@@ -82,8 +84,6 @@ template <typename Iterator, typename Allocator = cache_aligned_allocator<detail
           typename = detail::if_iterator<Iterator>, typename = detail::if_allocator<Allocator>>
 concurrent_queue(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_queue<detail::iterator_value<Iterator>, Allocator>;
-template <typename T, typename Allocator = cache_aligned_allocator<T>, typename = detail::if_allocator<Allocator>>
-concurrent_queue(std::initializer_list<T>, Allocator = Allocator()) -> concurrent_queue<T, Allocator>;
 #endif
 
 }  // namespace corbel

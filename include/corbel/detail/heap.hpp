@@ -17,6 +17,10 @@ namespace detail {
 // Each entry has four children: half the levels of a binary heap, and children share a cache line
 // (A. LaMarca and R. Ladner, "The Influence of Caches on the Performance of Heaps", 1996).
 //
+// The entry that was pushed last may be loose: at the end of the array, but not yet at its place. A
+// pop that comes next takes it if it is the largest; otherwise it moves it down from the top, as it
+// would have to with any last entry. Only a push that comes next lets it rise.
+//
 // An operation compares first, then moves entries, which does not throw (heap_entry.hpp). So
 // whatever throws, a comparison, an allocation or an assignment to a result, the heap is whole and
 // has the elements that it had. Not thread-safe.
@@ -58,23 +62,33 @@ class heap {
 
   // Adds the element. Throws bad_alloc, and what the comparison throws.
   void push(new_entry& made) {
-    if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
-    std::size_t to = size_;
-    while (to > 0 && compare_((*this)[parent(to)], made.value())) to = parent(to);
-    std::size_t hole = size_;
-    for (; hole != to; hole = parent(hole)) move_entry(at(memory_, hole), at(memory_, parent(hole)));
-    made.take(allocator_, at(memory_, to));
-    ++size_;
+    if (has_loose_) rise(size_ - 1);
+    has_loose_ = false;
+    append(made);
+    has_loose_ = true;
   }
 
   // Adds an element at the end; make() must follow.
-  void append(new_entry& made) {
-    if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
-    made.take(allocator_, at(memory_, size_));
-    ++size_;
+  template <typename Value>
+  void append_new(Value&& value) {
+    new_entry made(allocator_, std::forward<Value>(value));
+    append(made);
   }
 
-  // Makes a heap of what append() has added. Throws what the comparison throws.
+  // Copy or move the elements of `other` into this heap, which is empty, with the same comparison.
+  // Throw bad_alloc, and what the elements' constructors throw.
+  void copy_from(const heap& other) {
+    reserve(other.size_);
+    for (std::size_t i = 0; i < other.size_; ++i) append_new(other[i]);
+    has_loose_ = other.has_loose_;
+  }
+  void move_from(heap& other) {
+    reserve(other.size_);
+    for (std::size_t i = 0; i < other.size_; ++i) append_new(std::move(other[i]));
+    has_loose_ = other.has_loose_;
+  }
+
+  // Makes a heap of what append_new() has added. Throws what the comparison throws.
   void make() {
     if (size_ < 2) return;
     for (std::size_t i = parent(size_ - 1) + 1; i > 0; --i) {
@@ -88,18 +102,25 @@ class heap {
   template <typename Result>
   void pop(Result& result) {
     const std::size_t last = size_ - 1;
-    path down(*this, 0, last, (*this)[last]);
-    result = std::move((*this)[0]);
-    entries::destroy(allocator_, at(memory_, 0));
-    const std::size_t hole = down.follow(*this);
-    if (hole != last) move_entry(at(memory_, hole), at(memory_, last));
+    if (has_loose_ && !compare_((*this)[last], (*this)[0])) {
+      result = std::move((*this)[last]);
+      entries::destroy(allocator_, at(memory_, last));
+    } else {
+      const path down(*this, 0, last, (*this)[last]);
+      result = std::move((*this)[0]);
+      entries::destroy(allocator_, at(memory_, 0));
+      const std::size_t hole = down.follow(*this);
+      if (hole != last) move_entry(at(memory_, hole), at(memory_, last));
+    }
     size_ = last;
+    has_loose_ = false;
   }
 
   // Removes all elements and frees the memory.
   void clear() noexcept {
     for (std::size_t i = 0; i < size_; ++i) entries::destroy(allocator_, at(memory_, i));
     size_ = 0;
+    has_loose_ = false;
     free_memory();
     memory_ = nullptr;
     capacity_ = 0;
@@ -110,6 +131,7 @@ class heap {
     std::swap(memory_, other.memory_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(has_loose_, other.has_loose_);
   }
 
  private:
@@ -120,6 +142,12 @@ class heap {
   static constexpr unsigned kMaxLevels = sizeof(std::size_t) * 4;
   static std::size_t parent(std::size_t i) { return (i - 1) / kChildren; }
 
+  void append(new_entry& made) {
+    if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
+    made.take(allocator_, at(memory_, size_));
+    ++size_;
+  }
+
   static entry* at(pointer memory, std::size_t i) { return std::addressof(memory[i]); }
   void move_entry(entry* to, entry* from) noexcept { entries::move(allocator_, to, from); }
 
@@ -128,17 +156,21 @@ class heap {
   class path {
    public:
     path(heap& h, std::size_t top, std::size_t size, const T& sinking) : top_(top) {
-      for (std::size_t hole = top;;) {
-        std::size_t child = kChildren * hole + 1;
-        if (child >= size) return;
-        const std::size_t end = size - child < kChildren ? size : child + kChildren;
+      // First down to the bottom, where it nearly always belongs, then back.
+      std::size_t child = kChildren * top + 1;
+      for (; child + kChildren <= size; child = kChildren * steps_[length_ - 1] + 1) {
+        const std::size_t left = child + (h.compare_(h[child], h[child + 1]) ? 1 : 0);
+        const std::size_t right = child + 2 + (h.compare_(h[child + 2], h[child + 3]) ? 1 : 0);
+        steps_[length_++] = h.compare_(h[left], h[right]) ? right : left;
+      }
+      if (child < size) {
         std::size_t largest = child;
-        while (++child < end) {
+        while (++child < size) {
           if (h.compare_(h[largest], h[child])) largest = child;
         }
-        if (!h.compare_(sinking, h[largest])) return;
-        hole = steps_[length_++] = largest;
+        steps_[length_++] = largest;
       }
+      while (length_ > 0 && !h.compare_(sinking, h[steps_[length_ - 1]])) --length_;
     }
     // Moves the entries on the way one step up. Returns where the hole is then.
     std::size_t follow(heap& h) const noexcept {
@@ -155,6 +187,19 @@ class heap {
     unsigned length_ = 0;
     std::size_t steps_[kMaxLevels];
   };
+
+  // Moves the entry at `from` up to where it belongs.
+  void rise(std::size_t from) {
+    std::size_t to = from;
+    while (to > 0 && compare_((*this)[parent(to)], (*this)[from])) to = parent(to);
+    if (to == from) return;
+    manual_lifetime<entry> rising;
+    move_entry(&rising.get(), at(memory_, from));
+    for (std::size_t hole = from; hole != to; hole = parent(hole)) {
+      move_entry(at(memory_, hole), at(memory_, parent(hole)));
+    }
+    move_entry(at(memory_, to), &rising.get());
+  }
 
   // Moves the entry at `top` to the end of the path.
   void sink(std::size_t top, const path& down) noexcept {
@@ -173,6 +218,7 @@ class heap {
   pointer memory_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  bool has_loose_ = false;
   Allocator allocator_;
   Compare compare_;
 };

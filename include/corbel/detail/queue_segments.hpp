@@ -91,6 +91,7 @@ class segment_queue {
     // a producer if it was claimed to pop.
     bool is_awaited;
     T* value() const { return in->value(index); }
+    Atomic<unsigned char>& state() const { return in->states[index]; }
   };
 
   explicit segment_queue(const Allocator& allocator) : allocator_(allocator) {}
@@ -126,13 +127,13 @@ class segment_queue {
 
   // Claims the oldest element, which the caller must remove. Returns false if there is none.
   bool claim_element(slot& claimed) {
-    bool is_awaited = false;
-    do {
-      if (!claim_oldest(claimed)) return false;
-      is_awaited |= claimed.is_awaited;
-    } while (CORBEL_UNLIKELY(!await_element(claimed)));
-    claimed.is_awaited = is_awaited;
-    return true;
+    const attempt result = claim_oldest(claimed);
+    // (11) acquire: sees the element that (8) published
+    if (CORBEL_LIKELY(result == attempt::kClaimed &&
+                      claimed.state().load(std::memory_order_acquire) == kSlotFull)) {
+      return true;
+    }
+    return claim_element_slowly(claimed, result);
   }
 
   // Assigns a claimed element to `result`, moving it, and removes it. If the assignment throws, the
@@ -241,7 +242,7 @@ class segment_queue {
     for (; from.in != nullptr; from = slot{from.in->next, 0, false}) {
       for (; from.index < kSlots; ++from.index) {
         // relaxed: no other thread
-        if (from.in->states[from.index].load(std::memory_order_relaxed) == kSlotFull) return from;
+        if (from.state().load(std::memory_order_relaxed) == kSlotFull) return from;
       }
     }
     return slot{nullptr, 0, false};
@@ -342,7 +343,7 @@ class segment_queue {
       // relaxed: a thread that sees the broken slot sees it counted, by (8)
       if (state == kSlotBroken) queue.broken_.fetch_add(1, std::memory_order_relaxed);
       // (8) release: publishes the element to (11)
-      claimed.in->states[claimed.index].store(state, std::memory_order_release);
+      claimed.state().store(state, std::memory_order_release);
     }
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
@@ -367,7 +368,7 @@ class segment_queue {
   // The segment may be reused from here on.
   static void finish(slot claimed) {
     // (12) release: the reads of the element come before the reuse that (13) allows
-    claimed.in->states[claimed.index].store(kSlotTaken, std::memory_order_release);
+    claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
   // How many slots of the segment `first`, the head's, producers have claimed, and whether it is the
@@ -384,53 +385,64 @@ class segment_queue {
     return claims{is_last ? bounded_index(tail) : kSlots, is_last};
   }
 
-  // Claims the oldest slot that a producer has claimed. Returns false if there is none.
-  bool claim_oldest(slot& claimed) {
-    for (;;) {
-      // (3) acquire: with (10), sees the segment's address, or a later one
-      word head = head_.load(std::memory_order_acquire);
-      // (4) acquire: with (9). If it is that of a later segment, the head is seen to have moved.
-      segment* const first = head_segment_.load(std::memory_order_acquire);
-      const unsigned index = index_of(head);
-      // Written and read only by consumers, so that they seldom need the line of the producers.
-      // relaxed: it once was true, and stays so
-      word known = known_tail_.load(std::memory_order_relaxed);
-      const bool is_known = (head & ~kProducerWaits) < known;
-      if (CORBEL_UNLIKELY(!is_known)) {
-        const claims made = claims_in(first);
-        if (index >= made.count) {
-          // relaxed: by (14) and (4) it is not older than what those saw
-          if (head != head_.load(std::memory_order_relaxed)) continue;
-          if (made.is_last) return false;
-          enter_next(head);
-          continue;
-        }
-        known = (head & ~kIndexMask & ~kProducerWaits) | made.count;
+  // kClaimed: `claimed` is the caller's. kMoved: another thread was faster. kAtEnd: the head is at the
+  // end of a segment that is not the last one. kEmpty: there was no slot to claim.
+  enum class attempt { kClaimed, kMoved, kAtEnd, kEmpty };
+
+  // Tries to claim the oldest slot that a producer has claimed.
+  attempt claim_oldest(slot& claimed) {
+    // (3) acquire: with (10), sees the segment's address, or a later one
+    word head = head_.load(std::memory_order_acquire);
+    // (4) acquire: with (9). If it is that of a later segment, the head is seen to have moved.
+    segment* const first = head_segment_.load(std::memory_order_acquire);
+    const unsigned index = index_of(head);
+    // Written and read only by consumers, so that they seldom need the line of the producers.
+    // relaxed: it once was true, and stays so
+    word known = known_tail_.load(std::memory_order_relaxed);
+    const bool is_known = (head & ~kProducerWaits) < known;
+    if (!is_known) {
+      const claims made = claims_in(first);
+      if (CORBEL_UNLIKELY(index >= made.count)) {
+        // relaxed: by (14) and (4) it is not older than what those saw
+        if (head != head_.load(std::memory_order_relaxed)) return attempt::kMoved;
+        return made.is_last ? attempt::kEmpty : attempt::kAtEnd;
       }
-      // relaxed: (3) and (4) have seen what the slot needs; on failure everything is read again
-      if (head_.compare_exchange_strong(head, head + 1, std::memory_order_relaxed,
-                                        std::memory_order_relaxed)) {
-        // relaxed: a hint that is true: the head did not move while it was found
-        if (!is_known) known_tail_.store(known, std::memory_order_relaxed);
-        claimed = slot{first, index, (head & kProducerWaits) != 0};
-        return true;
-      }
+      known = (head & ~kIndexMask & ~kProducerWaits) | made.count;
     }
+    // relaxed: (3) and (4) have seen what the slot needs
+    if (CORBEL_UNLIKELY(!head_.compare_exchange_strong(head, head + 1, std::memory_order_relaxed,
+                                                       std::memory_order_relaxed))) {
+      return attempt::kMoved;
+    }
+    // relaxed: a hint that is true: the head did not move while it was found
+    if (!is_known) known_tail_.store(known, std::memory_order_relaxed);
+    claimed = slot{first, index, (head & kProducerWaits) != 0};
+    return attempt::kClaimed;
+  }
+
+  // The rest of claim_element, after an attempt.
+  CORBEL_NOINLINE bool claim_element_slowly(slot& claimed, attempt result) {
+    bool is_awaited = false;
+    for (; result != attempt::kEmpty; result = claim_oldest(claimed)) {
+      if (result == attempt::kAtEnd) enter_next();
+      if (result != attempt::kClaimed) continue;
+      is_awaited |= claimed.is_awaited;
+      if (!await_element(claimed)) continue;
+      claimed.is_awaited = is_awaited;
+      return true;
+    }
+    return false;
   }
 
   // Waits for the claimed slot's producer. Returns false if the slot is broken, which is finished
   // then.
   bool await_element(slot claimed) {
-    Atomic<unsigned char>& state = claimed.in->states[claimed.index];
-    // (11) acquire: sees the element that (8) published
-    unsigned char now = state.load(std::memory_order_acquire);
-    if (CORBEL_UNLIKELY(now == kSlotEmpty)) {
-      System::await([&] {
-        now = state.load(std::memory_order_acquire);  // (11) acquire
-        return now != kSlotEmpty;
-      });
-    }
-    if (CORBEL_LIKELY(now == kSlotFull)) return true;
+    unsigned char now = kSlotEmpty;
+    System::await([&] {
+      now = claimed.state().load(std::memory_order_acquire);  // (11) acquire: with (8)
+      return now != kSlotEmpty;
+    });
+    if (now == kSlotFull) return true;
     broken_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
     finish(claimed);
     return false;
@@ -438,13 +450,13 @@ class segment_queue {
 
   // ---- under the lock
 
-  // Moves the head on to the next segment, unless it is no longer at `head`, the end of one.
-  CORBEL_NOINLINE void enter_next(word head) {
+  // Moves the head on to the next segment, if it is at the end of one that is not the last.
+  CORBEL_NOINLINE void enter_next() {
     segment* unused = nullptr;
     {
       const guard held(lock_);
       // relaxed: the end of a segment is left under the lock
-      if (((head_.load(std::memory_order_relaxed) ^ head) & ~kProducerWaits) != 0) return;
+      if (index_of(head_.load(std::memory_order_relaxed)) != kSlots) return;
       segment* const left = head_segment_.load(std::memory_order_relaxed);  // relaxed: the same
       if (left == last_) return;
       enter(*left->next);

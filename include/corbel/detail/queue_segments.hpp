@@ -516,11 +516,8 @@ class segment_queue {
     for (Atomic<unsigned char>& state : next->states) {
       state.store(kSlotEmpty, std::memory_order_relaxed);  // relaxed: (2) and (9) publish it
     }
-    if (last_ != nullptr) {
-      last_->next = next;
-    } else {
-      enter(*next);
-    }
+    const bool is_first = last_ == nullptr;
+    if (!is_first) last_->next = next;
     last_ = next;
     // (2) release: with (6)
     tail_number_.store(next->number, std::memory_order_release);
@@ -529,6 +526,8 @@ class segment_queue {
     claimed = slot{next, 0, (before & kConsumerWaits) != 0};
     // Claims that come between the two do not see the mark, but this one has.
     if (claimed.is_awaited) mark_consumer();
+    // Not before the tail is in the segment: a consumer takes a tail elsewhere to be past it.
+    if (is_first) enter(*next);
     return appended::kYes;
   }
 

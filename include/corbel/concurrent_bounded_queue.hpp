@@ -69,8 +69,8 @@ class concurrent_bounded_queue : public detail::queue_base<T, Allocator, std::pt
     return *this;
   }
 
-  // Exchanges the contents and the capacities of two queues, and their allocators if these propagate
-  // on swap.
+  // Exchanges the contents and the capacities of two queues, and their allocators if these
+  // propagate on swap.
   void swap(concurrent_bounded_queue& other) {
     base::swap_with(other);
     const size_type mine = capacity();
@@ -101,9 +101,7 @@ class concurrent_bounded_queue : public detail::queue_base<T, Allocator, std::pt
 
   // Moves the oldest element to `result` and removes it, when there is one. Throws user_abort if
   // abort() is called meanwhile; what the assignment throws: the element is removed nevertheless.
-  void pop(T& result) {
-    this->elements_.remove(core_.claim_element(this->elements_), result);
-  }
+  void pop(T& result) { this->elements_.remove(core_.claim_element(this->elements_), result); }
 
   // The same without waiting: returns whether there was an element.
   bool try_pop(T& result) {
@@ -151,7 +149,8 @@ class concurrent_bounded_queue : public detail::queue_base<T, Allocator, std::pt
 };
 
 #if defined(__cpp_deduction_guides) && __cpp_deduction_guides >= 201606L
-template <typename Iterator, typename Allocator = cache_aligned_allocator<detail::iterator_value<Iterator>>,
+template <typename Iterator,
+          typename Allocator = cache_aligned_allocator<detail::iterator_value<Iterator>>,
           typename = detail::if_iterator<Iterator>, typename = detail::if_allocator<Allocator>>
 concurrent_bounded_queue(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_bounded_queue<detail::iterator_value<Iterator>, Allocator>;

@@ -26,7 +26,8 @@ namespace corbel {
 //
 // Any thread may push, pop, and ask for the size at any time; the comparison is called under a lock
 // then. All other functions need exclusive access to the queue.
-template <typename T, typename Compare = std::less<T>, typename Allocator = cache_aligned_allocator<T>>
+template <typename T, typename Compare = std::less<T>,
+          typename Allocator = cache_aligned_allocator<T>>
 class concurrent_priority_queue {
   using allocator_traits = std::allocator_traits<Allocator>;
   using heap = detail::heap<T, Compare, Allocator>;
@@ -72,14 +73,12 @@ class concurrent_priority_queue {
     publish_size();
   }
   template <typename Iterator, typename = detail::if_iterator<Iterator>>
-  concurrent_priority_queue(Iterator first, Iterator last,
-                            const Allocator& allocator = Allocator())
+  concurrent_priority_queue(Iterator first, Iterator last, const Allocator& allocator = Allocator())
       : concurrent_priority_queue(first, last, Compare(), allocator) {}
   concurrent_priority_queue(std::initializer_list<T> init, const Compare& compare,
                             const Allocator& allocator = Allocator())
       : concurrent_priority_queue(init.begin(), init.end(), compare, allocator) {}
-  concurrent_priority_queue(std::initializer_list<T> init,
-                            const Allocator& allocator = Allocator())
+  concurrent_priority_queue(std::initializer_list<T> init, const Allocator& allocator = Allocator())
       : concurrent_priority_queue(init.begin(), init.end(), Compare(), allocator) {}
 
   // Copies the elements of `other`.
@@ -92,8 +91,8 @@ class concurrent_priority_queue {
     publish_size();
   }
 
-  // Takes the elements of `other`, which is empty afterwards. If the allocators differ, each element
-  // is moved.
+  // Takes the elements of `other`, which is empty afterwards. If the allocators differ, each
+  // element is moved.
   concurrent_priority_queue(concurrent_priority_queue&& other)
       : heap_(other.heap_.compare(), std::move(other.heap_.allocator())) {
     exchange_elements(other);
@@ -220,7 +219,7 @@ class concurrent_priority_queue {
   };
 
   void publish_size() {
-    // (2) release: whoever sees that an element is there finds it under the lock
+    // (2) release: a thread that sees that an element is there finds it under the lock
     size_.store(heap_.size(), std::memory_order_release);
   }
 

@@ -59,8 +59,8 @@ class concurrent_queue : public detail::queue_base<T, Allocator, std::size_t> {
     this->elements_.complete(this->elements_.claim(), std::forward<Args>(args)...);
   }
 
-  // Moves the oldest element to `result` and removes it. Returns false if there is none. Throws what
-  // the assignment throws; the element is removed nevertheless.
+  // Moves the oldest element to `result` and removes it. Returns false if there is none. Throws
+  // what the assignment throws; the element is removed nevertheless.
   bool try_pop(T& result) {
     typename base::segments::slot claimed;
     if (!this->elements_.claim_element(claimed)) return false;
@@ -80,7 +80,8 @@ class concurrent_queue : public detail::queue_base<T, Allocator, std::size_t> {
 };
 
 #if defined(__cpp_deduction_guides) && __cpp_deduction_guides >= 201606L
-template <typename Iterator, typename Allocator = cache_aligned_allocator<detail::iterator_value<Iterator>>,
+template <typename Iterator,
+          typename Allocator = cache_aligned_allocator<detail::iterator_value<Iterator>>,
           typename = detail::if_iterator<Iterator>, typename = detail::if_allocator<Allocator>>
 concurrent_queue(Iterator, Iterator, Allocator = Allocator())
     -> concurrent_queue<detail::iterator_value<Iterator>, Allocator>;

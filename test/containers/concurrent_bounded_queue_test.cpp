@@ -265,7 +265,7 @@ TEST(BoundedQueue, AbortEndsAllWaits) {
 }
 
 // Threads that are aborted start again, while others push and pop: nothing is lost and no thread
-// sleeps for ever.
+// sleeps forever.
 TEST(BoundedQueue, AbortAmongPushesAndPops) {
   constexpr int kEach = 2000;
   for (const int capacity : {0, 1, 5, -1}) {

@@ -47,9 +47,9 @@ TEST_F(PriorityQueue, MemberTypes) {
   static_assert(std::is_same_v<queue::size_type, std::size_t>);
   static_assert(std::is_same_v<queue::difference_type, std::ptrdiff_t>);
   static_assert(std::is_same_v<queue::allocator_type, std::allocator<int>>);
-  static_assert(std::is_same_v<concurrent_priority_queue<int>,
-                               concurrent_priority_queue<int, std::less<int>,
-                                                         tbb::cache_aligned_allocator<int>>>);
+  static_assert(std::is_same_v<
+                concurrent_priority_queue<int>,
+                concurrent_priority_queue<int, std::less<int>, tbb::cache_aligned_allocator<int>>>);
 }
 
 TEST_F(PriorityQueue, Constructors) {
@@ -242,11 +242,13 @@ TEST_F(PriorityQueue, DeductionGuides) {
   static_assert(
       std::is_same_v<decltype(compared), concurrent_priority_queue<int, std::greater<int>>>);
   concurrent_priority_queue both(v.begin(), v.end(), g, a);
-  static_assert(std::is_same_v<decltype(both), concurrent_priority_queue<int, std::greater<int>,
-                                                                         std::allocator<int>>>);
+  static_assert(
+      std::is_same_v<decltype(both),
+                     concurrent_priority_queue<int, std::greater<int>, std::allocator<int>>>);
   concurrent_priority_queue allocated(v.begin(), v.end(), a);
-  static_assert(std::is_same_v<decltype(allocated), concurrent_priority_queue<int, std::less<int>,
-                                                                              std::allocator<int>>>);
+  static_assert(
+      std::is_same_v<decltype(allocated),
+                     concurrent_priority_queue<int, std::less<int>, std::allocator<int>>>);
   concurrent_priority_queue list{1, 2};
   static_assert(std::is_same_v<decltype(list), concurrent_priority_queue<int>>);
   concurrent_priority_queue list_compared({1, 2}, g);
@@ -303,8 +305,10 @@ void expect_strong(Operation operate) {
     std::atomic<long>* atomic;
     long* plain;
   };
-  for (const counter c : {counter{&element::countdown, nullptr}, {&element::assignments, nullptr},
-                          {&requests::countdown, nullptr}, {nullptr, &throwing_less::countdown}}) {
+  for (const counter c : {counter{&element::countdown, nullptr},
+                          {&element::assignments, nullptr},
+                          {&requests::countdown, nullptr},
+                          {nullptr, &throwing_less::countdown}}) {
     for (int failing = 1;; ++failing) {
       ASSERT_LT(failing, 1000);
       queue q;

@@ -48,8 +48,8 @@ TYPED_TEST(Queues, MemberTypes) {
   static_assert(std::is_same_v<typename queue::const_reference, const std::string&>);
   static_assert(std::is_same_v<typename queue::pointer, std::string*>);
   static_assert(std::is_same_v<typename queue::const_pointer, const std::string*>);
-  static_assert(std::is_same_v<typename queue::allocator_type,
-                               tbb::cache_aligned_allocator<std::string>>);
+  static_assert(
+      std::is_same_v<typename queue::allocator_type, tbb::cache_aligned_allocator<std::string>>);
   static_assert(std::is_same_v<typename queue::difference_type, std::ptrdiff_t>);
   static_assert(std::is_convertible_v<typename queue::iterator, typename queue::const_iterator>);
   static_assert(!std::is_convertible_v<typename queue::const_iterator, typename queue::iterator>);
@@ -248,7 +248,8 @@ TYPED_TEST(Queues, DeductionGuides) {
     concurrent_bounded_queue range(values.begin(), values.end());
     static_assert(std::is_same_v<decltype(range), concurrent_bounded_queue<int>>);
     concurrent_bounded_queue list({1, 2}, std::allocator<int>());
-    static_assert(std::is_same_v<decltype(list), concurrent_bounded_queue<int, std::allocator<int>>>);
+    static_assert(
+        std::is_same_v<decltype(list), concurrent_bounded_queue<int, std::allocator<int>>>);
     concurrent_bounded_queue copy(list);
     static_assert(std::is_same_v<decltype(copy), decltype(list)>);
     concurrent_bounded_queue moved(std::move(list), std::allocator<int>());

@@ -107,7 +107,8 @@ void check_histories(std::vector<const char*> scripts, int elements_before, int 
         if constexpr (requires { queue->capacity(); }) queue->set_capacity(capacity);
         next = 0;
         for (int i = 0; i < elements_before; ++i) {
-          happened.record(0, operation{act::kPush, ++next}, [&](operation& o) { perform(*queue, o); });
+          happened.record(0, operation{act::kPush, ++next},
+                          [&](operation& o) { perform(*queue, o); });
         }
       },
       [&](int thread) {
@@ -122,23 +123,29 @@ void check_histories(std::vector<const char*> scripts, int elements_before, int 
       });
 }
 
-using queues = testing::Types<tbb::concurrent_queue<int>, tbb::concurrent_queue<large>,
-                              tbb::concurrent_bounded_queue<int>,
-                              tbb::concurrent_bounded_queue<large>>;
+using queues =
+    testing::Types<tbb::concurrent_queue<int>, tbb::concurrent_queue<large>,
+                   tbb::concurrent_bounded_queue<int>, tbb::concurrent_bounded_queue<large>>;
 template <typename Queue>
 class QueueHistories : public testing::Test {};
 TYPED_TEST_SUITE(QueueHistories, queues);
 
-TYPED_TEST(QueueHistories, ProducerAndConsumer) {
-  check_histories<TypeParam>({"++++", "----"}, 0);
+TYPED_TEST(QueueHistories, ProducerAndConsumer) { check_histories<TypeParam>({"++++", "----"}, 0); }
+TYPED_TEST(QueueHistories, TwoOfEach) {
+  check_histories<TypeParam>({"++", "++", "---", "--0-"}, 0);
 }
-TYPED_TEST(QueueHistories, TwoOfEach) { check_histories<TypeParam>({"++", "++", "---", "--0-"}, 0); }
 TYPED_TEST(QueueHistories, Mixed) { check_histories<TypeParam>({"+-+-", "-+-+", "0-0+"}, 1); }
 TYPED_TEST(QueueHistories, AlmostEmpty) { check_histories<TypeParam>({"-0-", "-+-", "--0"}, 2); }
 
 TEST(BoundedHistories, TryPush) {
-  check_histories<tbb::concurrent_bounded_queue<int>>({"?" "??-", "?-?", "-?-?"}, 0, 1);
-  check_histories<tbb::concurrent_bounded_queue<large>>({"?" "??", "?--?", "-?0"}, 1, 2);
+  check_histories<tbb::concurrent_bounded_queue<int>>({"?"
+                                                       "??-",
+                                                       "?-?", "-?-?"},
+                                                      0, 1);
+  check_histories<tbb::concurrent_bounded_queue<large>>({"?"
+                                                         "??",
+                                                         "?--?", "-?0"},
+                                                        1, 2);
 }
 
 // Elements that know their producer; some of their constructors throw.

@@ -124,8 +124,6 @@ std::vector<int> drain(Queue& queue) {
   return values;
 }
 
-
-
 inline std::vector<int> numbers(int from, int to) {
   std::vector<int> values;
   for (int i = from; i < to; ++i) values.push_back(i);

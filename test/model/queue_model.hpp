@@ -36,11 +36,12 @@ struct QueueSystem : Kernel<0> {
   }
 };
 
-// Memory at the same addresses in every run: the explorer recognises an execution by the values that
-// it reads. Nothing is freed, as runs are abandoned half way.
+// Memory at the same addresses in every run: the explorer recognises an execution by the values
+// that it reads. Nothing is freed, as runs are abandoned half way.
 //
-// Each slot has a variable which constructing and destroying an element write, and reading it reads;
-// so the reuse of a slot by a thread that does not know that the slot was taken is a data race.
+// Each slot has a variable which constructing and destroying an element write, and reading it
+// reads; so the reuse of a slot by a thread that does not know that the slot was taken is a data
+// race.
 struct Slots {
   static constexpr std::size_t kBytes = 4096;
   alignas(64) static inline std::byte memory[kBytes];
@@ -66,9 +67,7 @@ struct SlotAllocator {
   template <typename U>
   SlotAllocator(const SlotAllocator<U>&) {}
 
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(Slots::allocate(n * sizeof(T)));
-  }
+  T* allocate(std::size_t n) { return static_cast<T*>(Slots::allocate(n * sizeof(T))); }
   void deallocate(T*, std::size_t) {}
   void construct(T* slot, int value) {
     std::unique_ptr<Var<int>>& variable = Slots::variables[slot];
@@ -105,7 +104,7 @@ enum QueueLocation {
 
 // A queue that the set-up has filled and emptied so far that the tests begin near an end.
 struct QueueTest : Test {
-  QueueTest() : queue(*new (storage) Segments(SlotAllocator<int>())) {
+  QueueTest() : queue(*new(storage) Segments(SlotAllocator<int>())) {
     Slots::clear();
     QueueSystem::pushes = &pushes;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue that TBB called concurrent_queue before version 2.2, and tbb::deprecated::concurrent_queue
-// up to TBB 2020: concurrent_bounded_queue with other names. C++11 and later. Needs libcorbel.
+// The queue that TBB called concurrent_queue before version 2.2, and
+// tbb::deprecated::concurrent_queue up to TBB 2020: concurrent_bounded_queue with other names.
+// C++11 and later. Needs libcorbel.
 #ifndef CORBEL_CLASSIC_CONCURRENT_QUEUE_HPP
 #define CORBEL_CLASSIC_CONCURRENT_QUEUE_HPP
 

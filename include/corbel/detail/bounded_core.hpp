@@ -48,7 +48,7 @@ class bounded_core {
 
   // The same without waiting: returns false if there is no room.
   bool try_claim(Elements& elements, slot& claimed) {
-    // relaxed: whoever changes the capacity wakes the producers
+    // relaxed: a thread that changes the capacity wakes the producers
     if (CORBEL_LIKELY(capacity_.load(std::memory_order_relaxed) == kUnlimited)) {
       claimed = elements.claim();
       return true;

@@ -18,7 +18,8 @@ namespace detail {
 //
 // A new_entry is an element that is not in a heap yet; it is made without access to the heap. Its
 // constructor throws what the allocator or the element's constructor throws.
-template <typename T, typename Allocator, bool kInArray = std::is_nothrow_move_constructible<T>::value>
+template <typename T, typename Allocator,
+          bool kInArray = std::is_nothrow_move_constructible<T>::value>
 struct heap_entries {
   using type = T;
   using traits = std::allocator_traits<Allocator>;
@@ -62,7 +63,9 @@ struct heap_entries<T, Allocator, false> {
 
   static T& value(const type& entry) { return *entry; }
 
-  static void move(Allocator&, type* to, type* from) noexcept { ::new (static_cast<void*>(to)) type(*from); }
+  static void move(Allocator&, type* to, type* from) noexcept {
+    ::new (static_cast<void*>(to)) type(*from);
+  }
   static void destroy(Allocator& allocator, type* entry) noexcept {
     traits::destroy(allocator, std::addressof(**entry));
     traits::deallocate(allocator, *entry, 1);
@@ -72,7 +75,8 @@ struct heap_entries<T, Allocator, false> {
    public:
     template <typename... Args>
     explicit new_entry(Allocator& allocator, Args&&... args) : memory_(allocator) {
-      traits::construct(memory_.allocator, std::addressof(*memory_.block), std::forward<Args>(args)...);
+      traits::construct(memory_.allocator, std::addressof(*memory_.block),
+                        std::forward<Args>(args)...);
       is_made_ = true;
     }
     ~new_entry() {

@@ -22,7 +22,8 @@ using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
 template <typename Type, typename = void>
 struct is_allocator : std::false_type {};
 template <typename Type>
-struct is_allocator<Type, decltype(static_cast<void>(std::declval<Type&>().allocate(std::size_t(1))))>
+struct is_allocator<Type,
+                    decltype(static_cast<void>(std::declval<Type&>().allocate(std::size_t(1))))>
     : std::true_type {};
 
 // The same for allocators, and for types that are none.

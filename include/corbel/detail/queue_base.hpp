@@ -60,8 +60,8 @@ class queue_base {
   queue_base(const queue_base& other, const Allocator& allocator)
       : queue_base(other.unsafe_begin(), other.unsafe_end(), allocator) {}
 
-  // Takes the elements of `other`, which is empty afterwards. If the allocators differ, each element
-  // is moved.
+  // Takes the elements of `other`, which is empty afterwards. If the allocators differ, each
+  // element is moved.
   queue_base(queue_base&& other) : elements_(std::move(other.elements_.allocator())) {
     elements_.swap_elements(other.elements_);
   }

@@ -87,8 +87,8 @@ class segment_queue {
   struct slot {
     segment* in;
     unsigned index;
-    // Whether the claim saw the mark of a waiting thread: of a consumer if it was claimed to push, of
-    // a producer if it was claimed to pop.
+    // Whether the claim saw the mark of a waiting thread: of a consumer if it was claimed to push,
+    // of a producer if it was claimed to pop.
     bool is_awaited;
     T* value() const { return in->value(index); }
     Atomic<unsigned char>& state() const { return in->states[index]; }
@@ -104,8 +104,8 @@ class segment_queue {
 
   // ---- any thread, at any time
 
-  // Claims the next slot. The caller must complete it. Throws what the allocator throws; nothing has
-  // changed then.
+  // Claims the next slot. The caller must complete it. Throws what the allocator throws; nothing
+  // has changed then.
   slot claim() {
     // (1) acquire: sees the segment that (2) published
     const word tail = tail_.fetch_add(kOneClaim, std::memory_order_acquire);
@@ -151,7 +151,8 @@ class segment_queue {
     for (;;) {
       // (3) acquire: see claim_oldest
       const word head = head_.load(std::memory_order_acquire);
-      segment* const first = head_segment_.load(std::memory_order_acquire);  // (4) acquire: with (9)
+      segment* const first =
+          head_segment_.load(std::memory_order_acquire);  // (4) acquire: with (9)
       const claims made = claims_in(first);
       // relaxed: see claim_oldest
       if (head == head_.load(std::memory_order_relaxed)) {
@@ -371,8 +372,8 @@ class segment_queue {
     claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
-  // How many slots of the segment `first`, the head's, producers have claimed, and whether it is the
-  // last one. Meaningful only if the head does not move meanwhile.
+  // How many slots of the segment `first`, the head's, producers have claimed, and whether it is
+  // the last one. Meaningful only if the head does not move meanwhile.
   struct claims {
     unsigned count;
     bool is_last;
@@ -385,8 +386,8 @@ class segment_queue {
     return claims{is_last ? bounded_index(tail) : kSlots, is_last};
   }
 
-  // kClaimed: `claimed` is the caller's. kMoved: another thread was faster. kAtEnd: the head is at the
-  // end of a segment that is not the last one. kEmpty: there was no slot to claim.
+  // kClaimed: `claimed` is the caller's. kMoved: another thread was faster. kAtEnd: the head is at
+  // the end of a segment that is not the last one. kEmpty: there was no slot to claim.
   enum class attempt { kClaimed, kMoved, kAtEnd, kEmpty };
 
   // Tries to claim the oldest slot that a producer has claimed.
@@ -495,8 +496,8 @@ class segment_queue {
   // kOther: another thread has appended a segment. kNeedsMemory: there is no segment to append.
   enum class appended { kYes, kOther, kNeedsMemory };
 
-  // Appends the segment `made`, or an unused one if that is nullptr, and claims its first slot. Sets
-  // `made` to nullptr if it has taken it.
+  // Appends the segment `made`, or an unused one if that is nullptr, and claims its first slot.
+  // Sets `made` to nullptr if it has taken it.
   appended append(segment*& made, slot& claimed) {
     const guard held(lock_);
     // relaxed: only the holder of the lock changes the address
@@ -547,8 +548,8 @@ class segment_queue {
     return taken;
   }
 
-  // Removes a retired segment that no thread uses any more. Returns nullptr if there is none. Few are
-  // retired at a time: those with a consumer at work, and one more.
+  // Removes a retired segment that no thread uses any more. Returns nullptr if there is none. Few
+  // are retired at a time: those with a consumer at work, and one more.
   segment* take_unused() {
     for (segment** link = &retired_; *link != nullptr; link = &(*link)->next) {
       segment* const s = *link;

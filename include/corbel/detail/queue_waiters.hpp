@@ -13,15 +13,15 @@ namespace corbel {
 namespace detail {
 
 // A thread that waits counts itself, sets the mark of its side in the queue (see segment_queue),
-// looks once more, and sleeps. A thread that sees the mark takes it and gives the signal, a bit that
-// ends one sleep. So a side that does not wait costs the other side nothing but a look at a word
-// that it has read anyway.
+// looks once more, and sleeps. A thread that sees the mark takes it and gives the signal, a bit
+// that ends one sleep. So a side that does not wait costs the other side nothing but a look at a
+// word that it has read anyway.
 //
 // No wake-up is lost. One mark and one signal may stand for several waiting threads and several
-// events, so whichever thread takes the signal hands on: when it is through, and others were counted
-// when it stopped counting itself, it sets the mark again, looks, and gives the signal again if
-// there is something left. A thread that counts itself later sets the mark later: the count orders
-// the two.
+// events, so whichever thread takes the signal hands on: when it is through, and others were
+// counted when it stopped counting itself, it sets the mark again, looks, and gives the signal
+// again if there is something left. A thread that counts itself later sets the mark later: the
+// count orders the two.
 //
 // abort() changes the word besides the signal, so no sleep on the older value begins or goes on.
 template <template <typename> class Atomic, typename System>

@@ -8,9 +8,9 @@
 
 namespace tbb {
 inline namespace v1 {
+using corbel::bad_last_alloc;
 using corbel::concurrent_bounded_queue;
 using corbel::concurrent_queue;
-using corbel::bad_last_alloc;
 using corbel::user_abort;
 }  // namespace v1
 }  // namespace tbb

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting in concurrent_bounded_queue (include/corbel/detail/bounded_core.hpp, queue_waiters.hpp):
+// no thread sleeps forever, the capacity holds, and abort ends the waits that began before it.
+#include <corbel/detail/bounded_core.hpp>
+
+#include <algorithm>
+
+#include "queue_model.hpp"
+
+namespace corbel::model {
+namespace {
+
+using enum std::memory_order;
+using Core = detail::bounded_core<Segments, Atomic, QueueSystem>;
+
+// '+' pushes, '-' pops, both may wait; 'p' and 'q' try to; '1' sets the capacity to 1. 'A' and 'B'
+// abort if a pop, or a push, is counted as waiting; otherwise they push, or pop, which ends the
+// wait. An aborted thread ends.
+struct Script {
+  int capacity;
+  int pushes_before;
+  int pops_before;
+  std::array<const char*, 3> acts;
+};
+
+struct Waiting : QueueTest {
+  explicit Waiting(const Script& s) : script(s), core(*new(core_storage) Core) {
+    set_up(s.pushes_before, s.pops_before);
+    core.set_capacity(queue, s.capacity);
+  }
+  const Script script;
+  alignas(Core) std::byte core_storage[sizeof(Core)];
+  Core& core;
+
+  void complete(Segments::slot claimed) {
+    Core::push_end at_end(core, queue, claimed);
+    ++pushed[1];
+    queue.complete(claimed, 1);
+    QueueSystem::pushed();
+    at_end.is_made = true;
+  }
+  void remove(Segments::slot claimed) {
+    Popped result;
+    queue.remove(claimed, result);
+    ++popped[std::size_t(result.value)];
+  }
+
+  void act(char what) {
+    Segments::slot claimed;
+    switch (what) {
+      case '+':
+        return complete(core.claim(queue));
+      case '-':
+        return remove(core.claim_element(queue));
+      case 'p':
+        if (core.try_claim(queue, claimed)) complete(claimed);
+        return;
+      case 'q':
+        if (core.try_claim_element(queue, claimed)) remove(claimed);
+        return;
+      case 'A':
+        return core.size(queue) < 0 ? core.abort() : act('+');
+      case 'B':
+        return core.size(queue) > script.capacity ? core.abort() : act('-');
+      case '1':
+        return core.set_capacity(queue, 1);
+      default:
+        check(false, "no such act");
+    }
+  }
+
+  void run(int thread) override {
+    try {
+      for (const char* c = script.acts[std::size_t(thread)]; *c != 0; ++c) act(*c);
+    } catch (const user_abort&) {
+    }
+  }
+
+  void finish() override {
+    check(core.size(queue) == std::ptrdiff_t(queue.size()), "a thread is still counted");
+    check(script.capacity < 0 || std::ptrdiff_t(queue.size()) <= std::max(script.capacity, 1),
+          "the capacity is exceeded");
+    QueueTest::finish();
+  }
+};
+
+Result run(Script script, const Mutation& mutation = nullptr) {
+  return explore<Waiting>(script.acts[2] != nullptr ? 3 : 2, mutation, script);
+}
+
+TEST(BoundedQueue, PopWaits) { EXPECT_SOUND(run({-1, 1, 1, {"+", "-"}})); }
+TEST(BoundedQueue, PushWaits) { EXPECT_SOUND(run({1, 1, 0, {"+", "-"}})); }
+TEST(BoundedQueue, Abort) { EXPECT_SOUND(run({-1, 1, 1, {"A", "-"}})); }
+TEST(BoundedQueue, PushIsAborted) { EXPECT_SOUND(run({1, 1, 0, {"B", "+"}})); }
+TEST(BoundedQueue, LargerCapacity) { EXPECT_SOUND(run({0, 1, 1, {"1", "+"}})); }
+TEST(BoundedQueue, HandsOver) { EXPECT_SOUND(run({0, 1, 1, {"+", "-"}})); }
+TEST(BoundedQueue, TryPushAtTheLimit) { EXPECT_SOUND(run({1, 1, 1, {"p", "p"}})); }
+
+// ---- mutants: each must fail -----------------------------------------------------------------
+
+// The locations of the core: it follows the queue and the word of the model's pushes.
+enum CoreLocation {
+  kCapacity = kQueueLocations + 1,
+  kClaimsLock,
+  kConsumersWord,
+  kConsumersCount,
+  kProducersWord,
+  kProducersCount
+};
+
+Mutation leave_out(int location, Op op, std::uint64_t operand) {
+  return [=](Step& step) {
+    if (step.location == location && step.op == op && step.operand == operand) {
+      step.op = Op::kNothing;
+    }
+  };
+}
+
+TEST(BoundedQueueMutant, ConsumerSetsNoMark) {
+  const Mutation quiet = leave_out(kTail, Op::kFetch, 1);
+  EXPECT_BROKEN(run({-1, 1, 1, {"+", "-"}}, quiet), "deadlock");
+}
+TEST(BoundedQueueMutant, ProducerSetsNoMark) {
+  const Mutation quiet = leave_out(kHead, Op::kFetch, std::uint64_t(1) << 63);
+  EXPECT_BROKEN(run({1, 1, 0, {"+", "-"}}, quiet), "deadlock");
+}
+TEST(BoundedQueueMutant, SignalIsNotGiven) {
+  const Mutation quiet = leave_out(kConsumersWord, Op::kFetch, 1);
+  EXPECT_BROKEN(run({-1, 1, 1, {"+", "-"}}, quiet), "deadlock");
+}
+TEST(BoundedQueueMutant, AbortChangesNothing) {
+  const Mutation quiet = leave_out(kConsumersWord, Op::kFetch, 2);
+  EXPECT_BROKEN(run({-1, 1, 1, {"A", "-"}}, quiet), "deadlock");
+}
+TEST(BoundedQueueMutant, ClaimsAreNotLocked) {
+  const Mutation open = [](Step& step) {
+    if (step.location == kClaimsLock) step.op = Op::kNothing;
+  };
+  EXPECT_BROKEN(run({1, 1, 1, {"p", "p"}}, open), "the capacity is exceeded");
+}
+
+}  // namespace
+}  // namespace corbel::model

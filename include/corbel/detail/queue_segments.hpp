@@ -8,35 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
-#include <type_traits>
 #include <utility>
 
-#include <corbel/detail/backoff.hpp>
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/config.hpp>
-#include <corbel/detail/wait_on_address.hpp>
+#include <corbel/detail/queue_segment.hpp>
 
 namespace corbel {
 namespace detail {
-
-// What becomes of a slot. A producer makes it full, or broken if the element's constructor throws;
-// the consumer that has claimed it makes it taken.
-enum slot_state : unsigned char { kSlotEmpty, kSlotFull, kSlotBroken, kSlotTaken };
-
-// The parameter of segment_queue besides the atomics. A model checker replaces it.
-struct queue_system : sleeping_wait {
-  // A segment fills about a kibibyte, and has two slots at least.
-  template <typename T>
-  static constexpr unsigned slots() {
-    return sizeof(T) > 480 ? 2 : static_cast<unsigned>(990 / (sizeof(T) + 1));
-  }
-  // Returns when `condition()` holds, which another thread's running code is about to cause.
-  template <typename Condition>
-  static void await(Condition condition) {
-    spin_until(condition);
-  }
-};
 
 // A queue in segments of a fixed number of slots, after A. Morrison and Y. Afek, "Fast Concurrent
 // Queues for x86 Processors" (2013), and P. Ramalhete and A. Correia, "FAAArrayQueue" (2016), with
@@ -73,16 +52,8 @@ class segment_queue {
   using word = std::uint64_t;
 
  public:
-  static constexpr unsigned kSlots = System::template slots<T>();
-
-  struct segment {
-    segment* next;  // protected by the lock
-    word number;    // from 1, in the order of the queue
-    Atomic<unsigned char> states[kSlots];
-    alignas(T) unsigned char bytes[kSlots * sizeof(T)];
-
-    T* value(unsigned i) { return reinterpret_cast<T*>(bytes) + i; }
-  };
+  using segment = queue_segment<T, Atomic, System>;
+  static constexpr unsigned kSlots = segment::kSlots;
 
   struct slot {
     segment* in;
@@ -94,13 +65,13 @@ class segment_queue {
     Atomic<unsigned char>& state() const { return in->states[index]; }
   };
 
-  explicit segment_queue(const Allocator& allocator) : allocator_(allocator) {}
+  explicit segment_queue(const Allocator& allocator) : store_(allocator) {}
   segment_queue(const segment_queue&) = delete;
   segment_queue& operator=(const segment_queue&) = delete;
   ~segment_queue() { clear(); }
 
-  Allocator& allocator() noexcept { return allocator_; }
-  const Allocator& allocator() const noexcept { return allocator_; }
+  Allocator& allocator() noexcept { return store_.allocator(); }
+  const Allocator& allocator() const noexcept { return store_.allocator(); }
 
   // ---- any thread, at any time
 
@@ -120,7 +91,7 @@ class segment_queue {
   template <typename... Args>
   void complete(slot claimed, Args&&... args) {
     completion at_end(*this, claimed);
-    std::allocator_traits<Allocator>::construct(allocator_, claimed.value(),
+    std::allocator_traits<Allocator>::construct(allocator(), claimed.value(),
                                                 std::forward<Args>(args)...);
     at_end.state = kSlotFull;
   }
@@ -224,10 +195,9 @@ class segment_queue {
       next = done->next;
       destroy_elements(*done, from);
       from = 0;
-      free(done);
+      store_.free(done);
     }
-    free_list(retired_);
-    if (spare_ != nullptr) free(spare_);
+    store_.clear();
     contents().store_in(*this);
   }
 
@@ -236,6 +206,7 @@ class segment_queue {
     const contents mine(*this);
     contents(other).store_in(*this);
     mine.store_in(other);
+    store_.swap_segments(other.store_);
   }
 
   // The first slot at or after `from` that has an element; one without a segment if there is none.
@@ -255,9 +226,6 @@ class segment_queue {
   }
 
  private:
-  using segment_allocator =
-      typename std::allocator_traits<Allocator>::template rebind_alloc<segment>;
-  using segment_traits = std::allocator_traits<segment_allocator>;
   using mutex_type = basic_mutex<Atomic, System>;
 
   // The head: a segment's number, and the index of the oldest slot in it that no consumer has
@@ -269,27 +237,24 @@ class segment_queue {
 
   // The tail: a segment's address, and above it the number of claims. Each thread adds at most one
   // to kSlots before it enters the lock, and claim_in_next sets it back there.
-  static constexpr unsigned kAddressBits = 48;
-  static constexpr word kOneClaim = word(1) << kAddressBits;
+  static constexpr word kOneClaim = word(1) << segment::kAddressBits;
   static_assert(kSlots < 4096, "the claims of many threads beyond the last slot fit in the word");
   static constexpr word kConsumerWaits = 1;  // the mark of a consumer; an address is even
   static segment* segment_in(word tail) {
     return reinterpret_cast<segment*>(
         static_cast<std::uintptr_t>(tail & (kOneClaim - 1) & ~kConsumerWaits));
   }
-  static unsigned index_in(word tail) { return static_cast<unsigned>(tail >> kAddressBits); }
+  static unsigned index_in(word tail) {
+    return static_cast<unsigned>(tail >> segment::kAddressBits);
+  }
   static unsigned bounded_index(word tail) {
     return index_in(tail) < kSlots ? index_in(tail) : kSlots;
   }
   static word tail_at(segment* s, unsigned claims) {
     return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) | kOneClaim * claims;
   }
-  static bool has_room_for_claims(segment* s) {
-    return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) < kOneClaim;
-  }
-
-  // Everything but the allocator. By default, that of an empty queue without a segment: the head is
-  // at the end of segment 0, which does not exist.
+  // What a queue has besides its store. By default, that of an empty queue without a segment: the
+  // head is at the end of segment 0, which does not exist.
   struct contents {
     contents() = default;
     // relaxed: no other thread
@@ -300,9 +265,7 @@ class segment_queue {
           tail(q.tail_.load(std::memory_order_relaxed)),
           tail_number(q.tail_number_.load(std::memory_order_relaxed)),
           broken(q.broken_.load(std::memory_order_relaxed)),
-          last(q.last_),
-          retired(q.retired_),
-          spare(q.spare_) {}
+          last(q.last_) {}
     void store_in(segment_queue& q) const {
       // relaxed: no other thread
       q.head_.store(head, std::memory_order_relaxed);
@@ -312,8 +275,6 @@ class segment_queue {
       q.tail_number_.store(tail_number, std::memory_order_relaxed);
       q.broken_.store(broken, std::memory_order_relaxed);
       q.last_ = last;
-      q.retired_ = retired;
-      q.spare_ = spare;
     }
     word head = kSlots;
     segment* head_segment = nullptr;
@@ -322,8 +283,6 @@ class segment_queue {
     word tail_number = 0;
     std::size_t broken = 0;
     segment* last = nullptr;
-    segment* retired = nullptr;
-    segment* spare = nullptr;
   };
 
   class guard {
@@ -357,7 +316,7 @@ class segment_queue {
   struct removal {
     removal(segment_queue& q, slot s) : queue(q), claimed(s) {}
     ~removal() {
-      std::allocator_traits<Allocator>::destroy(queue.allocator_, claimed.value());
+      std::allocator_traits<Allocator>::destroy(queue.allocator(), claimed.value());
       finish(claimed);
     }
     removal(const removal&) = delete;
@@ -368,7 +327,7 @@ class segment_queue {
 
   // The segment may be reused from here on.
   static void finish(slot claimed) {
-    // (12) release: the reads of the element come before the reuse that (13) allows
+    // (12) release: the reads of the element come before the reuse that is_all_taken allows
     claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
@@ -461,15 +420,9 @@ class segment_queue {
       segment* const left = head_segment_.load(std::memory_order_relaxed);  // relaxed: the same
       if (left == last_) return;
       enter(*left->next);
-      left->next = retired_;
-      retired_ = left;
-      unused = take_unused();
-      if (spare_ == nullptr) {
-        spare_ = unused;
-        unused = nullptr;
-      }
+      unused = store_.retire(left);
     }
-    if (unused != nullptr) free(unused);
+    if (unused != nullptr) store_.free(unused);
   }
 
   // Moves the head from the end of the segment before `s` to the beginning of `s`.
@@ -486,9 +439,9 @@ class segment_queue {
     segment* made = nullptr;
     appended result = append(made, claimed);
     if (result == appended::kNeedsMemory) {
-      made = new_segment();
+      made = store_.make();
       result = append(made, claimed);
-      if (made != nullptr) free(made);
+      if (made != nullptr) store_.free(made);
     }
     return result == appended::kYes ? claimed : claim();
   }
@@ -502,21 +455,17 @@ class segment_queue {
     const guard held(lock_);
     // relaxed: only the holder of the lock changes the address
     if (index_in(tail_.load(std::memory_order_relaxed)) < kSlots) {
-      if (spare_ == nullptr) std::swap(spare_, made);
+      made = store_.keep(made);
       return appended::kOther;
     }
-    segment* const next = made != nullptr ? made : take_spare();
+    segment* const next = made != nullptr ? made : store_.take();
     made = nullptr;
     if (next == nullptr) {
       forget_claims_on_no_slot();
       return appended::kNeedsMemory;
     }
     // relaxed: changes only under the lock
-    next->number = tail_number_.load(std::memory_order_relaxed) + 1;
-    next->next = nullptr;
-    for (Atomic<unsigned char>& state : next->states) {
-      state.store(kSlotEmpty, std::memory_order_relaxed);  // relaxed: (2) and (9) publish it
-    }
+    next->begin(tail_number_.load(std::memory_order_relaxed) + 1);
     const bool is_first = last_ == nullptr;
     if (!is_first) last_->next = next;
     last_ = next;
@@ -541,33 +490,6 @@ class segment_queue {
     }
   }
 
-  segment* take_spare() {
-    if (spare_ == nullptr) return take_unused();
-    segment* const taken = spare_;
-    spare_ = nullptr;
-    return taken;
-  }
-
-  // Removes a retired segment that no thread uses any more. Returns nullptr if there is none. Few
-  // are retired at a time: those with a consumer at work, and one more.
-  segment* take_unused() {
-    for (segment** link = &retired_; *link != nullptr; link = &(*link)->next) {
-      segment* const s = *link;
-      if (!is_all_taken(*s)) continue;
-      *link = s->next;
-      return s;
-    }
-    return nullptr;
-  }
-
-  static bool is_all_taken(const segment& s) {
-    for (unsigned i = kSlots; i > 0; --i) {  // the last one is taken last
-      // (13) acquire: with (12), the consumer has finished with the slot
-      if (s.states[i - 1].load(std::memory_order_acquire) != kSlotTaken) return false;
-    }
-    return true;
-  }
-
   // The elements from the head on, those that break meanwhile perhaps included.
   CORBEL_NOINLINE std::size_t size_without_broken() const {
     const guard held(lock_);
@@ -585,37 +507,11 @@ class segment_queue {
     return std::size_t(to - from);
   }
 
-  // ---- memory
-
-  segment* new_segment() {
-    segment_allocator allocator(allocator_);
-    const typename segment_traits::pointer memory = segment_traits::allocate(allocator, 1);
-    segment* const made = ::new (static_cast<void*>(std::addressof(*memory))) segment;
-    if (has_room_for_claims(made)) return made;
-    free(made);
-    raise(std::bad_alloc());
-  }
-
-  void free(segment* s) noexcept {
-    segment_allocator allocator(allocator_);
-    const auto memory = std::pointer_traits<typename segment_traits::pointer>::pointer_to(*s);
-    s->~segment();
-    segment_traits::deallocate(allocator, memory, 1);
-  }
-
-  void free_list(segment* next) noexcept {
-    while (next != nullptr) {
-      segment* const done = next;
-      next = done->next;
-      free(done);
-    }
-  }
-
   void destroy_elements(segment& s, unsigned from) noexcept {
     for (unsigned i = from; i < kSlots; ++i) {
       // relaxed: no other thread
       if (s.states[i].load(std::memory_order_relaxed) != kSlotFull) continue;
-      std::allocator_traits<Allocator>::destroy(allocator_, s.value(i));
+      std::allocator_traits<Allocator>::destroy(allocator(), s.value(i));
     }
   }
 
@@ -630,9 +526,7 @@ class segment_queue {
   Atomic<std::size_t> broken_{0};
   mutable mutex_type lock_;
   segment* last_ = nullptr;
-  segment* retired_ = nullptr;  // the head has left them
-  segment* spare_ = nullptr;
-  Allocator allocator_;
+  segment_store<segment, Allocator> store_;
 };
 
 template <typename T, typename Allocator, template <typename> class Atomic, typename System>

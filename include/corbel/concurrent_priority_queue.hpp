@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A priority queue that any number of threads push to and pop from. C++11 and later. Follows the
-// oneTBB specification 1.4 (concurrent_priority_queue). Needs libcorbel.
+// oneTBB specification 1.4 (concurrent_priority_queue).
 #ifndef CORBEL_CONCURRENT_PRIORITY_QUEUE_HPP
 #define CORBEL_CONCURRENT_PRIORITY_QUEUE_HPP
 
@@ -16,7 +16,7 @@
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/heap.hpp>
 #include <corbel/detail/iterators.hpp>
-#include <corbel/detail/wait_on_address.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 
 namespace corbel {
 
@@ -207,16 +207,7 @@ class concurrent_priority_queue {
  private:
   using mutex_type = detail::spinning_mutex;
 
-  class guard {
-   public:
-    explicit guard(mutex_type& mutex) : mutex_(mutex) { mutex_.lock(); }
-    ~guard() { mutex_.unlock(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    mutex_type& mutex_;
-  };
+  using guard = detail::mutex_guard<mutex_type>;
 
   void publish_size() {
     // (2) release: a thread that sees that an element is there finds it under the lock

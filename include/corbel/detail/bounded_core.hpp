@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/queue_segments.hpp>
 #include <corbel/detail/queue_waiters.hpp>
 #include <corbel/exceptions.hpp>
@@ -114,16 +116,7 @@ class bounded_core {
 
   using mutex_type = basic_mutex<Atomic, System>;
 
-  class guard {
-   public:
-    explicit guard(mutex_type& mutex) : mutex_(mutex) { mutex_.lock(); }
-    ~guard() { mutex_.unlock(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    mutex_type& mutex_;
-  };
+  using guard = mutex_guard<mutex_type>;
 
   bool has_room(const Elements& elements) const {
     const std::ptrdiff_t elements_now = static_cast<std::ptrdiff_t>(elements.size());

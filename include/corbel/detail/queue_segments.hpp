@@ -12,6 +12,7 @@
 
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/queue_segment.hpp>
 
 namespace corbel {
@@ -285,16 +286,7 @@ class segment_queue {
     segment* last = nullptr;
   };
 
-  class guard {
-   public:
-    explicit guard(mutex_type& mutex) : mutex_(mutex) { mutex_.lock(); }
-    ~guard() { mutex_.unlock(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-   private:
-    mutex_type& mutex_;
-  };
+  using guard = mutex_guard<mutex_type>;
 
   // Publishes the outcome of a push.
   struct completion {

@@ -11,6 +11,7 @@
 
 #include <corbel/cache_aligned_allocator.hpp>
 #include <corbel/detail/bounded_core.hpp>
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/queue_base.hpp>
 
 namespace corbel {

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/hash_map_access.hpp>
 #include <corbel/detail/hash_map_core.hpp>
 #include <corbel/detail/hash_map_iterator.hpp>

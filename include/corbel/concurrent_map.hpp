@@ -232,15 +232,16 @@ void swap(concurrent_multimap<Key, T, Compare, Allocator>& a,
 }
 
 #if defined(__cpp_deduction_guides)
-template <typename I, typename C = std::less<detail::iterator_key_t<I>>,
-          typename A = tbb_allocator<detail::iterator_pair_t<I>>, typename = detail::if_iterator<I>,
-          typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
+template <typename I, typename C = std::less<detail::iterator_key<I>>,
+          typename A = tbb_allocator<detail::iterator_element<I>>,
+          typename = detail::if_iterator<I>, typename = detail::unless_allocator<C>,
+          typename = detail::if_allocator<A>>
 concurrent_map(I, I, C = C(), A = A())
-    -> concurrent_map<detail::iterator_key_t<I>, detail::iterator_mapped_t<I>, C, A>;
+    -> concurrent_map<detail::iterator_key<I>, detail::iterator_mapped<I>, C, A>;
 template <typename I, typename A, typename = detail::if_iterator<I>,
           typename = detail::if_allocator<A>>
-concurrent_map(I, I, A) -> concurrent_map<detail::iterator_key_t<I>, detail::iterator_mapped_t<I>,
-                                          std::less<detail::iterator_key_t<I>>, A>;
+concurrent_map(I, I, A) -> concurrent_map<detail::iterator_key<I>, detail::iterator_mapped<I>,
+                                          std::less<detail::iterator_key<I>>, A>;
 template <typename K, typename T, typename C = std::less<std::remove_const_t<K>>,
           typename A = tbb_allocator<std::pair<const K, T>>, typename = detail::unless_allocator<C>,
           typename = detail::if_allocator<A>>
@@ -250,16 +251,17 @@ template <typename K, typename T, typename A, typename = detail::if_allocator<A>
 concurrent_map(std::initializer_list<std::pair<K, T>>, A)
     -> concurrent_map<std::remove_const_t<K>, T, std::less<std::remove_const_t<K>>, A>;
 
-template <typename I, typename C = std::less<detail::iterator_key_t<I>>,
-          typename A = tbb_allocator<detail::iterator_pair_t<I>>, typename = detail::if_iterator<I>,
-          typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
+template <typename I, typename C = std::less<detail::iterator_key<I>>,
+          typename A = tbb_allocator<detail::iterator_element<I>>,
+          typename = detail::if_iterator<I>, typename = detail::unless_allocator<C>,
+          typename = detail::if_allocator<A>>
 concurrent_multimap(I, I, C = C(), A = A())
-    -> concurrent_multimap<detail::iterator_key_t<I>, detail::iterator_mapped_t<I>, C, A>;
+    -> concurrent_multimap<detail::iterator_key<I>, detail::iterator_mapped<I>, C, A>;
 template <typename I, typename A, typename = detail::if_iterator<I>,
           typename = detail::if_allocator<A>>
 concurrent_multimap(I, I, A)
-    -> concurrent_multimap<detail::iterator_key_t<I>, detail::iterator_mapped_t<I>,
-                           std::less<detail::iterator_key_t<I>>, A>;
+    -> concurrent_multimap<detail::iterator_key<I>, detail::iterator_mapped<I>,
+                           std::less<detail::iterator_key<I>>, A>;
 template <typename K, typename T, typename C = std::less<std::remove_const_t<K>>,
           typename A = tbb_allocator<std::pair<const K, T>>, typename = detail::unless_allocator<C>,
           typename = detail::if_allocator<A>>

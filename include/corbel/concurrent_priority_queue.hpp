@@ -14,8 +14,8 @@
 
 #include <corbel/cache_aligned_allocator.hpp>
 #include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/heap.hpp>
-#include <corbel/detail/iterators.hpp>
 #include <corbel/detail/mutex_guard.hpp>
 
 namespace corbel {
@@ -262,7 +262,7 @@ class concurrent_priority_queue {
 #if defined(__cpp_deduction_guides) && __cpp_deduction_guides >= 201606L
 template <typename Iterator, typename Compare = std::less<detail::iterator_value<Iterator>>,
           typename Allocator = cache_aligned_allocator<detail::iterator_value<Iterator>>,
-          typename = detail::if_iterator<Iterator>, typename = detail::if_no_allocator<Compare>,
+          typename = detail::if_iterator<Iterator>, typename = detail::unless_allocator<Compare>,
           typename = detail::if_allocator<Allocator>>
 concurrent_priority_queue(Iterator, Iterator, Compare = Compare(), Allocator = Allocator())
     -> concurrent_priority_queue<detail::iterator_value<Iterator>, Compare, Allocator>;
@@ -273,7 +273,7 @@ concurrent_priority_queue(Iterator, Iterator, Allocator)
                                  std::less<detail::iterator_value<Iterator>>, Allocator>;
 template <typename T, typename Compare = std::less<T>,
           typename Allocator = cache_aligned_allocator<T>,
-          typename = detail::if_no_allocator<Compare>, typename = detail::if_allocator<Allocator>>
+          typename = detail::unless_allocator<Compare>, typename = detail::if_allocator<Allocator>>
 concurrent_priority_queue(std::initializer_list<T>, Compare = Compare(), Allocator = Allocator())
     -> concurrent_priority_queue<T, Compare, Allocator>;
 template <typename T, typename Allocator, typename = detail::if_allocator<Allocator>>

@@ -10,6 +10,7 @@
 
 #include <corbel/cache_aligned_allocator.hpp>
 #include <corbel/concurrent_bounded_queue.hpp>
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/queue_base.hpp>
 
 namespace corbel {

@@ -150,31 +150,28 @@ void swap(concurrent_multiset<T, Compare, Allocator>& a,
 }
 
 #if defined(__cpp_deduction_guides)
-template <typename I, typename C = std::less<detail::iterator_value_t<I>>,
-          typename A = tbb_allocator<detail::iterator_value_t<I>>,
-          typename = detail::if_iterator<I>, typename = detail::unless_allocator<C>,
-          typename = detail::if_allocator<A>>
-concurrent_set(I, I, C = C(), A = A()) -> concurrent_set<detail::iterator_value_t<I>, C, A>;
+template <typename I, typename C = std::less<detail::iterator_value<I>>,
+          typename A = tbb_allocator<detail::iterator_value<I>>, typename = detail::if_iterator<I>,
+          typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
+concurrent_set(I, I, C = C(), A = A()) -> concurrent_set<detail::iterator_value<I>, C, A>;
 template <typename I, typename A, typename = detail::if_iterator<I>,
           typename = detail::if_allocator<A>>
 concurrent_set(I, I, A)
-    -> concurrent_set<detail::iterator_value_t<I>, std::less<detail::iterator_value_t<I>>, A>;
+    -> concurrent_set<detail::iterator_value<I>, std::less<detail::iterator_value<I>>, A>;
 template <typename T, typename C = std::less<T>, typename A = tbb_allocator<T>,
           typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
 concurrent_set(std::initializer_list<T>, C = C(), A = A()) -> concurrent_set<T, C, A>;
 template <typename T, typename A, typename = detail::if_allocator<A>>
 concurrent_set(std::initializer_list<T>, A) -> concurrent_set<T, std::less<T>, A>;
 
-template <typename I, typename C = std::less<detail::iterator_value_t<I>>,
-          typename A = tbb_allocator<detail::iterator_value_t<I>>,
-          typename = detail::if_iterator<I>, typename = detail::unless_allocator<C>,
-          typename = detail::if_allocator<A>>
-concurrent_multiset(I, I, C = C(), A = A())
-    -> concurrent_multiset<detail::iterator_value_t<I>, C, A>;
+template <typename I, typename C = std::less<detail::iterator_value<I>>,
+          typename A = tbb_allocator<detail::iterator_value<I>>, typename = detail::if_iterator<I>,
+          typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
+concurrent_multiset(I, I, C = C(), A = A()) -> concurrent_multiset<detail::iterator_value<I>, C, A>;
 template <typename I, typename A, typename = detail::if_iterator<I>,
           typename = detail::if_allocator<A>>
 concurrent_multiset(I, I, A)
-    -> concurrent_multiset<detail::iterator_value_t<I>, std::less<detail::iterator_value_t<I>>, A>;
+    -> concurrent_multiset<detail::iterator_value<I>, std::less<detail::iterator_value<I>>, A>;
 template <typename T, typename C = std::less<T>, typename A = tbb_allocator<T>,
           typename = detail::unless_allocator<C>, typename = detail::if_allocator<A>>
 concurrent_multiset(std::initializer_list<T>, C = C(), A = A()) -> concurrent_multiset<T, C, A>;

@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/equal_to.hpp>
 #include <corbel/detail/unordered_base.hpp>
-#include <corbel/detail/unordered_guides.hpp>
 #include <corbel/tbb_allocator.hpp>
 
 namespace corbel {
@@ -147,26 +147,26 @@ void swap(concurrent_unordered_multimap<Key, Mapped, Hash, KeyEqual, Allocator>&
 template <typename Iterator, typename Hash = std::hash<detail::iterator_key<Iterator>>,
           typename KeyEqual = std::equal_to<detail::iterator_key<Iterator>>,
           typename Allocator = tbb_allocator<detail::iterator_element<Iterator>>,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_map(Iterator, Iterator, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(),
                          Allocator = Allocator())
     -> concurrent_unordered_map<detail::iterator_key<Iterator>, detail::iterator_mapped<Iterator>,
                                 Hash, KeyEqual, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_map(Iterator, Iterator, std::size_t, Allocator)
     -> concurrent_unordered_map<detail::iterator_key<Iterator>, detail::iterator_mapped<Iterator>,
                                 std::hash<detail::iterator_key<Iterator>>,
                                 std::equal_to<detail::iterator_key<Iterator>>, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_map(Iterator, Iterator, Allocator)
     -> concurrent_unordered_map<detail::iterator_key<Iterator>, detail::iterator_mapped<Iterator>,
                                 std::hash<detail::iterator_key<Iterator>>,
                                 std::equal_to<detail::iterator_key<Iterator>>, Allocator>;
 template <typename Iterator, typename Hash, typename Allocator,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_map(Iterator, Iterator, std::size_t, Hash, Allocator)
     -> concurrent_unordered_map<detail::iterator_key<Iterator>, detail::iterator_mapped<Iterator>,
@@ -174,7 +174,7 @@ concurrent_unordered_map(Iterator, Iterator, std::size_t, Hash, Allocator)
 template <typename Key, typename Mapped, typename Hash = std::hash<std::remove_const_t<Key>>,
           typename KeyEqual = std::equal_to<std::remove_const_t<Key>>,
           typename Allocator = tbb_allocator<std::pair<const Key, Mapped>>,
-          typename = detail::if_hash<Hash>, typename = detail::if_comparison<KeyEqual>,
+          typename = detail::if_hash<Hash>, typename = detail::unless_allocator<KeyEqual>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_map(std::initializer_list<std::pair<Key, Mapped>>, std::size_t = 0,
                          Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())
@@ -201,20 +201,20 @@ concurrent_unordered_map(std::initializer_list<std::pair<Key, Mapped>>, std::siz
 template <typename Iterator, typename Hash = std::hash<detail::iterator_key<Iterator>>,
           typename KeyEqual = std::equal_to<detail::iterator_key<Iterator>>,
           typename Allocator = tbb_allocator<detail::iterator_element<Iterator>>,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multimap(Iterator, Iterator, std::size_t = 0, Hash = Hash(),
                               KeyEqual = KeyEqual(), Allocator = Allocator())
     -> concurrent_unordered_multimap<detail::iterator_key<Iterator>,
                                      detail::iterator_mapped<Iterator>, Hash, KeyEqual, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multimap(Iterator, Iterator, std::size_t, Allocator)
     -> concurrent_unordered_multimap<detail::iterator_key<Iterator>,
                                      detail::iterator_mapped<Iterator>,
                                      std::hash<detail::iterator_key<Iterator>>,
                                      std::equal_to<detail::iterator_key<Iterator>>, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multimap(Iterator, Iterator, Allocator)
     -> concurrent_unordered_multimap<detail::iterator_key<Iterator>,
@@ -222,7 +222,7 @@ concurrent_unordered_multimap(Iterator, Iterator, Allocator)
                                      std::hash<detail::iterator_key<Iterator>>,
                                      std::equal_to<detail::iterator_key<Iterator>>, Allocator>;
 template <typename Iterator, typename Hash, typename Allocator,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multimap(Iterator, Iterator, std::size_t, Hash, Allocator)
     -> concurrent_unordered_multimap<detail::iterator_key<Iterator>,
@@ -231,7 +231,7 @@ concurrent_unordered_multimap(Iterator, Iterator, std::size_t, Hash, Allocator)
 template <typename Key, typename Mapped, typename Hash = std::hash<std::remove_const_t<Key>>,
           typename KeyEqual = std::equal_to<std::remove_const_t<Key>>,
           typename Allocator = tbb_allocator<std::pair<const Key, Mapped>>,
-          typename = detail::if_hash<Hash>, typename = detail::if_comparison<KeyEqual>,
+          typename = detail::if_hash<Hash>, typename = detail::unless_allocator<KeyEqual>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multimap(std::initializer_list<std::pair<Key, Mapped>>, std::size_t = 0,
                               Hash = Hash(), KeyEqual = KeyEqual(), Allocator = Allocator())

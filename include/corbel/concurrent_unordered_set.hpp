@@ -9,9 +9,9 @@
 #include <initializer_list>
 #include <utility>
 
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/equal_to.hpp>
 #include <corbel/detail/unordered_base.hpp>
-#include <corbel/detail/unordered_guides.hpp>
 #include <corbel/tbb_allocator.hpp>
 
 namespace corbel {
@@ -109,32 +109,32 @@ void swap(concurrent_unordered_multiset<Key, Hash, KeyEqual, Allocator>& a,
 template <typename Iterator, typename Hash = std::hash<detail::iterator_value<Iterator>>,
           typename KeyEqual = std::equal_to<detail::iterator_value<Iterator>>,
           typename Allocator = tbb_allocator<detail::iterator_value<Iterator>>,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_set(Iterator, Iterator, std::size_t = 0, Hash = Hash(), KeyEqual = KeyEqual(),
                          Allocator = Allocator())
     -> concurrent_unordered_set<detail::iterator_value<Iterator>, Hash, KeyEqual, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_set(Iterator, Iterator, std::size_t, Allocator)
     -> concurrent_unordered_set<detail::iterator_value<Iterator>,
                                 std::hash<detail::iterator_value<Iterator>>,
                                 std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_set(Iterator, Iterator, Allocator)
     -> concurrent_unordered_set<detail::iterator_value<Iterator>,
                                 std::hash<detail::iterator_value<Iterator>>,
                                 std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
 template <typename Iterator, typename Hash, typename Allocator,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_set(Iterator, Iterator, std::size_t, Hash, Allocator)
     -> concurrent_unordered_set<detail::iterator_value<Iterator>, Hash,
                                 std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
 template <typename Key, typename Hash = std::hash<Key>, typename KeyEqual = std::equal_to<Key>,
           typename Allocator = tbb_allocator<Key>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_set(std::initializer_list<Key>, std::size_t = 0, Hash = Hash(),
                          KeyEqual = KeyEqual(), Allocator = Allocator())
     -> concurrent_unordered_set<Key, Hash, KeyEqual, Allocator>;
@@ -152,32 +152,32 @@ concurrent_unordered_set(std::initializer_list<Key>, std::size_t, Hash, Allocato
 template <typename Iterator, typename Hash = std::hash<detail::iterator_value<Iterator>>,
           typename KeyEqual = std::equal_to<detail::iterator_value<Iterator>>,
           typename Allocator = tbb_allocator<detail::iterator_value<Iterator>>,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multiset(Iterator, Iterator, std::size_t = 0, Hash = Hash(),
                               KeyEqual = KeyEqual(), Allocator = Allocator())
     -> concurrent_unordered_multiset<detail::iterator_value<Iterator>, Hash, KeyEqual, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multiset(Iterator, Iterator, std::size_t, Allocator)
     -> concurrent_unordered_multiset<detail::iterator_value<Iterator>,
                                      std::hash<detail::iterator_value<Iterator>>,
                                      std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
-template <typename Iterator, typename Allocator, typename = detail::if_input_iterator<Iterator>,
+template <typename Iterator, typename Allocator, typename = detail::if_iterator<Iterator>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multiset(Iterator, Iterator, Allocator)
     -> concurrent_unordered_multiset<detail::iterator_value<Iterator>,
                                      std::hash<detail::iterator_value<Iterator>>,
                                      std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
 template <typename Iterator, typename Hash, typename Allocator,
-          typename = detail::if_input_iterator<Iterator>, typename = detail::if_hash<Hash>,
+          typename = detail::if_iterator<Iterator>, typename = detail::if_hash<Hash>,
           typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multiset(Iterator, Iterator, std::size_t, Hash, Allocator)
     -> concurrent_unordered_multiset<detail::iterator_value<Iterator>, Hash,
                                      std::equal_to<detail::iterator_value<Iterator>>, Allocator>;
 template <typename Key, typename Hash = std::hash<Key>, typename KeyEqual = std::equal_to<Key>,
           typename Allocator = tbb_allocator<Key>, typename = detail::if_hash<Hash>,
-          typename = detail::if_comparison<KeyEqual>, typename = detail::if_allocator<Allocator>>
+          typename = detail::unless_allocator<KeyEqual>, typename = detail::if_allocator<Allocator>>
 concurrent_unordered_multiset(std::initializer_list<Key>, std::size_t = 0, Hash = Hash(),
                               KeyEqual = KeyEqual(), Allocator = Allocator())
     -> concurrent_unordered_multiset<Key, Hash, KeyEqual, Allocator>;

@@ -10,6 +10,14 @@
 #include <oneapi/tbb/cache_aligned_allocator.h>
 #include <oneapi/tbb/collaborative_call_once.h>
 #include <oneapi/tbb/combinable.h>
+#include <oneapi/tbb/concurrent_hash_map.h>
+#include <oneapi/tbb/concurrent_map.h>
+#include <oneapi/tbb/concurrent_priority_queue.h>
+#include <oneapi/tbb/concurrent_queue.h>
+#include <oneapi/tbb/concurrent_set.h>
+#include <oneapi/tbb/concurrent_unordered_map.h>
+#include <oneapi/tbb/concurrent_unordered_set.h>
+#include <oneapi/tbb/concurrent_vector.h>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>

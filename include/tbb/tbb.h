@@ -10,10 +10,12 @@
 #include <oneapi/tbb/detail/_classic_locks.h>
 #include <oneapi/tbb/detail/_classic_names.h>
 #include <oneapi/tbb/detail/_structured_task_group.h>
+#include <tbb/aggregator.h>
 #include <tbb/aligned_space.h>
 #include <tbb/blocked_rangeNd.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_do.h>
+#include <tbb/parallel_while.h>
 #include <tbb/recursive_mutex.h>
 #include <tbb/task_scheduler_init.h>
 #include <tbb/tbb_allocator.h>

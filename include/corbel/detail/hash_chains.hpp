@@ -12,6 +12,7 @@
 
 #include <corbel/detail/backoff.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/highest_bit.hpp>
 
 namespace corbel {
 namespace detail {
@@ -21,11 +22,6 @@ namespace detail {
 inline bool comes_before(std::uint32_t a, std::uint32_t b) noexcept {
   const std::uint32_t different = a ^ b;
   return (b & different & (0 - different)) != 0;
-}
-
-// The number of the highest bit of `n`, which is not 0.
-inline unsigned highest_bit(std::size_t n) noexcept {
-  return 8 * sizeof(unsigned long long) - 1 - static_cast<unsigned>(__builtin_clzll(n));
 }
 
 // The part of a node that the chains know.

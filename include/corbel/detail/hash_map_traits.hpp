@@ -29,9 +29,6 @@ struct if_transparent<HashCompare, K,
   using type = void;
 };
 
-template <typename Iterator>
-using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
-
 template <typename Allocator>
 using is_always_equal = typename std::allocator_traits<Allocator>::is_always_equal;
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <corbel/detail/iterators.hpp>
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/queue_iterator.hpp>
 #include <corbel/detail/queue_segments.hpp>
 

@@ -10,6 +10,7 @@
 #include <new>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/split_order.hpp>
 
 namespace corbel {

@@ -22,17 +22,6 @@ inline bool precedes(std::size_t a, std::size_t b) noexcept {
   return (differ & (~differ + 1) & b) != 0;
 }
 
-// The position of the highest bit of `word`, which is not 0.
-inline int highest_bit(std::size_t word) noexcept {
-#if defined(__GNUC__)
-  return static_cast<int>(sizeof(unsigned long long) * 8) - 1 - __builtin_clzll(word);
-#else
-  int bit = 0;
-  while ((word >>= 1) != 0) ++bit;
-  return bit;
-#endif
-}
-
 // The lower `bits` bits of `word` in the opposite order.
 inline std::size_t reversed(std::size_t word, int bits) noexcept {
   std::size_t result = 0;

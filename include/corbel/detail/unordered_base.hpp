@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/deduction.hpp>
 #include <corbel/detail/node_handle.hpp>
 #include <corbel/detail/unordered_range.hpp>
 #include <corbel/detail/unordered_table.hpp>
@@ -82,8 +83,6 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
                               !std::is_same<typename std::decay<K>::type, Key>::value &&
                               !std::is_convertible<K, iterator>::value &&
                               !std::is_convertible<K, const_iterator>::value>::type;
-  template <typename Iterator>
-  using if_iterator = typename std::iterator_traits<Iterator>::iterator_category;
 
  public:
   // ---- construction ----------------------------------------------------------------------------

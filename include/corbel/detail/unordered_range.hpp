@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/split_order.hpp>
 #include <corbel/split.hpp>
 

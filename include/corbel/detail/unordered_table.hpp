@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/split_list.hpp>
 #include <corbel/detail/striped_count.hpp>
 #include <corbel/detail/unordered_node.hpp>

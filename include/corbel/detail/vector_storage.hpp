@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/vector_growth.hpp>
 #include <corbel/detail/wait_on_address.hpp>
 #include <corbel/exceptions.hpp>
@@ -21,13 +22,6 @@ namespace detail {
 
 template <typename T>
 using vector_atomic = std::atomic<T>;
-
-// The number of the highest bit that is set; n > 0.
-inline int top_bit(std::size_t n) noexcept {
-  // The exclusive or subtracts, and compilers make it one instruction with the other.
-  return static_cast<int>(sizeof(unsigned long long) * 8 - 1) ^
-         __builtin_clzll(static_cast<unsigned long long>(n));
-}
 
 // What constructs an element: construct(allocator, address).
 struct default_source {
@@ -237,7 +231,7 @@ class vector_storage
   using table_traits = std::allocator_traits<table_allocator>;
 
   static std::size_t segment_of(std::size_t i) noexcept {
-    return static_cast<unsigned>(top_bit(i | ((std::size_t(1) << first_log()) - 1))) -
+    return static_cast<unsigned>(highest_bit(i | ((std::size_t(1) << first_log()) - 1))) -
            std::size_t(first_log() - 1);
   }
   static std::size_t segment_end(std::size_t s) noexcept {
@@ -246,7 +240,7 @@ class vector_storage
 
   // The size of a first block for `n` elements.
   static int first_log_for(std::size_t n) noexcept {
-    const int log = n < 2 ? 0 : top_bit(n - 1) + 1;
+    const int log = n < 2 ? 0 : highest_bit(n - 1) + 1;
     return log < first_log() ? first_log() : log;
   }
 
@@ -315,7 +309,7 @@ class vector_storage
 
   std::size_t add_segment(std::size_t capacity, std::size_t n) {
     if (n > max_size(allocator_)) raise(std::bad_alloc());
-    const int log = capacity == 0 ? first_log_for(n) : top_bit(capacity) + 1;
+    const int log = capacity == 0 ? first_log_for(n) : highest_bit(capacity) + 1;
     const int last = log - first_log();
     if (last >= kShort && this->has_short_table()) lengthen_table();
     const std::size_t size = (std::size_t(1) << log) - capacity;

@@ -14,6 +14,7 @@
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/pipeline.hpp>
+#include <corbel/flow_control.hpp>
 #include <corbel/task_group_context.hpp>
 
 namespace corbel {
@@ -25,29 +26,6 @@ enum class filter_mode : unsigned { parallel, serial_in_order, serial_out_of_ord
 
 template <typename Input, typename Output>
 class filter;
-
-namespace detail {
-template <typename Output, typename Body>
-class first_stage;
-}  // namespace detail
-
-// Passed to a pipeline's first filter, which calls stop() to end the input.
-class flow_control {
- public:
-  flow_control(const flow_control&) = delete;
-  flow_control& operator=(const flow_control&) = delete;
-
-  // Ends the input: the item that this call of the filter returns is dropped, and the filter is not
-  // called again. If the filter is parallel, items that concurrent calls return are still
-  // processed.
-  void stop() { stopped_ = true; }
-
- private:
-  template <typename Output, typename Body>
-  friend class detail::first_stage;
-  flow_control() = default;
-  bool stopped_ = false;
-};
 
 namespace detail {
 
@@ -147,17 +125,17 @@ class first_stage : public pipeline_stage {
         body_(body) {}
 
   bool run(void*, void* out) const override {
-    flow_control control;
-    call(out, control, std::is_void<Output>());
-    return !control.stopped_;
+    flow_control_access access;
+    call(out, access, std::is_void<Output>());
+    return !access.is_stopped();
   }
   void drop(void*) const noexcept override {}
 
  private:
-  void call(void*, flow_control& control, std::true_type) const { body_(control); }
-  void call(void* out, flow_control& control, std::false_type) const {
-    Output* const item = ::new (out) Output(body_(control));
-    if (control.stopped_) item->~Output();
+  void call(void*, flow_control_access& access, std::true_type) const { body_(access.control); }
+  void call(void* out, flow_control_access& access, std::false_type) const {
+    Output* const item = ::new (out) Output(body_(access.control));
+    if (access.is_stopped()) item->~Output();
   }
 
   const Body body_;

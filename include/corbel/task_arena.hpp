@@ -43,6 +43,8 @@ CORBEL_EXPORT arena_handle& make_arena(const arena_settings& settings);
 CORBEL_EXPORT arena_handle* attach_arena() noexcept;
 CORBEL_EXPORT void release_arena(arena_handle& arena) noexcept;
 CORBEL_EXPORT int arena_width(const arena_handle& arena) noexcept;
+// Whether the thread works in this arena now.
+CORBEL_EXPORT bool is_in_arena(const thread_data& thread, const arena_handle& arena) noexcept;
 // Whether the calling thread is the additional worker in this arena of one thread.
 CORBEL_EXPORT bool is_additional_worker(const arena_handle* arena) noexcept;
 CORBEL_EXPORT int current_arena_width();

@@ -36,6 +36,12 @@ class wait_count {
     if (outstanding_.fetch_sub(n, std::memory_order_release) == n) notify_waiters(thread, key);
   }
 
+  // Ends one reservation of a count that no thread waits for; returns whether it was the last.
+  bool release_unwaited() {
+    // (3) acq_rel: the last release sees what came before the others
+    return outstanding_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
   bool is_done() const {
     return outstanding_.load(std::memory_order_acquire) ==
            0;  // (2) acquire: sees what came before (1)

@@ -152,6 +152,11 @@ int arena_width(const arena_handle& arena) noexcept {
   return int(sched::arena_of(const_cast<arena_handle&>(arena)).width());
 }
 
+bool is_in_arena(const thread_data& thread, const arena_handle& arena) noexcept {
+  return static_cast<const sched::Thread&>(thread).arena ==
+         &sched::arena_of(const_cast<arena_handle&>(arena));
+}
+
 bool is_additional_worker(const arena_handle* arena) noexcept {
   const sched::Thread* const t = sched::Thread::current_or_null();
   return t != nullptr && t->arena != nullptr && &sched::handle_of(*t->arena) == arena &&

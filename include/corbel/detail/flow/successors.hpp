@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receivers that a node pushes its messages to. Not for programs to include.
+//
+// Messages are passed on without a lock. The usual single successor lies in the object itself; more
+// of them lie in a table, which grows by making a new one. Entries change in place: nullptr is
+// free. A table that has been replaced stays until the end of the object, since threads may still
+// read it; tables double, so all of them take less than twice the last one. Changes take the lock.
+//
+// A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
+// under the lock, so that a registration by the successor, which may find the sender empty at once,
+// comes after the removal. So register_predecessor is called under the lock: it must not call the
+// sender. The order of locks is: sender, then receiver.
+//
+// A thread that passes on a message while an edge is added or removed may miss the new successor,
+// or still give the message to the old one. A receiver must not be destroyed while its predecessors
+// may pass on messages.
+#ifndef CORBEL_DETAIL_FLOW_SUCCESSORS_HPP
+#define CORBEL_DETAIL_FLOW_SUCCESSORS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <corbel/detail/flow/graph_task.hpp>
+#include <corbel/detail/flow/metainfo.hpp>
+#include <corbel/detail/flow/pointer_list.hpp>
+#include <corbel/flow/messages.hpp>
+
+namespace corbel {
+namespace detail {
+
+// The protocol, for entries of any type. Any thread may call any member at any time, except the
+// destructor.
+template <typename Entry, template <typename> class Atomic = plain_atomic,
+          typename Lock = spinning_mutex>
+class edge_list {
+ public:
+  edge_list() = default;
+  edge_list(const edge_list&) = delete;
+  edge_list& operator=(const edge_list&) = delete;
+  ~edge_list() {
+    // relaxed, both: no other thread uses the object
+    for (table* t = table_.load(std::memory_order_relaxed); t != nullptr;) {
+      table* const older = t->older;
+      deallocate_block(t, table::bytes_for(t->capacity));
+      t = older;
+    }
+  }
+
+  // Adds an entry. Throws bad_alloc.
+  void add(Entry& entry) {
+    const lock_scope lock(lock_);
+    Atomic<Entry*>* const free = find(nullptr);
+    // (1) release: publishes what the entry points to to (2)
+    (free != nullptr ? free : grow())->store(&entry, std::memory_order_release);
+  }
+
+  // Removes one entry of this value; returns false if there is none. Calls may_remove() under the
+  // lock first, and does not remove the entry if that returns false.
+  template <typename MayRemove>
+  bool remove_if(const Entry& entry, const MayRemove& may_remove) {
+    const lock_scope lock(lock_);
+    Atomic<Entry*>* const found = find(&entry);
+    if (found == nullptr || !may_remove()) return false;
+    found->store(nullptr, std::memory_order_relaxed);  // relaxed: publishes nothing
+    return true;
+  }
+
+  // Calls f(entry) for all entries until it returns true. Returns whether one did.
+  template <typename F>
+  bool find_one(const F& f) const {
+    // (2) acquire, both: see what (1) and (3) published
+    Entry* const first = first_.load(std::memory_order_acquire);
+    const table* const t = table_.load(std::memory_order_acquire);  // (2)
+    if (first != nullptr && f(*first)) return true;
+    if (CORBEL_LIKELY(t == nullptr)) return false;
+    for (std::uint32_t i = 0; i < t->capacity; ++i) {
+      Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
+      if (entry != nullptr && f(*entry)) return true;
+    }
+    return false;
+  }
+
+  bool empty() const {
+    return !find_one([](Entry&) { return true; });
+  }
+
+  // Removes all entries; calls f(entry) for each, without the lock.
+  template <typename F>
+  void clear(const F& f) {
+    find_one([&](Entry& entry) {
+      if (remove_if(entry, [] { return true; })) f(entry);
+      return false;
+    });
+  }
+
+ private:
+  struct table {
+    table* older;
+    std::uint32_t capacity;
+
+    static std::size_t bytes_for(std::size_t capacity) {
+      return sizeof(table) + capacity * sizeof(Atomic<Entry*>);
+    }
+    Atomic<Entry*>& entry(std::size_t i) const {
+      return reinterpret_cast<Atomic<Entry*>*>(const_cast<table*>(this) + 1)[i];
+    }
+  };
+
+  struct lock_scope {
+    Lock& lock;
+    explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
+    ~lock_scope() { lock.unlock(); }
+  };
+
+  // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
+  // only its holder changes entries.
+  Atomic<Entry*>* find(const Entry* entry) {
+    if (first_.load(std::memory_order_relaxed) == entry) return &first_;
+    table* const t = table_.load(std::memory_order_relaxed);
+    for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i) {
+      if (t->entry(i).load(std::memory_order_relaxed) == entry) return &t->entry(i);
+    }
+    return nullptr;
+  }
+
+  // Makes a larger table, and returns a free entry in it. The lock is held: loads are relaxed as in
+  // find.
+  CORBEL_NOINLINE Atomic<Entry*>* grow() {
+    table* const old = table_.load(std::memory_order_relaxed);
+    const std::uint32_t used = old == nullptr ? 0 : old->capacity;
+    const std::uint32_t capacity = old == nullptr ? 6 : 2 * used + 2;
+    table* const t = ::new (allocate_block(table::bytes_for(capacity))) table{old, capacity};
+    for (std::uint32_t i = 0; i < capacity; ++i) {
+      ::new (&t->entry(i))
+          Atomic<Entry*>(i < used ? old->entry(i).load(std::memory_order_relaxed) : nullptr);
+    }
+    table_.store(t, std::memory_order_release);  // (3) release: publishes the table to (2)
+    return &t->entry(used);
+  }
+
+  Atomic<Entry*> first_{nullptr};
+  Atomic<table*> table_{nullptr};
+  Lock lock_;
+};
+
+// The successors of one output. `owner`, in all functions, is the sender whose successors these
+// are.
+template <typename T>
+class successor_cache {
+ public:
+  using receiver_type = flow::receiver<T>;
+  using sender_type = flow::sender<T>;
+
+  // Adds an edge to `to`, which learns of it if it counts its predecessors. Throws bad_alloc.
+  bool register_successor(sender_type& owner, receiver_type& to) {
+    successors_.add(to);
+    if (to.is_continue_receiver()) to.register_predecessor(owner);
+    return true;
+  }
+  // Removes one edge to `to`; returns false if there is none.
+  bool remove_successor(sender_type& owner, receiver_type& to) {
+    if (!successors_.remove_if(to, [] { return true; })) return false;
+    if (to.is_continue_receiver()) to.remove_predecessor(owner);
+    return true;
+  }
+  // Removes all edges.
+  void clear(sender_type& owner) {
+    successors_.clear([&](receiver_type& to) {
+      if (to.is_continue_receiver()) to.remove_predecessor(owner);
+    });
+  }
+  bool empty() const { return successors_.empty(); }
+
+  // Pushes the message to all successors. Edges to those that reject it may become pull edges.
+  // Returns what try_put_task returns: nullptr if no successor has accepted the message. Throws
+  // what they throw, and bad_alloc.
+  graph_task* put_to_all(sender_type& owner, const T& message, const flow::message_metainfo& info) {
+    pending_task all;
+    successors_.find_one([&](receiver_type& to) {
+      graph_task* const next = put(owner, to, message, info);
+      // With a single successor there is nothing to combine.
+      all.task = CORBEL_LIKELY(all.task == nullptr) ? next : all.combine(next);
+      return false;
+    });
+    return all.take();
+  }
+
+  // Pushes the message to the first successor that accepts it. Otherwise as above.
+  graph_task* put_to_one(sender_type& owner, const T& message, const flow::message_metainfo& info) {
+    graph_task* result = nullptr;
+    successors_.find_one([&](receiver_type& to) {
+      result = put(owner, to, message, info);
+      return result != nullptr;
+    });
+    return result;
+  }
+
+ private:
+  // The task to be returned. Dropped if another successor throws.
+  struct pending_task {
+    graph_task* task = nullptr;
+    ~pending_task() {
+      if (CORBEL_UNLIKELY(is_task(task))) drop(*task);
+    }
+    graph_task* take() {
+      graph_task* const t = task;
+      task = nullptr;
+      return t;
+    }
+    graph_task* combine(graph_task* next) { return combine_tasks(take(), next); }
+  };
+
+  graph_task* put(sender_type& owner, receiver_type& to, const T& message,
+                  const flow::message_metainfo& info) {
+    graph_task* const next =
+        CORBEL_LIKELY(info.empty()) ? to.try_put_task(message) : to.try_put_task(message, info);
+    if (CORBEL_UNLIKELY(next == nullptr)) {
+      // The receiver remembers the sender before it is removed here. If it has become free since it
+      // rejected the message, it makes sure that it pulls.
+      successors_.remove_if(to, [&] { return to.register_predecessor(owner); });
+    }
+    return next;
+  }
+
+  edge_list<receiver_type> successors_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_FLOW_SUCCESSORS_HPP

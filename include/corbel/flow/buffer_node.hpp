@@ -12,8 +12,8 @@ namespace flow {
 // programs may rely on. A message that no successor accepts stays, for a later push or pull. T is
 // copyable. Thread safety: see sender and receiver.
 template <typename T>
-class buffer_node : public detail::simple_buffering_node<T, detail::fifo_order<T>> {
-  using base = detail::simple_buffering_node<T, detail::fifo_order<T>>;
+class buffer_node : public detail::fifo_node<T> {
+  using base = detail::fifo_node<T>;
 
  public:
   explicit buffer_node(graph& g) : base(g) {}

@@ -4,6 +4,7 @@
 #define CORBEL_FLOW_PRIORITY_QUEUE_NODE_HPP
 
 #include <cstddef>
+#include <functional>
 
 #include <corbel/detail/flow/buffering_node.hpp>
 

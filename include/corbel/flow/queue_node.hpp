@@ -13,8 +13,8 @@ namespace flow {
 // they came. A message that no successor accepts stays at the front, for a later push or pull. T is
 // copyable. Thread safety: see sender and receiver.
 template <typename T>
-class queue_node : public detail::simple_buffering_node<T, detail::fifo_order<T>> {
-  using base = detail::simple_buffering_node<T, detail::fifo_order<T>>;
+class queue_node : public detail::fifo_node<T> {
+  using base = detail::fifo_node<T>;
 
  public:
   explicit queue_node(graph& g) : base(g) {}

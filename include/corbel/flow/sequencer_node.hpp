@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <corbel/detail/flow/body_types.hpp>
 #include <corbel/detail/flow/buffering_node.hpp>
-#include <corbel/detail/flow/message_function.hpp>
-#include <corbel/detail/flow/signature.hpp>
 
 namespace corbel {
 namespace flow {
@@ -28,7 +27,7 @@ class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T
   // of T gives. Several threads may call the copy of `sequencer` that the node keeps. What it throws
   // goes to the caller of try_put; the message is not accepted then.
   template <typename Sequencer>
-  sequencer_node(graph& g, const Sequencer& sequencer) : base(g), number_(sequencer) {}
+  sequencer_node(graph& g, const Sequencer& sequencer) : base(g), number_(sequencer, 0) {}
   // A node with edges from or to the nodes of the set, in their graph.
   template <typename... Set, typename Sequencer>
   sequencer_node(const node_set<Set...>& nodes, const Sequencer& sequencer)
@@ -44,25 +43,25 @@ class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T
     return try_put_task(message, message_metainfo());
   }
   graph_task* try_put_task(const T& message, const message_metainfo& info) override {
-    return this->keep(message, info, number_(message));
+    return this->keep(message, info, number_->call(message));
   }
 
  protected:
   void reset_node(reset_flags flags) override {
     base::reset_node(flags);
-    if ((flags & rf_reset_bodies) != 0) number_.renew();
+    if ((flags & rf_reset_bodies) != 0) number_->reset();
   }
 
  private:
-  detail::message_function<std::size_t, T> number_;
+  detail::body_holder<std::size_t, const T&> number_;
 };
 
 #if defined(__cpp_deduction_guides)
 template <typename Sequencer>
-sequencer_node(graph&, Sequencer) -> sequencer_node<detail::argument_of<Sequencer>>;
+sequencer_node(graph&, Sequencer) -> sequencer_node<detail::body_input<Sequencer>>;
 template <typename... Set, typename Sequencer>
 sequencer_node(const node_set<Set...>&, Sequencer)
-    -> sequencer_node<detail::argument_of<Sequencer>>;
+    -> sequencer_node<detail::body_input<Sequencer>>;
 #endif
 
 }  // namespace flow

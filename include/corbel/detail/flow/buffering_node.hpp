@@ -48,7 +48,11 @@ class buffering_node : public flow::graph_node, public flow::receiver<T>, public
   graph_task* keep(const T& message, const flow::message_metainfo& info, Position... position) {
     message_owner<kept_message<T>> m(
         new_task<kept_message<T>>(current_thread(), message, info));
-    return buffer_.put(m, position...);
+    return buffer_.put([&](Order& order) {
+      if (!order.push(m.get(), position...)) return false;
+      m.take();
+      return true;
+    });
   }
 
   void reset_node(flow::reset_flags flags) override { buffer_.reset(flags); }
@@ -73,6 +77,9 @@ class simple_buffering_node : public buffering_node<T, Order> {
  protected:
   using buffering_node<T, Order>::buffering_node;
 };
+
+template <typename T>
+using fifo_node = simple_buffering_node<T, fifo_order<kept_message<T>>>;
 
 }  // namespace detail
 }  // namespace corbel

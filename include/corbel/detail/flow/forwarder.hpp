@@ -42,6 +42,19 @@ class outside_call {
   flow::graph* const graph_;
 };
 
+// Submits a task where nothing may be thrown. Without memory for its deque it is dropped: the node
+// then forwards at the next request.
+inline void submit_quietly(graph_task& task) noexcept {
+#if CORBEL_EXCEPTIONS
+  try {
+    submit(task);
+  } catch (...) {
+  }
+#else
+  submit(task);
+#endif
+}
+
 // A task that has been accepted by the successors of a node, until it is passed on. Dropped at the
 // end of the scope if it has not been: the node has thrown, and the graph is cancelled.
 class next_task {

@@ -61,10 +61,10 @@ class message_owner {
 // Not thread-safe.
 
 // First in, first out.
-template <typename T>
+template <typename Message>
 class fifo_order {
  public:
-  using message = kept_message<T>;
+  using message = Message;
 
   bool push(message* m) {
     m->next = nullptr;

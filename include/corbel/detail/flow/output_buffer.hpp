@@ -27,7 +27,7 @@ namespace detail {
 template <typename T, typename Order, bool kBroadcasts>
 class output_buffer {
  public:
-  using message = kept_message<T>;
+  using message = typename Order::message;
 
   // `owner` is the node.
   template <typename... Arguments>
@@ -37,16 +37,17 @@ class output_buffer {
   output_buffer(const output_buffer&) = delete;
   output_buffer& operator=(const output_buffer&) = delete;
 
-  // Takes the message over, and returns what try_put_task returns. `position` is passed to the
-  // order, which may reject the message.
-  template <typename... Position>
-  graph_task* put(message_owner<message>& m, Position... position) {
-    const outside_call call(current_thread(), forwarder_.graph());
+  flow::graph& graph() const { return forwarder_.graph(); }
+
+  // Calls push(order) under the lock, which returns false to reject a message, and may throw.
+  // Returns what try_put_task returns.
+  template <typename Push>
+  graph_task* put(const Push& push) {
+    const outside_call call(current_thread(), graph());
     bool starts;
     {
       const flow_lock lock(lock_);
-      if (!order_.push(m.get(), position...)) return nullptr;
-      m.take();
+      if (!push(order_)) return nullptr;
       starts = requests_forwarding();
     }
     return starts ? call.pass(forwarder_.task()) : successfully_enqueued();
@@ -104,7 +105,7 @@ class output_buffer {
   // Adds or removes an edge to a successor.
   bool add_successor(flow::receiver<T>& to) {
     successors_.register_successor(owner_, to);
-    const outside_call call(current_thread(), forwarder_.graph());
+    const outside_call call(current_thread(), graph());
     bool starts;
     {
       const flow_lock lock(lock_);
@@ -179,7 +180,7 @@ class output_buffer {
     }
     forwarder_.look();
     held_ = nullptr;
-    if (!successors_.empty() && is_graph_active(forwarder_.graph())) held_ = order_.pop();
+    if (!successors_.empty() && is_graph_active(graph())) held_ = order_.pop();
     if (held_ == nullptr) forwarder_.stop();
     return held_;
   }
@@ -195,13 +196,13 @@ class output_buffer {
   bool requests_forwarding() {
     if (!forwarder_.is_busy() &&
         (is_reserved_ || !order_.has_next() || successors_.empty() ||
-         !is_graph_active(forwarder_.graph())))
+         !is_graph_active(graph())))
       return false;
     return forwarder_.request();
   }
 
   bool end_reservation(bool consumes) {
-    const outside_call call(current_thread(), forwarder_.graph());
+    const outside_call call(current_thread(), graph());
     message* consumed = nullptr;
     bool starts;
     {

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What overwrite_node and write_once_node have in common. Not for programs to include.
+#ifndef CORBEL_DETAIL_FLOW_SINGLE_VALUE_HPP
+#define CORBEL_DETAIL_FLOW_SINGLE_VALUE_HPP
+
+#include <corbel/detail/flow/forwarder.hpp>
+#include <corbel/detail/flow/kept_message.hpp>
+#include <corbel/detail/flow/successors.hpp>
+#include <corbel/flow/node_set.hpp>
+
+namespace corbel {
+namespace detail {
+
+// Keeps one message, which gets do not remove, and passes it to all successors, future ones
+// included.
+template <typename T, bool kOverwrites>
+class single_value_node : public flow::graph_node,
+                          public flow::receiver<T>,
+                          public flow::sender<T> {
+ public:
+  using input_type = T;
+  using output_type = T;
+  using predecessor_type = typename flow::receiver<T>::predecessor_type;
+  using successor_type = typename flow::sender<T>::successor_type;
+
+  // Stores the message, and passes it to the successors in this thread. Throws bad_alloc and what
+  // copying the message throws; the node has not changed then. Throws what the successors throw.
+  graph_task* try_put_task(const T& message) override {
+    return try_put_task(message, flow::message_metainfo());
+  }
+  graph_task* try_put_task(const T& message, const flow::message_metainfo& info) override {
+    if (!store(message, info)) return nullptr;
+    graph_task* const next = successors_.put_to_all(*this, message, info);
+    return next != nullptr ? next : successfully_enqueued();
+  }
+
+  // Copies the message, if there is one. Throws what the assignment throws.
+  bool try_get(T& message) override {
+    const flow_lock lock(lock_);
+    if (message_ == nullptr) return false;
+    message = message_->value;
+    return true;
+  }
+  bool try_get(T& message, flow::message_metainfo& info) override {
+    const flow_lock lock(lock_);
+    if (message_ == nullptr) return false;
+    message = message_->value;
+    info = message_->metainfo;
+    return true;
+  }
+  // The same, since a message that is reserved and consumed stays. Any number of successors may
+  // reserve it at the same time.
+  bool try_reserve(T& message) override { return try_get(message); }
+  bool try_reserve(T& message, flow::message_metainfo& info) override {
+    return try_get(message, info);
+  }
+  bool try_release() override { return true; }
+  bool try_consume() override { return true; }
+
+  // Returns whether there is a message.
+  bool is_valid() {
+    const flow_lock lock(lock_);
+    return message_ != nullptr;
+  }
+  // Removes the message.
+  void clear() { const message_owner<kept_message<T>> removed(exchange(nullptr)); }
+
+  // Adds an edge, and passes the message to the successor, if there is one. If the successor rejects
+  // it, a task makes the edge one that pulls: the successor may be calling from a pull itself.
+  bool register_successor(successor_type& to) override {
+    message_owner<kept_message<T>> copy(copy_message());
+    if (copy.get() == nullptr) return successors_.register_successor(*this, to);
+    graph_task* const next = copy->metainfo.empty() ? to.try_put_task(copy->value)
+                                                    : to.try_put_task(copy->value, copy->metainfo);
+    if (next == nullptr) {
+      submit(*make_graph_task<edge_task>(*this, to));
+      return true;
+    }
+    if (is_task(next)) submit(*next);
+    return successors_.register_successor(*this, to);
+  }
+  bool remove_successor(successor_type& to) override {
+    return successors_.remove_successor(*this, to);
+  }
+  flow::graph& graph_reference() const override { return graph_node::graph_reference(); }
+
+ protected:
+  explicit single_value_node(flow::graph& g) : graph_node(g) {}
+  ~single_value_node() override { clear(); }
+
+  void reset_node(flow::reset_flags flags) override {
+    clear();
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(*this);
+  }
+
+ private:
+  // Offers the edge to a successor that has rejected the message.
+  class edge_task : public graph_task_of<edge_task> {
+   public:
+    edge_task(single_value_node& from, successor_type& to)
+        : graph_task_of<edge_task>(from.graph_reference()), from_(from), to_(to) {}
+    graph_task* execute(thread_data&) {
+      if (!to_.register_predecessor(from_)) from_.successors_.register_successor(from_, to_);
+      return nullptr;
+    }
+    graph_task* cancel(thread_data&) {
+      call_captured(*this->context, [this] { from_.successors_.register_successor(from_, to_); });
+      return nullptr;
+    }
+
+   private:
+    single_value_node& from_;
+    successor_type& to_;
+  };
+
+  // Returns false if the node keeps another message.
+  bool store(const T& message, const flow::message_metainfo& info) {
+    if (!kOverwrites && is_valid()) return false;
+    message_owner<kept_message<T>> m(new_task<kept_message<T>>(current_thread(), message, info));
+    if (kOverwrites) {
+      const message_owner<kept_message<T>> replaced(exchange(m.take()));
+      return true;
+    }
+    const flow_lock lock(lock_);
+    if (message_ != nullptr) return false;
+    message_ = m.take();
+    return true;
+  }
+
+  kept_message<T>* exchange(kept_message<T>* m) {
+    const flow_lock lock(lock_);
+    kept_message<T>* const before = message_;
+    message_ = m;
+    return before;
+  }
+
+  // Returns a copy of the message for a new successor; nullptr if there is none.
+  kept_message<T>* copy_message() {
+    const flow_lock lock(lock_);
+    if (message_ == nullptr || !is_graph_active(graph_reference())) return nullptr;
+    return new_task<kept_message<T>>(current_thread(), message_->value, message_->metainfo);
+  }
+
+  kept_message<T>* message_ = nullptr;
+  successor_cache<T> successors_;
+  spinning_mutex lock_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_FLOW_SINGLE_VALUE_HPP

@@ -10,6 +10,7 @@
 #include <corbel/flow/graph.hpp>
 #include <corbel/flow/messages.hpp>
 #include <corbel/flow/node_set.hpp>
+#include <corbel/flow/policies.hpp>
 #include <corbel/flow_control.hpp>
 
 #endif  // CORBEL_FLOW_GRAPH_UMBRELLA_HPP

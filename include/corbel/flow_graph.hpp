@@ -5,8 +5,11 @@
 #define CORBEL_FLOW_GRAPH_UMBRELLA_HPP
 
 #include <corbel/flow/broadcast_node.hpp>
+#include <corbel/flow/continue_node.hpp>
 #include <corbel/flow/continue_receiver.hpp>
+#include <corbel/flow/copy_body.hpp>
 #include <corbel/flow/edges.hpp>
+#include <corbel/flow/function_node.hpp>
 #include <corbel/flow/graph.hpp>
 #include <corbel/flow/messages.hpp>
 #include <corbel/flow/node_set.hpp>

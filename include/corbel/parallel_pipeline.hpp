@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <corbel/detail/call.hpp>
+#include <corbel/detail/callable_types.hpp>
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/pipeline.hpp>
@@ -156,25 +157,8 @@ struct filter_types {
 };
 
 template <typename Body>
-struct body_types : body_types<decltype(&Body::operator())> {};
-template <typename R, typename A>
-struct body_types<R (*)(A)> : filter_types<A, R> {};
-template <typename R, typename A>
-struct body_types<R(A)> : filter_types<A, R> {};
-template <typename C, typename R, typename A>
-struct body_types<R (C::*)(A)> : filter_types<A, R> {};
-template <typename C, typename R, typename A>
-struct body_types<R (C::*)(A) const> : filter_types<A, R> {};
-#if defined(__cpp_noexcept_function_type)
-template <typename R, typename A>
-struct body_types<R (*)(A) noexcept> : filter_types<A, R> {};
-template <typename R, typename A>
-struct body_types<R(A) noexcept> : filter_types<A, R> {};
-template <typename C, typename R, typename A>
-struct body_types<R (C::*)(A) noexcept> : filter_types<A, R> {};
-template <typename C, typename R, typename A>
-struct body_types<R (C::*)(A) const noexcept> : filter_types<A, R> {};
-#endif
+struct body_types
+    : filter_types<typename callable_types<Body>::first, typename callable_types<Body>::result> {};
 
 template <typename Body>
 using deduced_filter = filter<typename body_types<Body>::input, typename body_types<Body>::output>;

@@ -289,6 +289,11 @@ inline void wait_in_graph(flow::graph& g, const wait_count& holds) {
   });
 }
 
+// Whether new tasks of the graph will not run.
+inline bool is_graph_cancelled(flow::graph& g) {
+  return current_thread().is_cancelled(context_access::node(graph_access::context(g)));
+}
+
 inline bool is_graph_active(const flow::graph& g) { return graph_access::is_active(g); }
 
 template <typename Derived>

@@ -92,6 +92,8 @@ class join_base : public flow::graph_node, public flow::sender<Tuple> {
   core core_;
 
  private:
+  input_ports_type ports_;  // after core_, before set_ports
+
   template <std::size_t... Is, typename... Arguments>
   join_base(index_sequence<Is...>, flow::graph& g, const Arguments&... arguments)
       : graph_node(g),
@@ -111,7 +113,6 @@ class join_base : public flow::graph_node, public flow::sender<Tuple> {
   template <typename Core>
   void set_ports(Core&, long) {}
 
-  input_ports_type ports_;
 };
 
 // Finds the key of a message by key_from_message.
@@ -173,12 +174,12 @@ class join_node<std::tuple<Ts...>, key_matching<K, KHash>>
 
  public:
   // A node whose messages have the keys key_from_message<K>(message).
-  explicit join_node(graph& g) : base(g, functions(function<Ts>(detail::message_key<K, Ts>(), 0)...)) {}
+  explicit join_node(graph& g) : base(g, functions(function<Ts>(detail::tag<detail::message_key<K, Ts>>(), {})...)) {}
   // A node that calls a function for each port to get the key of a message; a pointer to a member of
   // the message is one. Several threads may call the copies of the functions that the node keeps.
   // What they throw goes to the caller of try_put; the message is not accepted then.
   template <typename... Bodies, typename = if_one_each<sizeof...(Bodies)>>
-  join_node(graph& g, Bodies... bodies) : base(g, functions(function<Ts>(bodies, 0)...)) {}
+  join_node(graph& g, Bodies... bodies) : base(g, functions(function<Ts>(detail::tag<Bodies>(), bodies)...)) {}
   // Nodes with edges from or to the nodes of the set, in their graph. The nodes that they follow are
   // connected to the ports in their order.
   template <typename... Set>

@@ -27,7 +27,7 @@ class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T
   // of T gives. Several threads may call the copy of `sequencer` that the node keeps. What it throws
   // goes to the caller of try_put; the message is not accepted then.
   template <typename Sequencer>
-  sequencer_node(graph& g, const Sequencer& sequencer) : base(g), number_(sequencer, 0) {}
+  sequencer_node(graph& g, const Sequencer& sequencer) : base(g), number_(detail::tag<typename std::decay<Sequencer>::type>(), sequencer) {}
   // A node with edges from or to the nodes of the set, in their graph.
   template <typename... Set, typename Sequencer>
   sequencer_node(const node_set<Set...>& nodes, const Sequencer& sequencer)
@@ -49,7 +49,7 @@ class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T
  protected:
   void reset_node(reset_flags flags) override {
     base::reset_node(flags);
-    if ((flags & rf_reset_bodies) != 0) number_->reset();
+    if ((flags & rf_reset_bodies) != 0) number_.reset();
   }
 
  private:

@@ -100,7 +100,7 @@ class keyed_join<std::tuple<Ts...>, K, HashCompare>
     keyed_join& join;
     template <std::size_t I>
     bool call() {
-      std::get<I>(join.functions_)->reset();
+      std::get<I>(join.functions_).reset();
       return true;
     }
   };

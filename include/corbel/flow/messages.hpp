@@ -19,6 +19,9 @@ namespace flow {
 // A message without a value: something has ended.
 class continue_msg {};
 
+// Stands for no message type.
+struct null_type {};
+
 template <typename T>
 class receiver;
 

@@ -79,19 +79,25 @@ struct has_output_ports<T,
                         typename std::conditional<true, void, typename T::output_ports_type>::type>
     : std::true_type {};
 
-// The end of an edge at the i-th of the nodes that it connects with others: the port number i, or
-// the node itself.
+// The port for the i-th of several edges: a node with a single port has all of them there.
+template <typename Ports, std::size_t I>
+struct port_number : std::integral_constant<std::size_t, std::tuple_size<Ports>::value == 1 ? 0 : I> {};
+
+// The end of an edge at the i-th of the nodes that it connects with others: the port, or the node
+// itself.
 template <std::size_t I, typename Node>
-inline auto input_end(Node& node, std::true_type) -> decltype(flow::input_port<I>(node)) {
-  return flow::input_port<I>(node);
+inline auto input_end(Node& node, std::true_type)
+    -> decltype(flow::input_port<port_number<typename Node::input_ports_type, I>::value>(node)) {
+  return flow::input_port<port_number<typename Node::input_ports_type, I>::value>(node);
 }
 template <std::size_t I, typename Node>
 inline Node& input_end(Node& node, std::false_type) {
   return node;
 }
 template <std::size_t I, typename Node>
-inline auto output_end(Node& node, std::true_type) -> decltype(flow::output_port<I>(node)) {
-  return flow::output_port<I>(node);
+inline auto output_end(Node& node, std::true_type)
+    -> decltype(flow::output_port<port_number<typename Node::output_ports_type, I>::value>(node)) {
+  return flow::output_port<port_number<typename Node::output_ports_type, I>::value>(node);
 }
 template <std::size_t I, typename Node>
 inline Node& output_end(Node& node, std::false_type) {

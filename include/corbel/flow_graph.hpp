@@ -4,8 +4,12 @@
 #ifndef CORBEL_FLOW_GRAPH_UMBRELLA_HPP
 #define CORBEL_FLOW_GRAPH_UMBRELLA_HPP
 
+#include <tuple>
+
 #include <corbel/flow/async_node.hpp>
 #include <corbel/flow/broadcast_node.hpp>
+#include <corbel/flow/buffer_node.hpp>
+#include <corbel/flow/composite_node.hpp>
 #include <corbel/flow/continue_node.hpp>
 #include <corbel/flow/continue_receiver.hpp>
 #include <corbel/flow/copy_body.hpp>
@@ -13,11 +17,35 @@
 #include <corbel/flow/function_node.hpp>
 #include <corbel/flow/gateway.hpp>
 #include <corbel/flow/graph.hpp>
+#include <corbel/flow/indexer_node.hpp>
 #include <corbel/flow/input_node.hpp>
+#include <corbel/flow/join_node.hpp>
+#include <corbel/flow/limiter_node.hpp>
 #include <corbel/flow/messages.hpp>
 #include <corbel/flow/multifunction_node.hpp>
 #include <corbel/flow/node_set.hpp>
+#include <corbel/flow/overwrite_node.hpp>
 #include <corbel/flow/policies.hpp>
+#include <corbel/flow/priority_queue_node.hpp>
+#include <corbel/flow/queue_node.hpp>
+#include <corbel/flow/resource_limited_node.hpp>
+#include <corbel/flow/resource_limiter.hpp>
+#include <corbel/flow/sequencer_node.hpp>
+#include <corbel/flow/split_node.hpp>
+#include <corbel/flow/tagged_msg.hpp>
+#include <corbel/flow/write_once_node.hpp>
 #include <corbel/flow_control.hpp>
+
+namespace corbel {
+namespace flow {
+
+// As in TBB.
+using std::get;
+using std::tuple;
+using std::tuple_element;
+using std::tuple_size;
+
+}  // namespace flow
+}  // namespace corbel
 
 #endif  // CORBEL_FLOW_GRAPH_UMBRELLA_HPP

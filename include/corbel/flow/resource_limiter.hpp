@@ -43,7 +43,10 @@ class resource_limiter {
                 !std::is_base_of<resource_limiter, typename std::decay<Container>::type>::value>::type,
             typename = decltype(std::begin(std::declval<Container&>()))>
   resource_limiter(Container&& handles) : resource_limiter(std::begin(handles), std::end(handles)) {}
-  resource_limiter(std::initializer_list<ResourceHandle> handles)
+  template <typename Handle,
+            typename = typename std::enable_if<std::is_same<Handle, ResourceHandle>::value &&
+                                               std::is_copy_constructible<Handle>::value>::type>
+  resource_limiter(std::initializer_list<Handle> handles)
       : resource_limiter(handles.begin(), handles.end()) {}
 
   // A limiter with the handles given, for handles that cannot be copied.

@@ -167,7 +167,7 @@ class resource_node : public flow::graph_node, public flow::receiver<Input> {
  public:
   using input_type = Input;
   using output_type = flow::null_type;
-  using output_ports_type = output_ports<Output>;
+  using output_ports_type = detail::output_ports<Output>;
   using predecessor_type = typename flow::receiver<Input>::predecessor_type;
 
   // The outputs; see also output_port.

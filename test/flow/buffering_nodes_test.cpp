@@ -551,6 +551,7 @@ TEST(SequencerNode, PassesMessagesOnInTheirSequence) {
   EXPECT_EQ(successor.got, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
   g.reset();
   EXPECT_TRUE(node.try_put(0)) << "numbers begin anew";
+  g.wait_for_all();
 }
 
 TEST(SequencerNode, RejectsTheNumberOfAReservedMessage) {

@@ -23,8 +23,8 @@ namespace flow {
 // from being idle until its release_wait, and its try_put pushes a result to all successors of the
 // node. The edges begin at the node, or at its only output_port.
 //
-// Limits, policies, exceptions and thread safety: see function_node. The node must outlive all calls
-// of its gateway.
+// Limits, policies, exceptions and thread safety: see function_node. The node must outlive all
+// calls of its gateway.
 template <typename Input, typename Output, typename Policy = queueing_lightweight>
 class async_node : public detail::function_input<Input>, public sender<Output> {
  public:

@@ -19,9 +19,9 @@ namespace corbel {
 namespace flow {
 
 // Calls body(message, ports) for each message, in tasks of the graph, as function_node does. Output
-// is the std::tuple of the message types of the outputs. The body calls std::get<N>(ports).try_put()
-// as often as it likes; `ports` may be used only during the call. output_port<N>(node) is the
-// beginning of an edge.
+// is the std::tuple of the message types of the outputs. The body calls
+// std::get<N>(ports).try_put() as often as it likes; `ports` may be used only during the call.
+// output_port<N>(node) is the beginning of an edge.
 //
 // Limits, policies, exceptions and thread safety: see function_node.
 template <typename Input, typename Output, typename Policy = queueing>

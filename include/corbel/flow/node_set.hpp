@@ -81,7 +81,8 @@ struct has_output_ports<T,
 
 // The port for the i-th of several edges: a node with a single port has all of them there.
 template <typename Ports, std::size_t I>
-struct port_number : std::integral_constant<std::size_t, std::tuple_size<Ports>::value == 1 ? 0 : I> {};
+struct port_number
+    : std::integral_constant<std::size_t, std::tuple_size<Ports>::value == 1 ? 0 : I> {};
 
 // The end of an edge at the i-th of the nodes that it connects with others: the port, or the node
 // itself.

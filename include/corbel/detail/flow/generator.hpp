@@ -2,10 +2,10 @@
 // The common part of input_node and source_node: nodes that make messages one by one. Not for
 // programs to include.
 //
-// At most one task of a node exists at a time (is_running_). It makes a message and pushes it to the
-// successors, until there are no more messages or all successors reject one. That one is kept: a
-// successor may pull it. A successor that comes while the task pushes may be missed; then the task
-// pushes once more (changes_).
+// At most one task of a node exists at a time (is_running_). It makes a message and pushes it to
+// the successors, until there are no more messages or all successors reject one. That one is kept:
+// a successor may pull it. A successor that comes while the task pushes may be missed; then the
+// task pushes once more (changes_).
 #ifndef CORBEL_DETAIL_FLOW_GENERATOR_HPP
 #define CORBEL_DETAIL_FLOW_GENERATOR_HPP
 

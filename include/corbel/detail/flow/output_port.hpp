@@ -95,8 +95,7 @@ class port_set {
  public:
   explicit port_set(flow::graph_node& node) : port_set(node, indices()) {}
   // Ports for the body of one message; see multifunction_output.
-  port_set(port_set& real, const flow::message_metainfo& info)
-      : port_set(real, info, indices()) {}
+  port_set(port_set& real, const flow::message_metainfo& info) : port_set(real, info, indices()) {}
 
   void clear() { clear(indices()); }
 

@@ -55,7 +55,10 @@ class input_task : public graph_task {
   // Ends a task whose body has returned `result`.
   static task_base* end(thread_data& thread, function_input<Input>& node, graph_task* result,
                         bool cancelled) {
-    flow::graph& g = node.graph_reference();
+    flow::graph& g = node.own_graph();
+    if (CORBEL_LIKELY(node.gate() == function_input<Input>::kUnlimited)) {
+      return end_graph_task(thread, g, result);
+    }
     context_node& context = context_access::node(graph_access::context(g));
     return end_graph_task(thread, g, combine_captured(context, result, node.leave(cancelled)));
   }
@@ -114,19 +117,10 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   using predecessor_type = flow::sender<Input>;
 
   graph_task* try_put_task(const Input& message) override {
-    return try_put_task(message, flow::message_metainfo());
+    return put(message, flow::message_metainfo());
   }
   graph_task* try_put_task(const Input& message, const flow::message_metainfo& info) override {
-    if (CORBEL_UNLIKELY(kind_ & kLightweight)) {
-      if (try_enter()) return process_here(message, info);
-      if (gate() == kRejects) return nullptr;
-    } else if (gate() == kRejects) {
-      return gate_.rejects.try_enter() ? make_entered(message, info) : nullptr;
-    }
-    task* const made = make_graph_task<body_task<Input>>(*this, message, info);
-    const bool entered = gate() == kUnlimited || (gate() == kSerial ? gate_.serial.enter(*made)
-                                                                    : gate_.counted.enter(*made));
-    return CORBEL_LIKELY(entered) ? made : successfully_enqueued();
+    return put(message, info);
   }
 
   bool register_predecessor(predecessor_type& from) override {
@@ -205,6 +199,26 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
     }
   };
 
+  flow::graph& own_graph() const { return flow::graph_node::graph_reference(); }
+
+  graph_task* put(const Input& message, const flow::message_metainfo& info) {
+    if (CORBEL_UNLIKELY(kind_ > kSerial)) return put_slow(message, info);
+    task* const made = make_graph_task<body_task<Input>>(*this, message, info);
+    const bool entered = kind_ == kUnlimited || gate_.serial.enter(*made);
+    return CORBEL_LIKELY(entered) ? made : successfully_enqueued();
+  }
+  CORBEL_NOINLINE graph_task* put_slow(const Input& message, const flow::message_metainfo& info) {
+    if ((kind_ & kLightweight) != 0) {
+      if (try_enter()) return process_here(message, info);
+      if (gate() == kRejects) return nullptr;
+    } else if (gate() == kRejects) {
+      return gate_.rejects.try_enter() ? make_entered(message, info) : nullptr;
+    }
+    task* const made = make_graph_task<body_task<Input>>(*this, message, info);
+    const bool entered = gate() == kSerial ? gate_.serial.enter(*made) : gate_.counted.enter(*made);
+    return entered ? made : successfully_enqueued();
+  }
+
   bool try_enter() {
     switch (gate()) {
       case kSerial:
@@ -256,7 +270,7 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   // Processes a message that has a slot.
   graph_task* process_here(const Input& message, const flow::message_metainfo& info) {
     slot_holder slot{this};
-    flow::graph& g = graph_reference();
+    flow::graph& g = own_graph();
     context_node& context = context_access::node(graph_access::context(g));
     graph_task* result = nullptr;
     const bool cancelled = is_graph_cancelled(g);
@@ -274,7 +288,7 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   }
 
   CORBEL_NOINLINE graph_task* leave_or_pull(bool cancelled) noexcept {
-    context_node& context = context_access::node(graph_access::context(graph_reference()));
+    context_node& context = context_access::node(graph_access::context(own_graph()));
     while (!gate_.rejects.try_leave()) {
       graph_task* pulled = nullptr;
       call_captured(context, [&] {
@@ -321,7 +335,7 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
 
 template <typename Input>
 inline input_task<Input>::input_task(function f, function_input<Input>& n)
-    : graph_task(f, n.flow::graph_node::graph_reference(), n.priority_), node_(n) {
+    : graph_task(f, n.own_graph(), n.priority_), node_(n) {
   this->context = &context_access::node(graph_access::context(this->owner));
 }
 

@@ -81,6 +81,13 @@ class edge_list {
     return false;
   }
 
+  // The only entry; nullptr if there may be others, or none.
+  Entry* get_only() const {
+    // (2) acquire: see find_one. relaxed: only compared, the table is not read
+    Entry* const first = first_.load(std::memory_order_acquire);
+    return CORBEL_LIKELY(table_.load(std::memory_order_relaxed) == nullptr) ? first : nullptr;
+  }
+
   bool empty() const {
     return !find_one([](Entry&) { return true; });
   }
@@ -176,11 +183,11 @@ class successor_cache {
   // Returns what try_put_task returns: nullptr if no successor has accepted the message. Throws
   // what they throw, and bad_alloc.
   graph_task* put_to_all(sender_type& owner, const T& message, const flow::message_metainfo& info) {
+    if (receiver_type* const only = successors_.get_only()) return put(owner, *only, message, info);
     pending_task all;
     successors_.find_one([&](receiver_type& to) {
       graph_task* const next = put(owner, to, message, info);
-      // With a single successor there is nothing to combine.
-      all.task = CORBEL_LIKELY(all.task == nullptr) ? next : all.combine(next);
+      all.task = combine_tasks(all.take(), next);
       return false;
     });
     return all.take();
@@ -208,7 +215,6 @@ class successor_cache {
       task = nullptr;
       return t;
     }
-    graph_task* combine(graph_task* next) { return combine_tasks(take(), next); }
   };
 
   graph_task* put(sender_type& owner, receiver_type& to, const T& message,

@@ -47,7 +47,7 @@ class broadcast_node : public graph_node, public receiver<T>, public sender<T> {
 
  protected:
   void reset_node(reset_flags flags) override {
-    if ((flags & rf_clear_edges) != 0) successors_.clear(*this);
+    if ((flags & rf_clear_edges) != 0) successors_.clear();
   }
 
  private:

@@ -13,6 +13,12 @@
 namespace corbel {
 namespace flow {
 
+// From TBB 2020.
+using std::get;
+using std::tuple;
+using std::tuple_element;
+using std::tuple_size;
+
 // Return the port number N, from 0, of a node with several. It can be one end of an edge.
 template <std::size_t N, typename Node>
 inline auto output_port(Node& node)

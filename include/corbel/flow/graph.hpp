@@ -433,10 +433,18 @@ inline bool let_urgent_first(thread_data& thread, graph_task& task, task_base*& 
   return true;
 }
 
+// Passes on a task of another graph, for a task of graph `g`.
+CORBEL_NOINLINE inline void submit_captured(flow::graph& g, graph_task& task) noexcept {
+  call_captured(context_access::node(graph_access::context(g)), [&] { submit(task); });
+}
+
 inline task_base* end_graph_task(thread_data& thread, flow::graph& g, graph_task* next) noexcept {
   if (CORBEL_LIKELY(is_task(next))) {
-    if (CORBEL_LIKELY(next->priority == flow::no_priority)) return next;
-    return exchange_urgent(g, *next);
+    if (CORBEL_LIKELY(&next->owner == &g)) {
+      if (CORBEL_LIKELY(next->priority == flow::no_priority)) return next;
+      return exchange_urgent(g, *next);
+    }
+    submit_captured(g, *next);
   }
   graph_access::tasks(g).release(thread);
   return nullptr;

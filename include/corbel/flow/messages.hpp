@@ -89,6 +89,9 @@ class receiver {
   }
 };
 
+// What try_put_task returns of a program's own receiver that has no task.
+static graph_task* const SUCCESSFULLY_ENQUEUED = detail::successfully_enqueued();
+
 template <typename T>
 inline bool receiver<T>::try_put_and_wait(const T& message) {
   graph& g = graph_reference();

@@ -81,7 +81,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
 
   // No other thread uses the node.
   void reset_generator(flow::reset_flags flags, bool is_active) {
-    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(*this);
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear();
     drop_item();
     is_active_ = is_active;
     is_reserved_ = false;

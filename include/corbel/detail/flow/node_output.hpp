@@ -31,7 +31,7 @@ class node_output : public flow::sender<T> {
     return successors_.put_to_all(*this, message, info);
   }
   bool has_successors() const { return !successors_.empty(); }
-  void clear_successors() { successors_.clear(*this); }
+  void clear_successors() { successors_.clear(); }
 
  private:
   successor_cache<T> successors_;

@@ -92,11 +92,10 @@ class edge_list {
     return !find_one([](Entry&) { return true; });
   }
 
-  // Removes all entries; calls f(entry) for each, without the lock.
-  template <typename F>
-  void clear(const F& f) {
-    find_one([&](Entry& entry) {
-      if (remove_if(entry, [] { return true; })) f(entry);
+  // Removes all entries.
+  void clear() {
+    find_one([this](Entry& entry) {
+      remove_if(entry, [] { return true; });
       return false;
     });
   }
@@ -171,12 +170,8 @@ class successor_cache {
     if (to.is_continue_receiver()) to.remove_predecessor(owner);
     return true;
   }
-  // Removes all edges.
-  void clear(sender_type& owner) {
-    successors_.clear([&](receiver_type& to) {
-      if (to.is_continue_receiver()) to.remove_predecessor(owner);
-    });
-  }
+  // Removes all edges, for the reset of a graph: the successors forget them by themselves.
+  void clear() { successors_.clear(); }
   bool empty() const { return successors_.empty(); }
 
   // Pushes the message to all successors. Edges to those that reject it may become pull edges.

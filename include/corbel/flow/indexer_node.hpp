@@ -85,7 +85,7 @@ class indexer_node : public graph_node, public sender<tagged_msg<std::size_t, T0
 
  protected:
   void reset_node(reset_flags flags) override {
-    if ((flags & rf_clear_edges) != 0) core_.successors().clear(*this);
+    if ((flags & rf_clear_edges) != 0) core_.successors().clear();
   }
 
  private:

@@ -75,7 +75,7 @@ class limiter {
     count_ = 0;
     forwarder_.stop();
     edges_.reset(input_, flags);
-    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(output_);
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear();
   }
 
   // ---- called by forwarder

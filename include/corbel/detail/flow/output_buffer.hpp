@@ -119,7 +119,7 @@ class output_buffer {
   // While no task of the graph runs.
   void reset(flow::reset_flags flags) {
     clear();
-    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(owner_);
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear();
   }
 
   // ---- called by forwarder

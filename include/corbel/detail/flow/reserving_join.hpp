@@ -85,7 +85,7 @@ class reserving_join<std::tuple<Ts...>> {
     forwarder_.stop();
     resetter resets{*this, flags};
     each_index<0, sizeof...(Ts)>::all(resets);
-    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(output_);
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear();
   }
 
   // ---- called by forwarder

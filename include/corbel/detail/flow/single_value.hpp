@@ -90,7 +90,7 @@ class single_value_node : public flow::graph_node,
 
   void reset_node(flow::reset_flags flags) override {
     clear();
-    if ((flags & flow::rf_clear_edges) != 0) successors_.clear(*this);
+    if ((flags & flow::rf_clear_edges) != 0) successors_.clear();
   }
 
  private:

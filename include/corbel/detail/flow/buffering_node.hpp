@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include <corbel/detail/flow/message_queue.hpp>
 #include <corbel/detail/flow/output_buffer.hpp>
 #include <corbel/flow/node_set.hpp>
 
@@ -46,13 +47,8 @@ class buffering_node : public flow::graph_node, public flow::receiver<T>, public
   // What try_put_task does. Strong guarantee.
   template <typename... Position>
   graph_task* keep(const T& message, const flow::message_metainfo& info, Position... position) {
-    message_owner<kept_message<T>> m(
-        new_task<kept_message<T>>(current_thread(), message, info));
-    return buffer_.put([&](Order& order) {
-      if (!order.push(m.get(), position...)) return false;
-      m.take();
-      return true;
-    });
+    typename Order::arrival arrival(message, info);
+    return buffer_.put([&](Order& order) { return order.push(arrival, position...); });
   }
 
   void reset_node(flow::reset_flags flags) override { buffer_.reset(flags); }
@@ -79,7 +75,7 @@ class simple_buffering_node : public buffering_node<T, Order> {
 };
 
 template <typename T>
-using fifo_node = simple_buffering_node<T, fifo_order<kept_message<T>>>;
+using fifo_node = simple_buffering_node<T, message_queue<T>>;
 
 }  // namespace detail
 }  // namespace corbel

@@ -28,11 +28,12 @@ struct queued_row {
 // The n-th message of each port belongs to the n-th tuple. The messages of a port are complete from
 // the front, so the tuples are completed in their order.
 template <typename Tuple>
-class queueing_order {
+class queueing_order : public linked_messages<queued_row<Tuple>> {
  public:
   using message = queued_row<Tuple>;
 
   queueing_order() = default;
+  ~queueing_order() { clear(); }
   queueing_order(const queueing_order&) = delete;
   queueing_order& operator=(const queueing_order&) = delete;
 
@@ -65,11 +66,10 @@ class queueing_order {
 
   bool has_next() const { return first_ != nullptr && first_->missing == 0; }
 
-  template <typename F>
-  void clear(const F& f) {
+  void clear() {
     while (message* const row = first_) {
       first_ = row->next;
-      f(row);
+      this->destroy(row);
     }
     last_ = nullptr;
     for (message*& row : next_rows_) row = nullptr;
@@ -110,14 +110,17 @@ struct keyed_row {
 
 // The tuples in the order in which they were completed.
 template <typename Tuple, typename Key, typename HashCompare>
-class keyed_order {
+class keyed_order : public linked_messages<keyed_row<Tuple, Key>> {
  public:
   using message = keyed_row<Tuple, Key>;
 
   keyed_order() = default;
   keyed_order(const keyed_order&) = delete;
   keyed_order& operator=(const keyed_order&) = delete;
-  ~keyed_order() { free_table(); }
+  ~keyed_order() {
+    clear();
+    free_table();
+  }
 
   // Adds a message with this key and hash that port I has got. Returns false if the port has one
   // with this key already. Throws bad_alloc and what copying and comparing keys, and assigning
@@ -140,15 +143,14 @@ class keyed_order {
 
   message* pop() { return complete_.pop(); }
   void put_back(message* row) { complete_.put_back(row); }
-  bool has_next() const { return complete_.has_next(); }
+  bool has_next() const { return !complete_.empty(); }
 
-  template <typename F>
-  void clear(const F& f) {
-    complete_.clear(f);
+  void clear() {
+    while (message* const row = complete_.pop()) this->destroy(row);
     for (std::size_t i = 0; i < capacity_; ++i) {
       while (message* const row = table_[i]) {
         table_[i] = row->next;
-        f(row);
+        this->destroy(row);
       }
     }
     size_ = 0;
@@ -201,7 +203,7 @@ class keyed_order {
   message** table_ = nullptr;
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
-  fifo_order<message> complete_;
+  linked_fifo<message> complete_;
   HashCompare hash_compare_{};
 };
 

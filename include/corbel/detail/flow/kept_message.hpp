@@ -49,54 +49,67 @@ class message_owner {
   Message* message_;
 };
 
+// A message that an order is about to keep, in a block of its own.
+template <typename T>
+class new_message : public message_owner<kept_message<T>> {
+ public:
+  // Throws bad_alloc and what copying the message throws.
+  new_message(const T& v, const flow::message_metainfo& info)
+      : message_owner<kept_message<T>>(
+            new_task<kept_message<T>>(current_thread(), v, info)) {}
+};
+
 // ---- orders -------------------------------------------------------------------------------------
 //
 // Each has
-//   bool push(message)   takes the message, or returns false. May throw; nothing has changed then.
+//   bool push(...)       takes a message, or returns false. May throw; nothing has changed then
 //   message* pop()       the message that comes next; nullptr if there is none. May throw what the
 //                        program's comparison throws; no message is lost then
-//   void put_back(m)     undoes the last pop(); does not throw
+//   void put_back(m)     undoes the last pop(), if the message has not ended; does not throw
+//   void destroy(m)      ends the message of the last pop(). May be called without the lock
+//   void recycle()       called after destroy(), before the next pop()
 //   bool has_next()      whether there is a message that pop() returns
-//   void clear(f)        calls f(m) for all messages, and begins anew
+//   void clear()         ends all messages, and begins anew
 // Not thread-safe.
 
-// First in, first out.
+// What the orders of messages in blocks of their own have.
 template <typename Message>
-class fifo_order {
- public:
+struct linked_messages {
   using message = Message;
+  void destroy(Message* m) { delete_task(current_thread(), m); }
+  void recycle() {}
+};
 
-  bool push(message* m) {
+// First in, first out, of objects that have a member `next`. Does not own them.
+template <typename T>
+class linked_fifo {
+ public:
+  void push(T* m) {
     m->next = nullptr;
     *end_ = m;
     end_ = &m->next;
-    return true;
   }
 
-  message* pop() {
-    message* const m = first_;
+  // Returns nullptr if there is none.
+  T* pop() {
+    T* const m = first_;
     if (m == nullptr) return nullptr;
     first_ = m->next;
     if (first_ == nullptr) end_ = &first_;
     return m;
   }
 
-  void put_back(message* m) {
+  void put_back(T* m) {
     m->next = first_;
     if (first_ == nullptr) end_ = &m->next;
     first_ = m;
   }
 
-  bool has_next() const { return first_ != nullptr; }
-
-  template <typename F>
-  void clear(const F& f) {
-    while (message* const m = pop()) f(m);
-  }
+  bool empty() const { return first_ == nullptr; }
 
  private:
-  message* first_ = nullptr;
-  message** end_ = &first_;
+  T* first_ = nullptr;
+  T** end_ = &first_;
 };
 
 // An array of pointers to messages that grows by doubling.
@@ -137,14 +150,16 @@ class message_array {
 
 // The greatest first: a binary heap.
 template <typename T, typename Compare>
-class priority_order {
+class priority_order : public linked_messages<kept_message<T>> {
  public:
   using message = kept_message<T>;
+  using arrival = new_message<T>;
 
   priority_order() = default;
   explicit priority_order(const Compare& compare) : compare_(compare) {}
+  ~priority_order() { clear(); }
 
-  bool push(message* m) {
+  bool push(arrival& m) {
     // One entry more than there are messages, for the one that put_back may bring.
     if (size_ + 1 >= heap_.capacity()) {
       const std::size_t old = size_;
@@ -153,7 +168,8 @@ class priority_order {
                    for (std::size_t i = 0; i < old; ++i) to[i] = from[i];
                  });
     }
-    insert(m, place_for(*m));
+    const std::size_t place = place_for(*m.get());
+    insert(m.take(), place);
     return true;
   }
 
@@ -184,10 +200,9 @@ class priority_order {
 
   bool has_next() const { return size_ != 0 || put_back_ != nullptr; }
 
-  template <typename F>
-  void clear(const F& f) {
-    while (size_ != 0) f(heap_[--size_]);
-    if (put_back_ != nullptr) f(put_back_);
+  void clear() {
+    while (size_ != 0) this->destroy(heap_[--size_]);
+    if (put_back_ != nullptr) this->destroy(put_back_);
     put_back_ = nullptr;
   }
 
@@ -225,19 +240,23 @@ class priority_order {
 
 // By sequence number, from 0 on, without gaps.
 template <typename T>
-class sequence_order {
+class sequence_order : public linked_messages<kept_message<T>> {
  public:
   using message = kept_message<T>;
+  using arrival = new_message<T>;
+
+  sequence_order() = default;
+  ~sequence_order() { clear(); }
 
   // Returns false if the number has been used since the last clear().
-  bool push(message* m, std::size_t number) {
+  bool push(arrival& m, std::size_t number) {
     if (number < next_) return false;
     const std::size_t distance = number - next_;
     // One entry more, for the message that put_back may bring.
     if (distance + 1 >= window_.capacity()) grow(distance + 2);
     message*& entry = at(number);
     if (entry != nullptr) return false;
-    entry = m;
+    entry = m.take();
     return true;
   }
 
@@ -255,12 +274,10 @@ class sequence_order {
 
   bool has_next() const { return window_.capacity() != 0 && at(next_) != nullptr; }
 
-  template <typename F>
-  void clear(const F& f) {
+  void clear() {
     for (std::size_t i = 0; i < window_.capacity(); ++i) {
-      message* const m = window_[i];
+      if (window_[i] != nullptr) this->destroy(window_[i]);
       window_[i] = nullptr;
-      if (m != nullptr) f(m);
     }
     next_ = 0;
   }

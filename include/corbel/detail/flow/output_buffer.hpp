@@ -33,7 +33,9 @@ class output_buffer {
   template <typename... Arguments>
   output_buffer(flow::graph& g, flow::sender<T>& owner, Arguments&&... order)
       : owner_(owner), forwarder_(g, *this), order_(std::forward<Arguments>(order)...) {}
-  ~output_buffer() { clear(); }
+  ~output_buffer() {
+    if (held_ != nullptr) end(held_);
+  }
   output_buffer(const output_buffer&) = delete;
   output_buffer& operator=(const output_buffer&) = delete;
 
@@ -70,9 +72,9 @@ class output_buffer {
       returner returns{order_, m};
       v = std::move(m->value);
       returns.kept = nullptr;
+      if (info != nullptr) *info = std::move(m->metainfo);
+      end(m);
     }
-    const message_owner<message> taken(m);
-    if (info != nullptr) *info = std::move(m->metainfo);
     return true;
   }
 
@@ -136,8 +138,8 @@ class output_buffer {
         m = hold_next(kRejected);
         continue;
       }
-      const message_owner<message> taken(m);
       push.is_accepted = true;
+      order_.destroy(m);
       result.add(task);
       m = hold_next(kAccepted);
     }
@@ -163,7 +165,11 @@ class output_buffer {
       if (CORBEL_LIKELY(is_over)) return;
       const flow_lock lock(buffer.lock_);
       if (!buffer.is_reserved_ && buffer.held_ != nullptr) {
-        if (!is_accepted) buffer.order_.put_back(buffer.held_);
+        if (is_accepted) {
+          buffer.order_.recycle();
+        } else {
+          buffer.order_.put_back(buffer.held_);
+        }
         buffer.held_ = nullptr;
       }
       buffer.forwarder_.stop();
@@ -180,6 +186,7 @@ class output_buffer {
     }
     forwarder_.look();
     held_ = nullptr;
+    if (last == kAccepted) order_.recycle();
     if (!successors_.empty() && is_graph_active(graph())) held_ = order_.pop();
     if (held_ == nullptr) forwarder_.stop();
     return held_;
@@ -203,13 +210,12 @@ class output_buffer {
 
   bool end_reservation(bool consumes) {
     const outside_call call(current_thread(), graph());
-    message* consumed = nullptr;
     bool starts;
     {
       const flow_lock lock(lock_);
       if (!is_reserved_) return false;
       if (consumes) {
-        consumed = held_;
+        end(held_);
       } else {
         order_.put_back(held_);
       }
@@ -217,14 +223,19 @@ class output_buffer {
       is_reserved_ = false;
       starts = requests_forwarding();
     }
-    const message_owner<message> taken(consumed);
     if (starts) submit(forwarder_.task());
     return true;
   }
 
+  // Ends the message of the last pop.
+  void end(message* m) {
+    order_.destroy(m);
+    order_.recycle();
+  }
+
   void clear() {
-    order_.clear([](message* m) { delete_task(current_thread(), m); });
-    const message_owner<message> taken(held_);
+    if (held_ != nullptr) end(held_);
+    order_.clear();
     held_ = nullptr;
     is_reserved_ = false;
     forwarder_.stop();

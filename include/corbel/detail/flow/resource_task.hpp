@@ -226,7 +226,7 @@ class resource_node : public flow::graph_node, public flow::receiver<Input> {
 
   const std::size_t concurrency_;
   std::size_t running_ = 0;
-  fifo_order<task> waiting_;
+  linked_fifo<task> waiting_;
   spinning_mutex lock_;
   port_set<Output> ports_;
   std::unique_ptr<resource_body<Input, Output>> body_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <corbel/detail/flow/kept_message.hpp>
+#include <corbel/detail/flow/message_queue.hpp>
 
 namespace corbel {
 namespace detail {
@@ -17,7 +18,6 @@ namespace detail {
 // A tuple to which messages are missing.
 template <typename Tuple>
 struct queued_row {
-  queued_row* next = nullptr;
   flow::message_metainfo metainfo;
   std::size_t missing = std::tuple_size<Tuple>::value;
   Tuple value;
@@ -28,68 +28,58 @@ struct queued_row {
 // The n-th message of each port belongs to the n-th tuple. The messages of a port are complete from
 // the front, so the tuples are completed in their order.
 template <typename Tuple>
-class queueing_order : public linked_messages<queued_row<Tuple>> {
+class queueing_order {
  public:
   using message = queued_row<Tuple>;
 
   queueing_order() = default;
-  ~queueing_order() { clear(); }
   queueing_order(const queueing_order&) = delete;
   queueing_order& operator=(const queueing_order&) = delete;
+  ~queueing_order() { clear(); }
 
   // Adds a message that port I has got. Throws bad_alloc and what the assignment throws; the message
   // has not been added then.
   template <std::size_t I, typename T>
   bool push(const T& v, const flow::message_metainfo& info) {
-    if (next_rows_[I] == nullptr) append();
-    message* const row = next_rows_[I];
+    typename rows::position at = ends_[I];
+    message* row = rows_.next(at);
+    if (row == nullptr) {
+      rows_.append();
+      row = rows_.next(at);
+    }
     std::get<I>(row->value) = v;
     row->metainfo.merge(info);
-    next_rows_[I] = row->next;
+    ends_[I] = at;
     --row->missing;
     return true;
   }
 
-  message* pop() {
-    message* const row = first_;
-    if (!has_next()) return nullptr;
-    first_ = row->next;
-    if (first_ == nullptr) last_ = nullptr;
-    return row;
+  message* pop() { return has_next() ? rows_.pop() : nullptr; }
+  void put_back(message*) { rows_.put_back(); }
+  void destroy(message* row) { row->~message(); }
+  void recycle() {
+    rows_.recycle([this](typename rows::chunk* from, typename rows::position to) {
+      for (typename rows::position& end : ends_) {
+        if (end.in == from) end = to;
+      }
+    });
   }
-
-  void put_back(message* row) {
-    row->next = first_;
-    if (first_ == nullptr) last_ = row;
-    first_ = row;
-  }
-
-  bool has_next() const { return first_ != nullptr && first_->missing == 0; }
+  bool has_next() const { return !rows_.empty() && rows_.front().missing == 0; }
 
   void clear() {
-    while (message* const row = first_) {
-      first_ = row->next;
-      this->destroy(row);
+    while (!rows_.empty()) {
+      destroy(rows_.pop());
+      recycle();
     }
-    last_ = nullptr;
-    for (message*& row : next_rows_) row = nullptr;
+    for (typename rows::position& end : ends_) end = typename rows::position();
   }
 
  private:
-  // Appends a row, to which all ports that have no other one go next.
-  void append() {
-    message* const row = new_task<message>(current_thread());
-    (last_ == nullptr ? first_ : last_->next) = row;
-    last_ = row;
-    for (message*& port : next_rows_) {
-      if (port == nullptr) port = row;
-    }
-  }
+  using rows = message_chunks<message>;
 
-  message* first_ = nullptr;
-  message* last_ = nullptr;
-  // For each port the row of its next message; nullptr: one that does not exist yet.
-  message* next_rows_[std::tuple_size<Tuple>::value] = {};
+  rows rows_;
+  // For each port the end of its messages.
+  typename rows::position ends_[std::tuple_size<Tuple>::value];
 };
 
 // A tuple of messages with the same key.

@@ -77,6 +77,8 @@ class next_task {
     task_ = nullptr;
     return t;
   }
+  // Whether there is a task to be run.
+  bool is_some() const { return is_task(task_); }
 
  private:
   graph_task* task_ = nullptr;
@@ -107,6 +109,20 @@ class forwarder : private graph_task {
   void look() { again_ = false; }
   // Ends the turn.
   void stop() { busy_ = false; }
+
+  // Called without the lock by the task, which then ends at once: has another run of the task
+  // continue its turn. Returns false if there is no memory for that.
+  bool run_again(thread_data& thread) {
+    group_count& count = graph_access::tasks(owner);
+    count.reserve(thread);
+    if (CORBEL_LIKELY(try_spawn(thread, *this))) return true;
+    count.release(thread);
+    return false;
+  }
+
+  // After so many messages a task lets what follows from them run, if there is something, and
+  // continues later: the memory of tasks that wait is limited, and used again while it is cached.
+  static constexpr int kMaxMessages = 16;
 
   // The task, to be run once.
   graph_task& task() { return *this; }

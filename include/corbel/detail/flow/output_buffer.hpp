@@ -126,11 +126,11 @@ class output_buffer {
 
   // ---- called by forwarder
 
-  graph_task* forward(thread_data&) {
+  graph_task* forward(thread_data& thread) {
     push_scope push{*this, false, false};
     next_task result;
     message* m = hold_next(kFirst);
-    while (m != nullptr) {
+    for (int pushed = 1; m != nullptr; ++pushed) {
       push.is_accepted = false;
       graph_task* const task = kBroadcasts ? successors_.put_to_all(owner_, m->value, m->metainfo)
                                            : successors_.put_to_one(owner_, m->value, m->metainfo);
@@ -141,7 +141,15 @@ class output_buffer {
       push.is_accepted = true;
       order_.destroy(m);
       result.add(task);
-      m = hold_next(kAccepted);
+      if (pushed >= forwarder<output_buffer>::kMaxMessages && result.is_some()) {
+        end_held();
+        push.is_over = true;
+        if (forwarder_.run_again(thread)) return result.take();
+        push.is_over = false;
+        m = hold_next(kFirst);
+      } else {
+        m = hold_next(kAccepted);
+      }
     }
     push.is_over = true;
     return result.take();
@@ -190,6 +198,13 @@ class output_buffer {
     if (!successors_.empty() && is_graph_active(graph())) held_ = order_.pop();
     if (held_ == nullptr) forwarder_.stop();
     return held_;
+  }
+
+  // Lets go of a message that has been accepted.
+  void end_held() {
+    const flow_lock lock(lock_);
+    held_ = nullptr;
+    order_.recycle();
   }
 
   // Returns whether there was no request since the task looked.

@@ -90,11 +90,16 @@ class reserving_join<std::tuple<Ts...>> {
 
   // ---- called by forwarder
 
-  graph_task* forward(thread_data&) {
+  graph_task* forward(thread_data& thread) {
     turn_scope turn{this};
     next_task result;
     tuple v;
-    while (begin_turn()) {
+    for (int pushed = 0; begin_turn(); ++pushed) {
+      if (pushed >= forwarder<reserving_join>::kMaxMessages && result.is_some()) {
+        turn.join = nullptr;
+        if (forwarder_.run_again(thread)) return result.take();
+        turn.join = this;
+      }
       flow::message_metainfo info;
       const bool found = reserve_all(v, info);
       graph_task* const task = found ? successors_.put_to_all(output_, v, info) : nullptr;

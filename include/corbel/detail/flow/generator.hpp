@@ -160,7 +160,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
     submit(*task);
   }
 
-  // For a task that ends without having come to an end of its work.
+  // For a task that ends before its work is done.
   void stop() {
     const flow_lock lock(lock_);
     is_running_ = false;

@@ -125,23 +125,25 @@ class graph {
   // exception that a body threw. The context is reset, unless the program gave it with
   // task_group_context::concurrent_wait. A node's body must not call it for its own graph.
   void wait_for_all() {
-    is_cancelled_ = false;
-    caught_exception_ = false;
+    // relaxed, all: only the values are used; of several threads that wait, the last decides
+    is_cancelled_.store(false, std::memory_order_relaxed);
+    caught_exception_.store(false, std::memory_order_relaxed);
     const bool was_cancelled = wait_until_idle();
     if (CORBEL_LIKELY(!was_cancelled)) return;
-    is_cancelled_ = true;
+    is_cancelled_.store(true, std::memory_order_relaxed);
     detail::context_node& node = detail::context_access::node(*context_);
     struct resetter {
       graph& g;
       ~resetter() {
-        if (g.caught_exception_ ||
+        if (g.exception_thrown() ||
             (g.context_->traits() & task_group_context::concurrent_wait) == 0) {
           g.context_->reset();
         }
       }
     } resets{*this};
-    caught_exception_ = node.has_failed();
-    if (caught_exception_) detail::rethrow_exception(node);
+    const bool has_failed = node.has_failed();
+    caught_exception_.store(has_failed, std::memory_order_relaxed);
+    if (has_failed) detail::rethrow_exception(node);
   }
 
   // From TBB 2020: starts a task of the graph that calls a copy of `f`; with a receiver, puts what
@@ -158,16 +160,21 @@ class graph {
   // Cancels the graph until the next wait ends: bodies that run continue, messages are dropped.
   void cancel() { context_->cancel_group_execution(); }
   // Return whether the last wait_for_all ended a cancelled graph, or one in which a body threw.
-  bool is_cancelled() const { return is_cancelled_; }
-  bool exception_thrown() const { return caught_exception_; }
+  bool is_cancelled() const {
+    return is_cancelled_.load(std::memory_order_relaxed);  // relaxed: see wait_for_all
+  }
+  bool exception_thrown() const {
+    return caught_exception_.load(std::memory_order_relaxed);  // relaxed: see wait_for_all
+  }
 
   // Brings all nodes into the state after their construction (see reset_flags), the context out of
   // a cancellation, and the graph into the calling thread's arena. No task of the graph may run.
   void reset(reset_flags flags = rf_reset_protocol) {
     is_active_ = false;
     context_->reset();
-    is_cancelled_ = false;
-    caught_exception_ = false;
+    // relaxed, both: no other thread uses the graph
+    is_cancelled_.store(false, std::memory_order_relaxed);
+    caught_exception_.store(false, std::memory_order_relaxed);
     for (graph_node* n = nodes_; n != nullptr; n = n->next_) n->reset_node(flags);
     arena_.terminate();
     attach();
@@ -257,8 +264,8 @@ class graph {
   graph_node* last_ = nullptr;
   detail::spinning_mutex nodes_lock_;
   bool is_active_ = true;
-  bool is_cancelled_ = false;
-  bool caught_exception_ = false;
+  std::atomic<bool> is_cancelled_{false};
+  std::atomic<bool> caught_exception_{false};
 };
 
 inline graph_node::graph_node(graph& g) : my_graph(&g) { g.add(*this); }

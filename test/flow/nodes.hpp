@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -108,6 +109,36 @@ std::vector<T> take_all(Node& from) {
   T v{};
   while (from.try_get(v)) all.push_back(v);
   return all;
+}
+
+// Puts equal numbers to the ports of a join node, each port from a thread of its own: pairs of
+// equal numbers come out, each number once.
+template <typename Node>
+void expect_pairs_from_threads(graph& g, Node& node) {
+  constexpr int kEach = 3000;
+  std::atomic<int> calls{0}, wrong{0};
+  std::vector<std::atomic<int>> seen(kEach);
+  using pair = std::tuple<int, int>;
+  function_node<pair> end(g, unlimited, [&](const pair& p) {
+    ++calls;
+    if (std::get<0>(p) != std::get<1>(p)) ++wrong;
+    ++seen[std::size_t(std::get<0>(p))];
+  });
+  make_edge(node, end);
+  in_threads(2, [&](int t) {
+    for (int i = 0; i < kEach; ++i) {
+      if (t == 0) {
+        input_port<0>(node).try_put(i);
+      } else {
+        input_port<1>(node).try_put(i);
+      }
+    }
+    g.wait_for_all();
+  });
+  g.wait_for_all();
+  EXPECT_EQ(calls, kEach);
+  EXPECT_EQ(wrong, 0);
+  for (auto& s : seen) ASSERT_EQ(s, 1);
 }
 
 }  // namespace flow_test

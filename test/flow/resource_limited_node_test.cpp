@@ -237,12 +237,12 @@ TEST(ResourceLimitedNode, PhilosophersDine) {
   std::atomic<int> meals{0};
   for (std::size_t i = 0; i < kPhilosophers; ++i) {
     thinkers.emplace_back(new think_node(g, unlimited, [](int left) { return left; }));
-    eaters.emplace_back(new eat_node(
-        g, unlimited, std::tie(chopsticks[i], chopsticks[(i + 1) % kPhilosophers]),
-        [&](int left, eat_node::output_ports_type& ports, chopstick&, chopstick&) {
-          ++meals;
-          if (left > 1) std::get<0>(ports).try_put(left - 1);
-        }));
+    eaters.emplace_back(
+        new eat_node(g, unlimited, std::tie(chopsticks[i], chopsticks[(i + 1) % kPhilosophers]),
+                     [&](int left, eat_node::output_ports_type& ports, chopstick&, chopstick&) {
+                       ++meals;
+                       if (left > 1) std::get<0>(ports).try_put(left - 1);
+                     }));
     make_edge(*thinkers[i], *eaters[i]);
     make_edge(output_port<0>(*eaters[i]), *thinkers[i]);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of the flow graph chapter of the oneTBB specification, each as a test of what its text
-// says. Bodies that print there remember what they would print here, and long computations are short.
+// The examples of the flow graph chapter of the oneTBB specification, each as a test of what its
+// text says. Bodies that print there remember what they would print here, and long computations are
+// short.
 #define TBB_PREVIEW_FLOW_GRAPH_FEATURES 1
 #include <tbb/flow_graph.h>
 #include <tbb/global_control.h>
@@ -127,13 +128,11 @@ TEST(SpecExamples, LightweightPolicy) {
   graph g;
   std::atomic<int> sum{0};
   function_node<int, int> add(g, unlimited, [](const int& v) { return v + 1; });
-  function_node<int, int, lightweight> multiply(g, unlimited,
-                                                [](const int& v) { return v * 2; });
-  function_node<int, int, lightweight> cube(g, unlimited,
-                                            [&](const int& v) {
-                                              sum += v * v * v;
-                                              return v * v * v;
-                                            });
+  function_node<int, int, lightweight> multiply(g, unlimited, [](const int& v) { return v * 2; });
+  function_node<int, int, lightweight> cube(g, unlimited, [&](const int& v) {
+    sum += v * v * v;
+    return v * v * v;
+  });
   make_edge(add, multiply);
   make_edge(multiply, cube);
   for (int i = 1; i <= 10; ++i) add.try_put(i);
@@ -211,8 +210,8 @@ TEST(SpecExamples, SequencerNode) {
                                                        return msg;
                                                      });
   tbb::flow::sequencer_node<Message> ordering(g, [](const Message& msg) -> int { return msg.id; });
-  tbb::flow::function_node<Message> writer(
-      g, tbb::flow::serial, [&](const Message& msg) { received.push_back(msg.id); });
+  tbb::flow::function_node<Message> writer(g, tbb::flow::serial,
+                                           [&](const Message& msg) { received.push_back(msg.id); });
   tbb::flow::make_edge(process, ordering);
   tbb::flow::make_edge(ordering, writer);
   for (int i = 0; i < 100; ++i) {
@@ -229,10 +228,11 @@ TEST(SpecExamples, WriteOnceNode) {
   using namespace tbb::flow;
   graph g;
   std::atomic<int> consumed{0};
-  function_node<data_type, data_type> static_result_computer_n(g, serial, [&](const data_type& msg) {
-    data_type result = data_type((msg << 5) / 4);
-    return result;
-  });
+  function_node<data_type, data_type> static_result_computer_n(
+      g, serial, [&](const data_type& msg) {
+        data_type result = data_type((msg << 5) / 4);
+        return result;
+      });
   write_once_node<data_type> write_once_n(g);
   buffer_node<data_type> buffer_n(g);
   join_node<tuple<data_type, data_type>, reserving> join_n(g);

@@ -35,8 +35,9 @@ template <typename InputTuple, typename OutputTuple>
 class composite_node;
 
 // References to ports of other nodes, so that these can be connected as if they were one node. The
-// program keeps the other nodes, usually as members of a derived class. The references are set once,
-// by set_external_ports, before any other use; no thread may use them meanwhile. Throws bad_alloc.
+// program keeps the other nodes, usually as members of a derived class. The references are set
+// once, by set_external_ports, before any other use; no thread may use them meanwhile. Throws
+// bad_alloc.
 template <typename... InputTypes, typename... OutputTypes>
 class composite_node<std::tuple<InputTypes...>, std::tuple<OutputTypes...>>
     : public detail::composite_base {

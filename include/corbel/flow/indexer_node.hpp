@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that passes on messages of several types, with the number of the port where each came. C++11
-// and later. Follows the oneTBB specification 1.4.
+// A node that passes on messages of several types, with the number of the port where each came.
+// C++11 and later. Follows the oneTBB specification 1.4.
 #ifndef CORBEL_FLOW_INDEXER_NODE_HPP
 #define CORBEL_FLOW_INDEXER_NODE_HPP
 
@@ -49,9 +49,9 @@ class indexer_core {
 
 namespace flow {
 
-// Passes each message that it gets at a port to all successors, in the thread that puts it, together
-// with the number of the port. Keeps no messages: the put returns false if no successor accepts the
-// message. The types are copyable. Thread safety: see sender and receiver.
+// Passes each message that it gets at a port to all successors, in the thread that puts it,
+// together with the number of the port. Keeps no messages: the put returns false if no successor
+// accepts the message. The types are copyable. Thread safety: see sender and receiver.
 template <typename T0, typename... TN>
 class indexer_node : public graph_node, public sender<tagged_msg<std::size_t, T0, TN...>> {
   using core = detail::indexer_core<T0, TN...>;
@@ -63,8 +63,8 @@ class indexer_node : public graph_node, public sender<tagged_msg<std::size_t, T0
 
   explicit indexer_node(graph& g)
       : indexer_node(detail::make_index_sequence<1 + sizeof...(TN)>(), g) {}
-  // A node with edges from or to the nodes of the set, in their graph. The nodes that it follows are
-  // connected to its ports in their order.
+  // A node with edges from or to the nodes of the set, in their graph. The nodes that it follows
+  // are connected to its ports in their order.
   template <typename... Set>
   indexer_node(const node_set<Set...>& nodes) : indexer_node(nodes.graph_reference()) {
     make_edges_in_order(nodes, *this);

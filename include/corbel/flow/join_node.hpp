@@ -19,8 +19,9 @@
 namespace corbel {
 namespace flow {
 
-// A policy of join nodes: a tuple is made of messages with the same key, one of each port. A port rejects a
-// message whose key it has. K may be a reference; KHash meets the HashCompare requirements.
+// A policy of join nodes: a tuple is made of messages with the same key, one of each port. A port
+// rejects a message whose key it has. K may be a reference; KHash meets the HashCompare
+// requirements.
 template <typename K, typename KHash = tbb_hash_compare<typename std::decay<K>::type>>
 struct key_matching {
   using key_type = K;
@@ -112,7 +113,6 @@ class join_base : public flow::graph_node, public flow::sender<Tuple> {
   }
   template <typename Core>
   void set_ports(Core&, long) {}
-
 };
 
 // Finds the key of a message by key_from_message.
@@ -150,8 +150,8 @@ class join_node : public detail::join_base<OutputTuple, JoinPolicy> {
 
  public:
   explicit join_node(graph& g) : base(g) {}
-  // A node with edges from or to the nodes of the set, in their graph. The nodes that it follows are
-  // connected to its ports in their order.
+  // A node with edges from or to the nodes of the set, in their graph. The nodes that it follows
+  // are connected to its ports in their order.
   template <typename... Set>
   explicit join_node(const node_set<Set...>& nodes, JoinPolicy = JoinPolicy())
       : join_node(nodes.graph_reference()) {
@@ -174,14 +174,16 @@ class join_node<std::tuple<Ts...>, key_matching<K, KHash>>
 
  public:
   // A node whose messages have the keys key_from_message<K>(message).
-  explicit join_node(graph& g) : base(g, functions(function<Ts>(detail::tag<detail::message_key<K, Ts>>(), {})...)) {}
-  // A node that calls a function for each port to get the key of a message; a pointer to a member of
-  // the message is one. Several threads may call the copies of the functions that the node keeps.
-  // What they throw goes to the caller of try_put; the message is not accepted then.
+  explicit join_node(graph& g)
+      : base(g, functions(function<Ts>(detail::tag<detail::message_key<K, Ts>>(), {})...)) {}
+  // A node that calls a function for each port to get the key of a message; a pointer to a member
+  // of the message is one. Several threads may call the copies of the functions that the node
+  // keeps. What they throw goes to the caller of try_put; the message is not accepted then.
   template <typename... Bodies, typename = if_one_each<sizeof...(Bodies)>>
-  join_node(graph& g, Bodies... bodies) : base(g, functions(function<Ts>(detail::tag<Bodies>(), bodies)...)) {}
-  // Nodes with edges from or to the nodes of the set, in their graph. The nodes that they follow are
-  // connected to the ports in their order.
+  join_node(graph& g, Bodies... bodies)
+      : base(g, functions(function<Ts>(detail::tag<Bodies>(), bodies)...)) {}
+  // Nodes with edges from or to the nodes of the set, in their graph. The nodes that they follow
+  // are connected to the ports in their order.
   template <typename... Set>
   explicit join_node(const node_set<Set...>& nodes,
                      key_matching<K, KHash> = key_matching<K, KHash>())
@@ -195,8 +197,7 @@ class join_node<std::tuple<Ts...>, key_matching<K, KHash>>
   }
   // An empty node of the same graph, without edges, with copies of the functions that were given to
   // the constructor of `other`.
-  join_node(const join_node& other)
-      : base(other.graph_reference(), other.core_.key_functions()) {}
+  join_node(const join_node& other) : base(other.graph_reference(), other.core_.key_functions()) {}
 };
 
 #if defined(__cpp_deduction_guides)

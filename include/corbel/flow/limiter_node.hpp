@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that limits the number of messages that have passed it. C++11 and later. Follows the oneTBB
-// specification 1.4, and TBB 2020 for what only that has.
+// A node that limits the number of messages that have passed it. C++11 and later. Follows the
+// oneTBB specification 1.4, and TBB 2020 for what only that has.
 #ifndef CORBEL_FLOW_LIMITER_NODE_HPP
 #define CORBEL_FLOW_LIMITER_NODE_HPP
 

@@ -8,11 +8,11 @@
 namespace corbel {
 namespace flow {
 
-// Keeps the last message that it has got. Accepts all messages, and passes each to all successors, in
-// the thread that puts it; a successor that is added later gets the message that the node has then.
-// Gets do not remove it. If two threads put messages at the same time, successors may get them in
-// another order than the one in which they were stored. T is copyable. Thread safety: see sender and
-// receiver.
+// Keeps the last message that it has got. Accepts all messages, and passes each to all successors,
+// in the thread that puts it; a successor that is added later gets the message that the node has
+// then. Gets do not remove it. If two threads put messages at the same time, successors may get
+// them in another order than the one in which they were stored. T is copyable. Thread safety: see
+// sender and receiver.
 template <typename T>
 class overwrite_node : public detail::single_value_node<T, true> {
   using base = detail::single_value_node<T, true>;
@@ -21,8 +21,7 @@ class overwrite_node : public detail::single_value_node<T, true> {
   explicit overwrite_node(graph& g) : base(g) {}
   // A node with edges from or to the nodes of the set, in their graph.
   template <typename... Set>
-  explicit overwrite_node(const node_set<Set...>& nodes)
-      : overwrite_node(nodes.graph_reference()) {
+  explicit overwrite_node(const node_set<Set...>& nodes) : overwrite_node(nodes.graph_reference()) {
     make_edges_in_order(nodes, *this);
   }
   // A node of the same graph without a message or edges.

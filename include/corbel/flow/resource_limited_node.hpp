@@ -19,7 +19,8 @@ namespace flow {
 // Calls body(message, ports, handles...) for each message, in tasks of the graph: a
 // multifunction_node whose body gets a handle of each of several resource_limiters, exclusively for
 // the call. A message waits in the node for its turn, if the concurrency limit is reached, then for
-// its resources. Accepts all messages. Output is the std::tuple of the message types of the outputs.
+// its resources. Accepts all messages. Output is the std::tuple of the message types of the
+// outputs.
 //
 // An exception of the body cancels the graph; the handles are returned. Any thread may call any
 // member at any time, except the constructors and the destructor.

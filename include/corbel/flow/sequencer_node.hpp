@@ -16,18 +16,19 @@ namespace flow {
 // An unbounded buffer that passes messages on by their sequence numbers, which begin at 0 and have
 // no gaps: a message waits for all that come before it. Gives each to one successor; a message that
 // no successor accepts stays. Rejects a message whose number there has been. T is copyable. Needs
-// memory for the numbers between the next message and the last one that has come. Thread safety: see
-// sender and receiver.
+// memory for the numbers between the next message and the last one that has come. Thread safety:
+// see sender and receiver.
 template <typename T>
 class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T>> {
   using base = detail::buffering_node<T, detail::sequence_order<T>>;
 
  public:
   // A node whose messages have the numbers sequencer(message), or those that a pointer to a member
-  // of T gives. Several threads may call the copy of `sequencer` that the node keeps. What it throws
-  // goes to the caller of try_put; the message is not accepted then.
+  // of T gives. Several threads may call the copy of `sequencer` that the node keeps. What it
+  // throws goes to the caller of try_put; the message is not accepted then.
   template <typename Sequencer>
-  sequencer_node(graph& g, const Sequencer& sequencer) : base(g), number_(detail::tag<typename std::decay<Sequencer>::type>(), sequencer) {}
+  sequencer_node(graph& g, const Sequencer& sequencer)
+      : base(g), number_(detail::tag<typename std::decay<Sequencer>::type>(), sequencer) {}
   // A node with edges from or to the nodes of the set, in their graph.
   template <typename... Set, typename Sequencer>
   sequencer_node(const node_set<Set...>& nodes, const Sequencer& sequencer)
@@ -60,8 +61,7 @@ class sequencer_node : public detail::buffering_node<T, detail::sequence_order<T
 template <typename Sequencer>
 sequencer_node(graph&, Sequencer) -> sequencer_node<detail::body_input<Sequencer>>;
 template <typename... Set, typename Sequencer>
-sequencer_node(const node_set<Set...>&, Sequencer)
-    -> sequencer_node<detail::body_input<Sequencer>>;
+sequencer_node(const node_set<Set...>&, Sequencer) -> sequencer_node<detail::body_input<Sequencer>>;
 #endif
 
 }  // namespace flow

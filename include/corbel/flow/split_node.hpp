@@ -16,8 +16,8 @@ template <typename TupleType>
 class split_node;
 
 // Passes each element of a tuple to all successors of its port, in the thread that puts the tuple.
-// Accepts all tuples; an element that no successor accepts is lost. The elements are copyable. Thread
-// safety: see sender and receiver.
+// Accepts all tuples; an element that no successor accepts is lost. The elements are copyable.
+// Thread safety: see sender and receiver.
 template <typename... Ts>
 class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tuple<Ts...>> {
  public:
@@ -26,8 +26,8 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
   using output_ports_type = std::tuple<detail::output_port_of<Ts>...>;
 
   explicit split_node(graph& g) : graph_node(g) {}
-  // A node with edges from or to the nodes of the set, in their graph. The nodes that it precedes are
-  // connected to its ports in their order.
+  // A node with edges from or to the nodes of the set, in their graph. The nodes that it precedes
+  // are connected to its ports in their order.
   template <typename... Set>
   explicit split_node(const node_set<Set...>& nodes) : split_node(nodes.graph_reference()) {
     make_edges_in_order(nodes, *this);

@@ -54,15 +54,15 @@ constexpr std::size_t greatest(std::size_t a, std::size_t b, Sizes... others) {
 
 namespace flow {
 
-// A value of one of the types TN, which are copyable, and a tag of an unsigned type. Like a value of
-// one of its types, no object may be changed by one thread while another one uses it.
+// A value of one of the types TN, which are copyable, and a tag of an unsigned type. Like a value
+// of one of its types, no object may be changed by one thread while another one uses it.
 template <typename TagType, typename... TN>
 class tagged_msg {
  public:
   // A message that holds no value; the greatest possible tag.
   tagged_msg() : tag_(static_cast<TagType>(~TagType(0))) {}
-  // A message with a tag and a copy of `value`, which is of one of the types TN. Throws what copying
-  // throws.
+  // A message with a tag and a copy of `value`, which is of one of the types TN. Throws what
+  // copying throws.
   template <typename T, typename R>
   tagged_msg(const T& index, const R& value) : tag_(static_cast<TagType>(index)) {
     static_assert(detail::is_one_of<R, TN...>::value, "the value has a type of the message");

@@ -96,7 +96,7 @@ class forwarder : private graph_task {
     context = &context_access::node(graph_access::context(g));
   }
 
-  // Requests that the node forwards. Returns whether the caller must see to it that task() runs,
+  // Requests that the node forwards. Returns whether the caller must have task() run,
   // after it has left the lock; otherwise the task is waiting to run, or runs and will look again.
   bool request() {
     again_ = true;

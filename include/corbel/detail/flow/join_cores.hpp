@@ -51,9 +51,8 @@ class queueing_join : public buffering_join<Tuple, queueing_order<Tuple>> {
 
   template <std::size_t I, typename T>
   graph_task* put(const T& message, const flow::message_metainfo& info) {
-    return this->buffer_.put([&](queueing_order<Tuple>& order) {
-      return order.template push<I>(message, info);
-    });
+    return this->buffer_.put(
+        [&](queueing_order<Tuple>& order) { return order.template push<I>(message, info); });
   }
 };
 
@@ -84,8 +83,7 @@ class keyed_join<std::tuple<Ts...>, K, HashCompare>
   graph_task* put(const T& message, const flow::message_metainfo& info) {
     const key& k = std::get<I>(functions_)->call(message);
     const std::size_t hash = hash_compare_.hash(k);
-    return this->buffer_.put(
-        [&](order& o) { return o.template push<I>(message, info, k, hash); });
+    return this->buffer_.put([&](order& o) { return o.template push<I>(message, info, k, hash); });
   }
 
   template <typename Ports>

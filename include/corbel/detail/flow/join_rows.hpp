@@ -37,8 +37,8 @@ class queueing_order {
   queueing_order& operator=(const queueing_order&) = delete;
   ~queueing_order() { clear(); }
 
-  // Adds a message that port I has got. Throws bad_alloc and what the assignment throws; the message
-  // has not been added then.
+  // Adds a message that port I has got. Throws bad_alloc and what the assignment throws; the
+  // message has not been added then.
   template <std::size_t I, typename T>
   bool push(const T& v, const flow::message_metainfo& info) {
     typename rows::position at = ends_[I];

@@ -55,8 +55,7 @@ class new_message : public message_owner<kept_message<T>> {
  public:
   // Throws bad_alloc and what copying the message throws.
   new_message(const T& v, const flow::message_metainfo& info)
-      : message_owner<kept_message<T>>(
-            new_task<kept_message<T>>(current_thread(), v, info)) {}
+      : message_owner<kept_message<T>>(new_task<kept_message<T>>(current_thread(), v, info)) {}
 };
 
 // ---- orders -------------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ class priority_order : public linked_messages<kept_message<T>> {
 
   message* pop() {
     if (put_back_ != nullptr) {
-      // It may no longer be the greatest. There is room: push sees to that.
+      // It may no longer be the greatest. There is room, which push has made.
       insert(put_back_, place_for(*put_back_));
       put_back_ = nullptr;
     }

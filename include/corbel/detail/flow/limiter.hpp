@@ -16,8 +16,8 @@ namespace detail {
 // counted. If no successor accepts the message, it counts no longer.
 //
 // No message is forgotten: the arguments are those of output_buffer. Everything that may allow a
-// pull changes the state under the lock and then requests forwarding; the forwarding task ends under
-// the lock, if there was no request since it looked.
+// pull changes the state under the lock and then requests forwarding; the forwarding task ends
+// under the lock, if there was no request since it looked.
 template <typename T>
 class limiter {
  public:
@@ -66,9 +66,7 @@ class limiter {
     change_edges([] {});
     return true;
   }
-  bool remove_successor(flow::receiver<T>& to) {
-    return successors_.remove_successor(output_, to);
-  }
+  bool remove_successor(flow::receiver<T>& to) { return successors_.remove_successor(output_, to); }
 
   // While no task of the graph runs.
   void reset(flow::reset_flags flags) {
@@ -169,8 +167,8 @@ class limiter {
     return (forwarder_.is_busy() || can_pull()) && forwarder_.request();
   }
 
-  // Calls change() under the lock, and starts the task if that is possible now. Throws what change()
-  // throws: a sender holds its lock.
+  // Calls change() under the lock, and starts the task if that is possible now. Throws what
+  // change() throws: a sender holds its lock.
   template <typename Change>
   void change_edges(const Change& change) {
     const outside_call call(current_thread(), graph());

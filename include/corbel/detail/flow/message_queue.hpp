@@ -15,8 +15,8 @@
 namespace corbel {
 namespace detail {
 
-// Messages in the order in which they were appended. Chunks grow up to a limit while the queue does;
-// an empty queue keeps at most a chunk of the first size. Not thread-safe.
+// Messages in the order in which they were appended. Chunks grow up to a limit while the queue
+// does; an empty queue keeps at most a chunk of the first size. Not thread-safe.
 template <typename Message>
 class message_chunks {
  public:
@@ -35,8 +35,8 @@ class message_chunks {
              i;
     }
   };
-  // Where a message is, or will be. At the end of a chunk it means the first of the next one. A null
-  // chunk is the end of an empty queue.
+  // Where a message is, or will be. At the end of a chunk it means the first of the next one. A
+  // null chunk is the end of an empty queue.
   struct position {
     chunk* in = nullptr;
     std::uint32_t index = 0;
@@ -75,8 +75,8 @@ class message_chunks {
   Message* pop() { return first_->at(begin_++); }
   void put_back() { --begin_; }
 
-  // Called when the message of the last pop has ended. Calls moved(from, to) if `from`, the end of a
-  // chunk that is no longer used, has become `to`.
+  // Called when the message of the last pop has ended. Calls moved(from, to) if `from`, the end of
+  // a chunk that is no longer used, has become `to`.
   template <typename Moved>
   void recycle(const Moved& moved) {
     if (CORBEL_LIKELY(first_ != last_)) {

@@ -56,7 +56,8 @@ class output_buffer {
   }
 
   // Removes the next message; returns false if there is none or one is held. If the assignment
-  // throws, the message stays. Assigns under the lock, so that it need not come back between others.
+  // throws, the message stays. Assigns under the lock, so that it need not come back between
+  // others.
   bool get(T& v, flow::message_metainfo* info) {
     struct returner {
       Order& order;
@@ -217,8 +218,7 @@ class output_buffer {
   // Returns whether the caller must start the task. Called under the lock.
   bool requests_forwarding() {
     if (!forwarder_.is_busy() &&
-        (is_reserved_ || !order_.has_next() || successors_.empty() ||
-         !is_graph_active(graph())))
+        (is_reserved_ || !order_.has_next() || successors_.empty() || !is_graph_active(graph())))
       return false;
     return forwarder_.request();
   }

@@ -145,10 +145,10 @@ class resource_body_of : public resource_body<Input, Output> {
     }
     template <std::size_t... Is>
     void call_with(const Input& message, output_ports<Output>& ports, index_sequence<Is...>) {
-      detail::call_body(body_.current_, message, ports,
-                        static_cast<resource<typename Limiters::resource_handle_type>*>(
-                            tickets_[Is].granted)
-                            ->handle...);
+      detail::call_body(
+          body_.current_, message, ports,
+          static_cast<resource<typename Limiters::resource_handle_type>*>(tickets_[Is].granted)
+              ->handle...);
     }
     void destroy(thread_data& thread) noexcept override { delete_task(thread, this); }
 

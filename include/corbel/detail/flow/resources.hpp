@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests for resources, and how they are granted. Not for programs to include.
 //
-// A request names one or several pools, and gets a resource of each of them at once. While it waits,
-// it has a ticket in the queue of each pool. It is granted when each of its tickets is so near to the
-// front that the pool has a resource for it and for all tickets before it. So the oldest request of
-// all is at the front of all its queues, and is granted once the resources have been returned: no
-// request starves, and there is no deadlock. A request that comes first on one pool, but not yet on
-// another, keeps its claim.
+// A request names one or several pools, and gets a resource of each of them at once. While it
+// waits, it has a ticket in the queue of each pool. It is granted when each of its tickets is so
+// near to the front that the pool has a resource for it and for all tickets before it. So the
+// oldest request of all is at the front of all its queues, and is granted once the resources have
+// been returned: no request starves, and there is no deadlock. A request that comes first on one
+// pool, but not yet on another, keeps its claim.
 //
-// Granting takes away one resource and one ticket of each pool; it makes no other request grantable.
-// Only returned resources do, so only the queues of their pools are searched then.
+// Granting takes away one resource and one ticket of each pool; it makes no other request
+// grantable. Only returned resources do, so only the queues of their pools are searched then.
 #ifndef CORBEL_DETAIL_FLOW_RESOURCES_HPP
 #define CORBEL_DETAIL_FLOW_RESOURCES_HPP
 
@@ -34,7 +34,8 @@ struct resource : resource_base {
   explicit resource(Arguments&&... arguments) : handle(std::forward<Arguments>(arguments)...) {}
 };
 
-// All pools share one lock, which is held for a few instructions: a request may concern any of them.
+// All pools share one lock, which is held for a few instructions: a request may concern any of
+// them.
 template <typename T = void>
 struct CORBEL_EXPORT resource_lock {
   static spinning_mutex mutex;
@@ -49,18 +50,19 @@ class resource_request;
 struct resource_ticket {
   resource_request* request = nullptr;
   resource_pool* pool = nullptr;
-  resource_ticket* next = nullptr;     // in the pool's queue
+  resource_ticket* next = nullptr;  // in the pool's queue
   resource_base* granted = nullptr;
 };
 
 class resource_request {
  public:
   // The tickets name the request and its pools before it is used.
-  resource_request(resource_ticket* tickets, std::size_t count) : tickets_(tickets), count_(count) {}
+  resource_request(resource_ticket* tickets, std::size_t count)
+      : tickets_(tickets), count_(count) {}
   virtual ~resource_request() {}
 
-  // Returns whether the request has been granted. If not, granted() is called once it is, by another
-  // thread.
+  // Returns whether the request has been granted. If not, granted() is called once it is, by
+  // another thread.
   bool acquire();
   // Returns the resources, and calls granted() of the requests that get them.
   void release();
@@ -83,7 +85,8 @@ class resource_request {
 class resource_pool {
  public:
   resource_pool() = default;
-  resource_pool(resource_pool&& other) noexcept : free_(other.free_), free_count_(other.free_count_) {
+  resource_pool(resource_pool&& other) noexcept
+      : free_(other.free_), free_count_(other.free_count_) {
     other.free_ = nullptr;
     other.free_count_ = 0;
   }

@@ -65,8 +65,9 @@ class single_value_node : public flow::graph_node,
   // Removes the message.
   void clear() { const message_owner<kept_message<T>> removed(exchange(nullptr)); }
 
-  // Adds an edge, and passes the message to the successor, if there is one. If the successor rejects
-  // it, a task makes the edge one that pulls: the successor may be calling from a pull itself.
+  // Adds an edge, and passes the message to the successor, if there is one. If the successor
+  // rejects it, a task makes the edge one that pulls: the successor may be calling from a pull
+  // itself.
   bool register_successor(successor_type& to) override {
     message_owner<kept_message<T>> copy(copy_message());
     if (copy.get() == nullptr) return successors_.register_successor(*this, to);

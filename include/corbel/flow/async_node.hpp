@@ -26,7 +26,10 @@ namespace flow {
 // Limits, policies, exceptions and thread safety: see function_node. The node must outlive all
 // calls of its gateway.
 template <typename Input, typename Output, typename Policy = queueing_lightweight>
-class async_node : public detail::function_input<Input>, public sender<Output> {
+CORBEL_REQUIRES(
+    std::is_default_constructible<Input>::value&& std::is_copy_constructible<Input>::value)
+class async_node : public detail::function_input<Input>,
+                   public sender<Output> {
  public:
   using input_type = Input;
   using output_type = Output;

@@ -26,6 +26,7 @@ namespace flow {
 // An exception of the body cancels the graph. Any thread may call any member at any time, except
 // the constructors and the destructor. The node must outlive its messages and its edges.
 template <typename Output, typename Policy = detail::no_policy>
+CORBEL_REQUIRES(std::is_copy_constructible<Output>::value)
 class continue_node : public graph_node,
                       public continue_receiver,
                       public detail::node_output<Output> {

@@ -19,13 +19,17 @@ namespace flow {
 
 // Calls body(message) for each message, in tasks of the graph, and pushes what it returns to all
 // successors. At most `concurrency` calls are made at a time. Policy says what happens to further
-// messages (policies.hpp). Input must be copy constructible, and default constructible if the node
-// pulls messages. The body is copied; the copy may have a state, which concurrent calls share.
+// messages (policies.hpp). Input must be default and copy constructible, Output
+// copy constructible. The body is copied; the copy may have a state, which concurrent calls share.
 //
 // An exception of the body cancels the graph. Any thread may call any member at any time, except
 // the constructors and the destructor. The node must outlive its messages and its edges.
 template <typename Input, typename Output = continue_msg, typename Policy = queueing>
-class function_node : public detail::function_input<Input>, public detail::node_output<Output> {
+CORBEL_REQUIRES(
+    std::is_default_constructible<Input>::value&& std::is_copy_constructible<Input>::value&&
+        std::is_copy_constructible<Output>::value)
+class function_node : public detail::function_input<Input>,
+                      public detail::node_output<Output> {
  public:
   using input_type = Input;
   using output_type = Output;

@@ -125,12 +125,8 @@ class graph {
   // exception that a body threw. The context is reset, unless the program gave it with
   // task_group_context::concurrent_wait. A node's body must not call it for its own graph.
   void wait_for_all() {
-    // relaxed, all: only the values are used; of several threads that wait, the last decides
-    is_cancelled_.store(false, std::memory_order_relaxed);
-    caught_exception_.store(false, std::memory_order_relaxed);
-    const bool was_cancelled = wait_until_idle();
-    if (CORBEL_LIKELY(!was_cancelled)) return;
-    is_cancelled_.store(true, std::memory_order_relaxed);
+    set_outcome(false, false);
+    if (CORBEL_LIKELY(!wait_until_idle())) return;
     detail::context_node& node = detail::context_access::node(*context_);
     struct resetter {
       graph& g;
@@ -141,9 +137,8 @@ class graph {
         }
       }
     } resets{*this};
-    const bool has_failed = node.has_failed();
-    caught_exception_.store(has_failed, std::memory_order_relaxed);
-    if (has_failed) detail::rethrow_exception(node);
+    set_outcome(true, node.has_failed());
+    if (exception_thrown()) detail::rethrow_exception(node);
   }
 
   // From TBB 2020: starts a task of the graph that calls a copy of `f`; with a receiver, puts what
@@ -160,21 +155,16 @@ class graph {
   // Cancels the graph until the next wait ends: bodies that run continue, messages are dropped.
   void cancel() { context_->cancel_group_execution(); }
   // Return whether the last wait_for_all ended a cancelled graph, or one in which a body threw.
-  bool is_cancelled() const {
-    return is_cancelled_.load(std::memory_order_relaxed);  // relaxed: see wait_for_all
-  }
-  bool exception_thrown() const {
-    return caught_exception_.load(std::memory_order_relaxed);  // relaxed: see wait_for_all
-  }
+  // relaxed, both: say nothing of other data
+  bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+  bool exception_thrown() const { return caught_exception_.load(std::memory_order_relaxed); }
 
   // Brings all nodes into the state after their construction (see reset_flags), the context out of
   // a cancellation, and the graph into the calling thread's arena. No task of the graph may run.
   void reset(reset_flags flags = rf_reset_protocol) {
     is_active_ = false;
     context_->reset();
-    // relaxed, both: no other thread uses the graph
-    is_cancelled_.store(false, std::memory_order_relaxed);
-    caught_exception_.store(false, std::memory_order_relaxed);
+    set_outcome(false, false);
     for (graph_node* n = nodes_; n != nullptr; n = n->next_) n->reset_node(flags);
     arena_.terminate();
     attach();
@@ -243,6 +233,12 @@ class graph {
     });
   }
 
+  void set_outcome(bool cancelled, bool failed) {
+    // relaxed, both: as in is_cancelled
+    is_cancelled_.store(cancelled, std::memory_order_relaxed);
+    caught_exception_.store(failed, std::memory_order_relaxed);
+  }
+
   void add(graph_node& node) {
     const detail::flow_lock lock(nodes_lock_);
     node.previous_ = last_;
@@ -286,13 +282,15 @@ struct graph_access {
   static bool is_active(const flow::graph& g) { return g.is_active_; }
 };
 
-// Runs tasks of the graph's arena until all holds are released. Throws bad_alloc.
+// Runs tasks of the graph's arena until all holds are released. Throws the exception that a body of
+// the graph has thrown, which stays in the context for wait_for_all, and bad_alloc.
 inline void wait_in_graph(flow::graph& g, const wait_count& holds) {
   graph_access::arena(g).execute([&] {
     thread_data& thread = current_thread();
     const call_trace trace(thread);
-    const context_use use(thread, graph_access::context(g));
+    context_use use(thread, graph_access::context(g));
     holds.wait(thread);
+    if (CORBEL_UNLIKELY(use.node().has_failed())) rethrow_copy(use.node());
   });
 }
 

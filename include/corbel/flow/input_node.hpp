@@ -25,6 +25,7 @@ namespace flow {
 // An exception of the body cancels the graph. Any thread may call any member at any time, except
 // the constructors and the destructor. The node must outlive its messages and its edges.
 template <typename Output>
+CORBEL_REQUIRES(std::is_copy_constructible<Output>::value&& std::is_copy_assignable<Output>::value)
 class input_node : public detail::generator<Output> {
  public:
   using output_type = Output;

@@ -25,6 +25,8 @@ namespace flow {
 //
 // Limits, policies, exceptions and thread safety: see function_node.
 template <typename Input, typename Output, typename Policy = queueing>
+CORBEL_REQUIRES(
+    std::is_default_constructible<Input>::value&& std::is_copy_constructible<Input>::value)
 class multifunction_node : public detail::function_input<Input> {
  public:
   using input_type = Input;

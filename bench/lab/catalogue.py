@@ -16,13 +16,16 @@ from lab.peers import Allocator
 
 OUTSIDE = "outside"  # programs that nothing is tuned to: only measured when asked for
 GROUPS = ("seed allocator", "seed scheduler", "modern allocator", "program", "modern scheduler",
-          OUTSIDE)
+          "container", "flow graph", OUTSIDE)
 CONTROL = "control"
 CONTROL_KERNEL = "fast16"
 CONTROL_SCALE = "normal"
 CONTROL_REPEATS = 3  # runs in each round: the control must find smaller differences
 SERIAL = "serial"
-APIS = {"tbb": "tbb.cpp", "classic": "classic.cpp", "openmp": "openmp.cpp", "rayon": "rayon.rs"}
+APIS = {"tbb": "tbb.cpp", "classic": "classic.cpp", "openmp": "openmp.cpp", "rayon": "rayon.rs",
+        # Libraries of containers.
+        **{name: f"{name}.cpp" for name in ("atomic_queue", "cuckoo", "lockfree", "moodycamel")},
+        **{name: f"{name}.rs" for name in ("crossbeam", "dashmap", "flurry", "papaya", "scc")}}
 
 
 @dataclass

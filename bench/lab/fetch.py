@@ -137,8 +137,10 @@ def crate(package, lock, folder, log):
 def vendor(entries, folder, log):
     """Downloads crates and their dependencies into folder/vendor."""
     cargo = tool("cargo", cargo_hint())
-    # The part after a plus sign is a remark, which cargo does not compare.
-    project(folder, {one["package"]: "=" + one["version"].partition("+")[0] for one in entries})
+    # The part after a plus sign is a remark, which cargo does not compare. Dependencies have the
+    # features that the crate itself asks for, and no others.
+    project(folder, {one["package"]: "=" + one["version"].partition("+")[0] for one in entries},
+            {one["package"] for one in entries if "of" in one})
     run([cargo, "vendor", "--quiet", "vendor"], "downloading " + entries[0]["package"], log,
         folder, QUIET)
     for one in entries:
@@ -148,13 +150,16 @@ def vendor(entries, folder, log):
     return folder / "vendor"
 
 
-def project(folder, dependencies):
-    """An empty Rust project with the given dependencies, as cargo needs one to download them."""
+def project(folder, dependencies, bare=()):
+    """An empty Rust project with the given dependencies, as cargo needs one to download them; those in
+    `bare` without their default features. The first resolver gives a package the same features in
+    macros as in the program, so that those in `bare` have some."""
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "lib.rs").touch()
-    lines = [f'{name} = "{version}"' for name, version in dependencies.items()]
+    lines = [f'{name} = {{ version = "{version}", default-features = '
+             f'{"false" if name in bare else "true"} }}' for name, version in dependencies.items()]
     (folder / "Cargo.toml").write_text(
-        '[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
+        '[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\nresolver = "1"\n[dependencies]\n'
         + "\n".join(lines) + "\n")
 
 
@@ -241,7 +246,7 @@ def refresh(recipes, report):
                     continue
                 report(recipe.NAME, f"looking for the newest {source['package']}")
                 for one in resolve(source, pathlib.Path(folder), log):
-                    found[one["registry"], one["package"], one["version"]] = one
+                    found[one["registry"], one["package"], one["version"], one.get("of", "")] = one
     entries = [found[key] for key in sorted(found)]
     LOCK.write_text(json.dumps(entries, indent=2, sort_keys=True) + "\n")
 
@@ -252,14 +257,23 @@ def _newest_crates(source, folder, log):
     project(place, {source["package"]: source.get("series", "*")})
     run([tool("cargo"), "generate-lockfile", "--quiet"], f"resolving {source['package']}", log,
         place, QUIET)
+    used = _used_crates(source, place, log) if source.get("dependencies") else ()
     for name, version, digest in re.findall(
             r'name = "([^"]+)"\nversion = "([^"]+)"\nsource = [^\n]*\nchecksum = "([^"]+)"',
             (place / "Cargo.lock").read_text()):
         one = {"registry": "crates", "package": name, "version": version, "sha256": digest}
         if name == source["package"]:
             yield one
-        elif source.get("dependencies"):
+        elif (name, version) in used:
             yield {**one, "of": source["package"]}
+
+
+def _used_crates(source, place, log):
+    """{(name, version)} of what a program on Linux needs of a lock, which is for all systems."""
+    told = run([tool("cargo"), "tree", "--quiet", "--prefix", "none", "--edges", "normal,build",
+                "--target", f"{platform.machine()}-unknown-linux-gnu"],
+               f"resolving {source['package']}", log, place, QUIET)
+    return set(re.findall(r"^(\S+) v(\S+)", told, re.M))
 
 
 def _newest_wheels(source, folder, log):

@@ -107,6 +107,52 @@ class Context:
         self.say(f"fetching {package}")
         return fetch.debian(package, self.lock, self.folder, self.log)
 
+    def rust(self, *packages):
+        """Downloads crates with their dependencies and compiles them for release."""
+        cargo = fetch.tool("cargo", fetch.cargo_hint())
+        entries = [one for name in packages for one in self.lock
+                   if one["registry"] == "crates" and name in (one["package"], one.get("of"))]
+        entries.sort(key=lambda one: one["package"] not in packages)
+        place = self.folder / "rust"
+        self.say(f"fetching {packages[0]}")
+        fetch.vendor(entries, place, self.log)
+        (place / ".cargo").mkdir()
+        (place / ".cargo" / "config.toml").write_text(
+            '[source.crates-io]\nreplace-with = "vendored"\n'
+            '[source.vendored]\ndirectory = "vendor"\n')
+        self.say("compiling")
+        self.run([cargo, "build", "--release", "--offline", "--quiet", "--target-dir", "target"],
+                 f"compiling {packages[0]}", cwd=place)
+
+    def rust_schedulers(self, title, *packages):
+        """The scheduler for programs that use crates, after rust()."""
+        built = self.folder / "rust" / "target" / "release" / "deps"
+        flags = ["--edition=2021", "-Copt-level=3", "-L", f"dependency={built}"]
+        for package in packages:
+            name = package.replace("-", "_")
+            flags += ["--extern", f"{name}={next(built.glob(f'lib{name}-*.rlib'))}"]
+        return [Scheduler(self.name, title, self.name, fetch.tool("rustc", fetch.cargo_hint()),
+                          flags)]
+
+    def debian_header(self, package, header):
+        """A header-only library of the distribution: writes the version that was found, and where its
+        headers are, for debian_scheduler()."""
+        root, have = self.debian(package)
+        include = root / "usr" / "include"
+        if not (include / header).is_file():
+            raise Unavailable(f"{package} has no {header}")
+        if root != pathlib.Path("/"):
+            include.rename(self.folder / "include")
+        (self.folder / "version").write_text(have)
+
+    def debian_version(self):
+        return (self.folder / "version").read_text()
+
+    def debian_scheduler(self, title):
+        include = self.folder / "include"
+        flags = ["-isystem", str(include)] if include.is_dir() else []
+        return Scheduler(self.name, title, self.name, fetch.cxx(), flags)
+
     def copy_of_corbel(self):
         """Copies Corbel's libraries to the peer's folder, so that a build cannot replace them."""
         for name in ("libcorbelmalloc_proxy.so.1", "libcorbelmalloc.so.1"):

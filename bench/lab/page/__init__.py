@@ -30,8 +30,9 @@ def _asset(name):
 
 
 def _contests(run):
-    for schedulers, kind, name in ((False, "allocator", "a"), (True, "scheduler", "s")):
-        yield Contest(run, schedulers), kind, name
+    for kind, name in (("allocator", "a"), ("scheduler", "s"), ("container", "c"),
+                       ("flow graph", "f")):
+        yield Contest(run, kind), kind, name
 
 
 def _words(contests):
@@ -43,7 +44,7 @@ def _summary(contests, run):
     out = []
     for contest, kind, name in contests:
         if contest.views:
-            out.append(f'<section id="{kind}s"><h2>{kind.capitalize()}s</h2>'
+            out.append(f'<section id="{kind.replace(" ", "-")}s"><h2>{kind.capitalize()}s</h2>'
                        + f'<div class="pair">{summary.means(contest)}'
                        + f"{overview.draw(contest, name)}</div>"
                        + f"<h3>Row by row</h3>{summary.rows(contest, run, name)}</section>")

@@ -83,10 +83,10 @@ def views(row):
 
 
 class Contest:
-    """All rows of the allocators, or all of the schedulers."""
+    """All rows of one kind: of the allocators, of the schedulers."""
 
-    def __init__(self, run, schedulers):
-        self.rows = run.rows_of(schedulers)
+    def __init__(self, run, kind):
+        self.rows = run.rows_of(kind)
         self.views = [view for row in self.rows for view in views(row)]
         self.with_corbel = [view for view in self.views if view.subject]
         found = {column for view in self.views for column in view.identities}

@@ -3,7 +3,9 @@
 
 # The order in tables and plots; all others follow by name.
 ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "jemalloc",
-         "rpmalloc", "tcmalloc", "serial", "onetbb", "tbb2020", "libomp", "libgomp", "rayon")
+         "rpmalloc", "tcmalloc", "serial", "onetbb", "tbb2020", "libomp", "libgomp", "rayon",
+         "moodycamel", "lockfree", "atomic_queue", "cuckoo", "papaya", "dashmap", "scc", "flurry",
+         "crossbeam")
 CONTROLS = ("corbel-copy", "corbel-slowed")
 
 # Colour (tools/report/colours.py) and marker; the marker helps where colours look alike.
@@ -15,11 +17,15 @@ LOOKS = {
     "rpmalloc": ("sky", "X"), "tcmalloc": ("coal", "*"),
     "serial": ("system", "s"), "onetbb": ("blue", "^"), "tbb2020": ("purple", "v"),
     "libomp": ("orange", "D"), "libgomp": ("olive", "d"), "rayon": ("magenta", "P"),
+    "moodycamel": ("orange", "D"), "lockfree": ("olive", "d"), "atomic_queue": ("sky", "X"),
+    "cuckoo": ("coal", "*"), "papaya": ("orange", "D"), "dashmap": ("olive", "d"),
+    "scc": ("magenta", "P"), "flurry": ("sky", "X"), "crossbeam": ("purple", "v"),
 }
 SPARE = (("brown", "p"), ("other", "h"), ("sky", ">"), ("olive", "<"))
 NAMES = {"corbel": "Corbel", "corbel-copy": "a copy of Corbel", "corbel-slowed": "Corbel, slowed",
          "onetbb": "oneTBB", "tbb2020": "TBB 2020", "mimalloc3": "mimalloc 3",
-         "mimalloc2": "mimalloc 2", "serial": "serial"}
+         "mimalloc2": "mimalloc 2", "serial": "serial", "lockfree": "Boost.Lockfree",
+         "cuckoo": "libcuckoo"}
 
 
 def parts(identity):

@@ -21,7 +21,13 @@ GROUPS = (("seed allocator", "The founding experiments: allocators"),
           ("outside", "Programs from outside, which nothing is tuned to"),
           ("seed scheduler", "The founding experiments: schedulers"),
           ("modern scheduler", "Modern experiments: schedulers"),
+          ("container", "Concurrent containers"),
+          ("flow graph", "Flow graphs"),
           ("control", "The control experiment"))
+
+# The contest of a group; all others are the allocators'.
+KINDS = {"seed scheduler": "scheduler", "modern scheduler": "scheduler", "container": "container",
+         "flow graph": "flow graph"}
 
 
 class Kernel:
@@ -35,8 +41,9 @@ class Kernel:
         self.rows = []
 
     @property
-    def schedulers(self):
-        return self.group.endswith("scheduler")
+    def kind(self):
+        """Which contest it belongs to."""
+        return KINDS.get(self.group, "allocator")
 
     @property
     def is_time(self):
@@ -208,9 +215,9 @@ class Run:
                  for name in names]
         return [each for each in found if each[2]]
 
-    def rows_of(self, schedulers):
+    def rows_of(self, kind):
         return [row for _, _, kernels in self.groups() for kernel in kernels
-                if kernel.schedulers == schedulers and kernel.group != "control"
+                if kernel.kind == kind and kernel.group != "control"
                 for row in ordered(kernel) if row.cells]
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,8 @@ ALLOCATOR_FLAGS = ["-O2", "-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-bu
 # line, which has nothing to do with the scheduler.
 SCHEDULER_FLAGS = ["-O3", "-falign-functions=64", "-falign-loops=32"]
 RUST_FLAGS = ["-Cdebuginfo=1", "-Ccodegen-units=1"]  # the recipe adds the rest
+# A program that mentions this macro gets its compiler and flags as a string.
+MEASURES_COMPILER = "BENCH_COMPILER"
 AT_ONCE = 2
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"|#\[path\s*=\s*"([^"]+)"\]'
                      rb'|include!\("([^"]+)"\)', re.M)
@@ -76,6 +79,9 @@ def scheduler_job(kernel, source, scheduler, built=paths.BUILT):
     own = f"-I{paths.ROOT / 'include'}"
     flags = [flag if flag == own or not flag.startswith("-I") else f"-isystem{flag[2:]}"
              for flag in scheduler.flags]
+    if MEASURES_COMPILER in source.read_text(encoding="utf-8"):
+        command = shlex.join([scheduler.compiler, *flags])
+        flags = [*flags, f"-D{MEASURES_COMPILER}={json.dumps(command)}"]
     return Job(kernel, source, output, scheduler.compiler, SCHEDULER_FLAGS + flags,
                list(scheduler.libs) + ["-ldl"], scheduler.stamp)
 

@@ -32,7 +32,12 @@ packages_of() {
         *) printf '%s\n' g++-aarch64-linux-gnu qemu-user ;;
       esac
       ;;
-    programs) list_of test/programs/packages.txt ;;
+    programs)
+      list_of test/programs/packages.txt
+      case $(distribution) in
+        debian-12) printf '%s\n' libopenvdb10.0 libimath-dev ;; # the version that the test knows
+      esac
+      ;;
     demo) list_of tools/demo/packages.txt ;;
     bench)
       list_of bench/packages.txt
@@ -149,6 +154,32 @@ want() {
     fi
   fi
   choose_tools
+}
+
+# unpack PACKAGE: unpacks a package into build/unpacked, because one that it depends on must not be
+# installed. Goes on without: the tests that need it skip themselves.
+unpack() {
+  local folder="$ROOT/build/unpacked/$1" draft="$ROOT/build/unpacked/.$1"
+  if [[ -d $folder ]] || ! command -v apt-get >/dev/null; then
+    return 0
+  fi
+  rm -rf "$draft"
+  mkdir -p "$draft"
+  if (cd "$draft" && STEP_TAIL=3 step "download $1" apt-get download -q "$1" &&
+    dpkg -x "$1"_*.deb . && rm "$1"_*.deb); then
+    mv "$draft" "$folder"
+  else
+    rm -rf "$draft"
+  fi
+}
+
+# What the tests of real programs need.
+want_programs() {
+  want programs
+  # Its headers. It depends on oneTBB's, which would hide a header or a CMake package that Corbel lacks.
+  if [[ $(distribution) == debian-12 ]]; then
+    unpack libopenvdb-dev
+  fi
 }
 
 version_at_least() { # <have> <want>

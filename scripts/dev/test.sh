@@ -116,7 +116,7 @@ command_test() {
   elif [[ $mode == quick ]]; then
     run_stage release release -LE 'programs|packaging'
   else
-    want programs
+    want_programs
     want aarch64
     if [[ $mode == full ]]; then
       export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1

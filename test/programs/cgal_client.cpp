@@ -7,8 +7,11 @@
 #include <CGAL/Spatial_lock_grid_3.h>
 #include <CGAL/Triangulation_data_structure_3.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <vector>
 
 #if MESH
@@ -55,9 +58,9 @@ void use() {
   namespace parameters = CGAL::parameters;
   const Domain domain =
       Domain::create_implicit_mesh_domain(torus, Kernel::Sphere_3(CGAL::ORIGIN, 4));
-  const Criteria criteria(parameters::facet_angle = 25, parameters::facet_size = 0.1,
+  const Criteria criteria(parameters::facet_angle = 25, parameters::facet_size = 0.06,
                           parameters::facet_distance = 0.01,
-                          parameters::cell_radius_edge_ratio = 3, parameters::cell_size = 0.1);
+                          parameters::cell_radius_edge_ratio = 3, parameters::cell_size = 0.06);
   const Complex mesh =
       CGAL::make_mesh_3<Complex>(domain, criteria, parameters::no_perturb(),
                                  parameters::no_exude());
@@ -68,15 +71,15 @@ void use() {
   std::fprintf(stderr, "%zu %zu %zu\n", std::size_t(mesh.triangulation().number_of_vertices()),
                std::size_t(mesh.number_of_facets_in_complex()),
                std::size_t(mesh.number_of_cells_in_complex()));
-  // The surface of a torus: vertices - edges + facets is 0, and three half edges belong to a facet.
-  const auto surface_vertices = [&] {
-    std::size_t count = 0;
-    for (auto v : mesh.triangulation().finite_vertex_handles()) count += v->in_dimension() == 2;
-    return count;
-  }();
-  std::printf("valid %d, volume %.1f, characteristic %ld\n", mesh.triangulation().is_valid(),
-              volume,
-              long(surface_vertices) - long(mesh.number_of_facets_in_complex()) / 2);
+  // A torus: its surface, which is closed, has as many vertices and triangles as edges.
+  std::set<Mesh::Vertex_handle> corners;
+  for (const auto& [cell, index] : mesh.facets_in_complex()) {
+    for (int i = 1; i < 4; ++i) corners.insert(cell->vertex((index + i) % 4));
+  }
+  const long facets = static_cast<long>(mesh.number_of_facets_in_complex());
+  std::printf("valid %d, characteristic %ld, volume %s\n", mesh.triangulation().is_valid(),
+              static_cast<long>(corners.size()) - facets / 2,
+              std::abs(volume - 3.158) < 0.1 ? "right" : std::to_string(volume).c_str());
 }
 
 #else
@@ -100,7 +103,7 @@ void show(const char* what, const Delaunay& mesh) {
 
 void use() {
   std::vector<Point> points;
-  for (int i = 0; i < 60000; ++i) {
+  for (int i = 0; i < 40000; ++i) {
     const double x = coordinate(), y = coordinate(), z = coordinate();
     points.emplace_back(x, y, z);
   }

@@ -20,6 +20,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROXY = "libcorbelmalloc_proxy.so.1"
 CORE = "libcorbelmalloc.so.1"
+SCHEDULER = "libcorbel.so.1"
 DROPIN = "libtbbmalloc.so.2"
 DROPIN_PROXY = "libtbbmalloc_proxy.so.2"
 SKIP = 77
@@ -70,6 +71,13 @@ def library(name):
     if not os.path.exists(path):
         sys.exit("missing library: " + path)
     return path
+
+
+def scheduler_dir():
+    """The folder of the libraries; skips the test where the scheduler is not built."""
+    if not os.path.exists(os.path.join(lib_dir(), SCHEDULER)):
+        skip("the scheduler is not built")
+    return lib_dir()
 
 
 def include_dirs():

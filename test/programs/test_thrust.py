@@ -8,7 +8,6 @@ import common
 
 SOURCE = os.path.join(common.HERE, "thrust_client.cpp")
 HEADER = "/usr/include/thrust/version.h"
-SCHEDULER = "libcorbel.so.1"
 
 
 def build(compiler, target, system, *more):
@@ -21,9 +20,7 @@ def test(scratch):
     compiler = common.require("g++", package="g++")
     if not os.path.exists(HEADER):
         common.skip("no %s (Debian package libthrust-dev)" % HEADER)
-    libs = common.lib_dir()
-    if not os.path.exists(os.path.join(libs, SCHEDULER)):
-        common.skip("the scheduler is not built")
+    libs = common.scheduler_dir()
     serial = os.path.join(scratch, "serial")
     build(compiler, serial, "CPP")
     expected = common.run([serial, "1"], "system").out
@@ -31,7 +28,7 @@ def test(scratch):
 
     parallel = os.path.join(scratch, "parallel")
     build(compiler, parallel, "TBB", *("-I" + path for path in common.include_dirs()),
-          "-L" + libs, "-l:" + SCHEDULER, "-Wl,-rpath," + libs)
+          "-L" + libs, "-l:" + common.SCHEDULER, "-Wl,-rpath," + libs)
     for threads in "124":
         done = common.run([parallel, threads], "system")
         common.same("the output with %s threads" % threads, expected, done.out)

@@ -57,8 +57,7 @@ std::uint64_t find(unsigned threads, std::uint64_t keys, std::uint64_t count, do
     for (std::uint64_t i = lane * each; i < (lane + 1) * each; ++i) {
       const std::uint32_t number = drawn[i];
       const bool found = map.find(all[number], value);
-      bench::check(found == (number % 2 == 0) && (!found || value == number),
-                   "a look-up is wrong");
+      bench::check(found == (number % 2 == 0) && (!found || value == number), "a look-up is wrong");
       own += found ? value : 1;
     }
     sum.fetch_add(own, std::memory_order_relaxed);  // a sum, read after the threads end

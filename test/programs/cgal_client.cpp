@@ -52,18 +52,17 @@ Kernel::FT torus(const Point& p) {
   return from_ring * from_ring + p.z() * p.z() - 0.16;
 }
 
-// Threads refine a mesh in any order, so its size varies by a few per cent: the sizes go to standard
-// error, and what every such mesh has to standard output.
+// Threads refine a mesh in any order, so its size varies by a few per cent: the sizes go to
+// standard error, and what every such mesh has to standard output.
 void use() {
   namespace parameters = CGAL::parameters;
   const Domain domain =
       Domain::create_implicit_mesh_domain(torus, Kernel::Sphere_3(CGAL::ORIGIN, 4));
   const Criteria criteria(parameters::facet_angle = 25, parameters::facet_size = 0.06,
-                          parameters::facet_distance = 0.01,
-                          parameters::cell_radius_edge_ratio = 3, parameters::cell_size = 0.06);
-  const Complex mesh =
-      CGAL::make_mesh_3<Complex>(domain, criteria, parameters::no_perturb(),
-                                 parameters::no_exude());
+                          parameters::facet_distance = 0.01, parameters::cell_radius_edge_ratio = 3,
+                          parameters::cell_size = 0.06);
+  const Complex mesh = CGAL::make_mesh_3<Complex>(domain, criteria, parameters::no_perturb(),
+                                                  parameters::no_exude());
   double volume = 0;
   for (auto cell = mesh.cells_in_complex_begin(); cell != mesh.cells_in_complex_end(); ++cell) {
     volume += mesh.triangulation().tetrahedron(cell).volume();
@@ -84,9 +83,9 @@ void use() {
 
 #else
 
-using Base = CGAL::Triangulation_data_structure_3<CGAL::Triangulation_vertex_base_3<Kernel>,
-                                                  CGAL::Delaunay_triangulation_cell_base_3<Kernel>,
-                                                  Tag>;
+using Base =
+    CGAL::Triangulation_data_structure_3<CGAL::Triangulation_vertex_base_3<Kernel>,
+                                         CGAL::Delaunay_triangulation_cell_base_3<Kernel>, Tag>;
 using Delaunay = CGAL::Delaunay_triangulation_3<Kernel, Base>;
 
 // The triangulation of random points is unique, whatever the order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cholesky's factorisation A = L L' of a symmetric matrix by tiles, the usual example of tasks with
-// dependencies (Buttari, Langou, Kurzak, Dongarra, Parallel Computing 35, 2009). The bodies are plain
-// loops, the same for all contestants.
+// dependencies (Buttari, Langou, Kurzak, Dongarra, Parallel Computing 35, 2009). The bodies are
+// plain loops, the same for all contestants.
 #pragma once
 
 #include <cmath>
@@ -109,8 +109,9 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "cholesky",
       .title = "Cholesky factorisation by tiles",
-      .what = "A symmetric matrix is factored tile by tile, in tasks that depend on each other. "
-              "Building the graph or creating the tasks is part of the time.",
+      .what =
+          "A symmetric matrix is factored tile by tile, in tasks that depend on each other. "
+          "Building the graph or creating the tasks is part of the time.",
       .group = "flow graph",
       .plot = "speedup",
       .threads = {1, 2, 4},

@@ -10,9 +10,9 @@ namespace {
 
 int factor(cholesky::Matrix& matrix) {
   const std::size_t tiles = matrix.tiles();
-  std::vector<char> marks(tiles * tiles);  // their addresses stand for the tiles
+  std::vector<char> marks(tiles * tiles);            // their addresses stand for the tiles
   [[maybe_unused]] char* const mark = marks.data();  // gcc does not count depend()
-  cholesky::Matrix* const all = &matrix;  // a task copies what a reference refers to
+  cholesky::Matrix* const all = &matrix;             // a task copies what a reference refers to
   for (std::size_t k = 0; k < tiles; ++k) {
     const std::size_t diagonal = k * tiles + k;
 #pragma omp task firstprivate(all, k) depend(inout : mark[diagonal])
@@ -37,9 +37,8 @@ int factor(cholesky::Matrix& matrix) {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::Width width(arguments.threads());
-  cholesky::measure(arguments, result, [&](cholesky::Matrix& matrix) {
-    width.run([&] { return factor(matrix); });
-  });
+  cholesky::measure(arguments, result,
+                    [&](cholesky::Matrix& matrix) { width.run([&] { return factor(matrix); }); });
 }
 
 }  // namespace

@@ -33,19 +33,18 @@ void run(bench::Arguments& arguments, bench::Result& result) {
   const auto same = [](Number number) { return number; };
   const auto pass = [](const continue_msg&) { return continue_msg(); };
   const std::size_t one = serial, any = unlimited;
-  at_rest::measure(
-      arguments, result,
-      {{"graph", at_rest::empty<graph>()},
-       {"continue", nodes<continue_node<continue_msg>>(all, pass)},
-       {"function", nodes<function_node<Number, Number>>(all, one, same)},
-       {"rejecting", nodes<function_node<Number, Number, rejecting>>(all, one, same)},
-       {"unlimited", nodes<function_node<Number, Number>>(all, any, same)},
-       {"broadcast", nodes<broadcast_node<Number>>(all)},
-       {"buffer", nodes<buffer_node<Number>>(all)},
-       {"queue", nodes<queue_node<Number>>(all)},
-       {"limiter", nodes<limiter_node<Number>>(all, std::size_t{1})},
-       {"join", nodes<join_node<std::tuple<Number, Number>, queueing>>(all)},
-       {"chain", [&all](std::uint64_t count) { return chain(all, count); }}});
+  at_rest::measure(arguments, result,
+                   {{"graph", at_rest::empty<graph>()},
+                    {"continue", nodes<continue_node<continue_msg>>(all, pass)},
+                    {"function", nodes<function_node<Number, Number>>(all, one, same)},
+                    {"rejecting", nodes<function_node<Number, Number, rejecting>>(all, one, same)},
+                    {"unlimited", nodes<function_node<Number, Number>>(all, any, same)},
+                    {"broadcast", nodes<broadcast_node<Number>>(all)},
+                    {"buffer", nodes<buffer_node<Number>>(all)},
+                    {"queue", nodes<queue_node<Number>>(all)},
+                    {"limiter", nodes<limiter_node<Number>>(all, std::size_t{1})},
+                    {"join", nodes<join_node<std::tuple<Number, Number>, queueing>>(all)},
+                    {"chain", [&all](std::uint64_t count) { return chain(all, count); }}});
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 
 namespace graph_messages {
 
-inline constexpr std::uint64_t kChain = 1000;   // nodes of a chain
-inline constexpr std::uint64_t kFan = 100;      // successors of the node that broadcasts
-inline constexpr std::uint64_t kAhead = 16;     // the limiters' threshold
-inline constexpr std::uint64_t kBodyTurns = 50; // of the stream's first stage: about 0.1 us
+inline constexpr std::uint64_t kChain = 1000;    // nodes of a chain
+inline constexpr std::uint64_t kFan = 100;       // successors of the node that broadcasts
+inline constexpr std::uint64_t kAhead = 16;      // the limiters' threshold
+inline constexpr std::uint64_t kBodyTurns = 50;  // of the stream's first stage: about 0.1 us
 
 // What a node of a chain does to a number.
 inline std::uint64_t step(std::uint64_t number) { return number + 1; }
@@ -55,10 +55,11 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "graph_messages",
       .title = "Messages through a flow graph",
-      .what = "One message after the other passes a chain of 1,000 nodes, or many messages pass a "
-              "broadcast to 100 nodes, a join of two ports, a limiter that the consumer feeds, an "
-              "async node, or a stream with a parallel and a serial stage. The figure is the time "
-              "for a node of the chain or the broadcast, otherwise for a message.",
+      .what =
+          "One message after the other passes a chain of 1,000 nodes, or many messages pass a "
+          "broadcast to 100 nodes, a join of two ports, a limiter that the consumer feeds, an "
+          "async node, or a stream with a parallel and a serial stage. The figure is the time "
+          "for a node of the chain or the broadcast, otherwise for a message.",
       .group = "flow graph",
       .metric = "time of a node or a message",
       .unit = "ns",

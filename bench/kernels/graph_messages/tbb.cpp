@@ -89,9 +89,8 @@ Number join(Number count) {
   graph all;
   Sum sum;
   join_node<Pair, queueing> both(all);
-  function_node<Pair> last(all, serial, [&](const Pair& pair) {
-    sum.add(std::get<0>(pair) + std::get<1>(pair));
-  });
+  function_node<Pair> last(
+      all, serial, [&](const Pair& pair) { sum.add(std::get<0>(pair) + std::get<1>(pair)); });
   make_edge(both, last);
   for (Number i = 0; i < count; ++i) {
     input_port<0>(both).try_put(i);

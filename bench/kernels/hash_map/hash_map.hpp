@@ -131,8 +131,8 @@ std::uint64_t change(const Run<Key>& run, double& seconds) {
     std::uint64_t own = 0;
     for (std::uint64_t i = lane * each; i < (lane + 1) * each; ++i) {
       const std::uint32_t number = operations[i] & ~kUpdateBit;
-      own += operations[i] & kUpdateBit ? map.insert(keys[number], number)
-                                        : map.erase(keys[number]);
+      own +=
+          operations[i] & kUpdateBit ? map.insert(keys[number], number) : map.erase(keys[number]);
     }
     successes.fetch_add(own, std::memory_order_relaxed);  // a sum, read after the threads end
   });

@@ -14,8 +14,8 @@ namespace header_time {
 
 // `compiler` is a command with flags, `header` the name of the header.
 inline void measure(bench::Result& result, const std::string& compiler, const std::string& header) {
-  const std::string command = "echo '#include <" + header + ">' | " + compiler +
-                              " -std=c++17 -w -fsyntax-only -x c++ -";
+  const std::string command =
+      "echo '#include <" + header + ">' | " + compiler + " -std=c++17 -w -fsyntax-only -x c++ -";
   const double begin = bench::now();
   const int status = std::system(command.c_str());
   result.seconds = bench::now() - begin;
@@ -32,9 +32,10 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "header_time",
       .title = "Compile time of a header",
-      .what = "The time in which the compiler reads a file that includes one header, as C++17 and "
-              "without generating code. The serial program includes the standard header in its "
-              "place.",
+      .what =
+          "The time in which the compiler reads a file that includes one header, as C++17 and "
+          "without generating code. The serial program includes the standard header in its "
+          "place.",
       .group = "container",
       .plot = "bars",
       .watches = true,  // it takes long and varies little

@@ -71,9 +71,10 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "priority_queue",
       .title = "Priority queue",
-      .what = "Every thread pushes a random item into one priority queue of 10,000 items and pops "
-              "the greatest, in turns. The figure is core time per push and pop, and the serial "
-              "program has a std::priority_queue.",
+      .what =
+          "Every thread pushes a random item into one priority queue of 10,000 items and pops "
+          "the greatest, in turns. The figure is core time per push and pop, and the serial "
+          "program has a std::priority_queue.",
       .group = "container",
       .metric = "processor time of a push and a pop",
       .unit = "ns",

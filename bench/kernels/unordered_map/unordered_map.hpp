@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads insert into one concurrent_unordered_map, or look up keys of which half are in it: see insert_find.hpp.
+// Threads insert into one concurrent_unordered_map, or look up keys of which half are in it: see
+// insert_find.hpp.
 #pragma once
 
 #include "../insert_find.hpp"

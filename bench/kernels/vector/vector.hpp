@@ -111,9 +111,10 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "vector",
       .title = "Vector",
-      .what = "Threads append numbers to one concurrent_vector, one at a time (push_back) or 16 at "
-              "a time (grow_by), or sum up their parts of it through iterators. The figure is core "
-              "time per number, and the serial program has a std::vector.",
+      .what =
+          "Threads append numbers to one concurrent_vector, one at a time (push_back) or 16 at "
+          "a time (grow_by), or sum up their parts of it through iterators. The figure is core "
+          "time per number, and the serial program has a std::vector.",
       .group = "container",
       .metric = "processor time of a number",
       .unit = "ns",
@@ -125,7 +126,8 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
                 {"grow_by 16", "work=grow_by count=2048000", "work=grow_by count=20480000",
                  "work=grow_by count=204800000"},
                 {"iterate", "work=iterate count=1024000 rounds=16",
-                 "work=iterate count=1024000 rounds=160", "work=iterate count=10240000 rounds=160"}},
+                 "work=iterate count=1024000 rounds=160",
+                 "work=iterate count=10240000 rounds=160"}},
       .run = run,
   };
 }

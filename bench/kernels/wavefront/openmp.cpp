@@ -10,9 +10,9 @@ namespace {
 
 int compute(wavefront::Table& table) {
   const std::size_t tiles = table.tiles(), wide = tiles + 1;
-  std::vector<char> marks(wide * wide);  // their addresses stand for the tiles
+  std::vector<char> marks(wide * wide);              // their addresses stand for the tiles
   [[maybe_unused]] char* const mark = marks.data();  // gcc does not count depend()
-  wavefront::Table* const all = &table;  // a task copies what a reference refers to
+  wavefront::Table* const all = &table;              // a task copies what a reference refers to
   for (std::size_t i = 0; i < tiles; ++i) {
     for (std::size_t j = 0; j < tiles; ++j) {
       const std::size_t above = i * wide + j + 1, beside = (i + 1) * wide + j, own = above + wide;
@@ -27,9 +27,8 @@ int compute(wavefront::Table& table) {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::Width width(arguments.threads());
-  wavefront::measure(arguments, result, [&](wavefront::Table& table) {
-    width.run([&] { return compute(table); });
-  });
+  wavefront::measure(arguments, result,
+                     [&](wavefront::Table& table) { width.run([&] { return compute(table); }); });
 }
 
 }  // namespace

@@ -33,9 +33,8 @@ int compute(wavefront::Table& table) {
 
 void run(bench::Arguments& arguments, bench::Result& result) {
   bench::Width width(arguments.threads());
-  wavefront::measure(arguments, result, [&](wavefront::Table& table) {
-    width.run([&] { return compute(table); });
-  });
+  wavefront::measure(arguments, result,
+                     [&](wavefront::Table& table) { width.run([&] { return compute(table); }); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wavefront: the longest common subsequence of two sequences by dynamic programming, in tiles that
-// each need the tiles above and to the left.
+// A wavefront: the longest common subsequence of two sequences by dynamic programming, in tiles
+// that each need the tiles above and to the left.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,13 @@ namespace wavefront {
 class Table {
  public:
   Table(std::size_t tiles, std::size_t side)
-      : tiles_(tiles), side_(side), left_(tiles * side), top_(tiles * side),
-        below_(tiles * side + 1), right_(tiles * side + 1), corner_((tiles + 1) * (tiles + 1)) {
+      : tiles_(tiles),
+        side_(side),
+        left_(tiles * side),
+        top_(tiles * side),
+        below_(tiles * side + 1),
+        right_(tiles * side + 1),
+        corner_((tiles + 1) * (tiles + 1)) {
     bench::Random random(1);
     for (std::uint8_t& letter : left_) letter = static_cast<std::uint8_t>(random.below(4));
     for (std::uint8_t& letter : top_) letter = static_cast<std::uint8_t>(random.below(4));
@@ -74,9 +79,10 @@ inline bench::Kernel description(void (*run)(bench::Arguments&, bench::Result&))
   return {
       .name = "wavefront",
       .title = "Wavefront",
-      .what = "The longest common subsequence by dynamic programming in square tiles, each of "
-              "which waits for the two tiles above and to the left. Building the graph, of a "
-              "continue_node for every tile, or creating the tasks is part of the time.",
+      .what =
+          "The longest common subsequence by dynamic programming in square tiles, each of "
+          "which waits for the two tiles above and to the left. Building the graph, of a "
+          "continue_node for every tile, or creating the tasks is part of the time.",
       .group = "flow graph",
       .plot = "speedup",
       .threads = {1, 2, 4},

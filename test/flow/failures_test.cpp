@@ -11,21 +11,21 @@
 #include <gtest/gtest.h>
 
 namespace {
-
 std::atomic<long> allocations_left{-1};  // negative: no failure
-
-bool may_allocate() {
-  long left = allocations_left.load();
-  while (left >= 0 && !allocations_left.compare_exchange_weak(left, left - 1)) continue;
-  return left != 0;
-}
-
 }  // namespace
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+bool may_allocate() {
+  long left = allocations_left.load();
+  while (left >= 0 && !allocations_left.compare_exchange_weak(left, left - 1)) continue;
+  return left != 0;
+}
+}  // namespace
+
 void* operator new(std::size_t size) {
   void* const block = may_allocate() ? std::malloc(size) : nullptr;
   if (block == nullptr) throw std::bad_alloc();

@@ -251,8 +251,12 @@ TEST(BoundedQueue, AbortEndsAllWaits) {
     q.push(1);
     std::thread producers([&] {
       in_threads(3, [&](int i) {
-        if (i == 0) EXPECT_THROW(q.push(2), tbb::user_abort);
-        if (i != 0) EXPECT_THROW(q.emplace(2), tbb::user_abort);
+        if (i == 0) {
+          EXPECT_THROW(q.push(2), tbb::user_abort);
+        }
+        if (i != 0) {
+          EXPECT_THROW(q.emplace(2), tbb::user_abort);
+        }
       });
     });
     wait_until([&] { return q.size() == 4; });

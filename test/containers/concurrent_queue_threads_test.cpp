@@ -139,7 +139,7 @@ TYPED_TEST(QueueHistories, AlmostEmpty) { check_histories<TypeParam>({"-0-", "-+
 
 TEST(BoundedHistories, TryPush) {
   check_histories<tbb::concurrent_bounded_queue<int>>({"?"
-                                                       "??-",
+                                                       "?-",
                                                        "?-?", "-?-?"},
                                                       0, 1);
   check_histories<tbb::concurrent_bounded_queue<large>>({"?"

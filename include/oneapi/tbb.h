@@ -11,6 +11,7 @@
 #include <oneapi/tbb/collaborative_call_once.h>
 #include <oneapi/tbb/combinable.h>
 #include <oneapi/tbb/concurrent_hash_map.h>
+#include <oneapi/tbb/concurrent_lru_cache.h>
 #include <oneapi/tbb/concurrent_map.h>
 #include <oneapi/tbb/concurrent_priority_queue.h>
 #include <oneapi/tbb/concurrent_queue.h>

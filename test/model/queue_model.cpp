@@ -17,6 +17,7 @@ struct Script {
   int pushes_before;
   int pops_before;
   std::array<const char*, 3> acts;
+  bool has_enough = false;  // elements before, so that every pop gets one
 };
 
 struct Queueing : QueueTest {
@@ -31,7 +32,9 @@ struct Queueing : QueueTest {
         push(++next);
       } else if (*act == '0') {
         queue.empty();
-      } else if (const int value = pop(); value != 0 && value != 7) {
+      } else if (const int value = pop(); value == 0) {
+        check(!script.has_enough, "a queue with elements is found empty");
+      } else if (value != 7) {
         int& before = last[std::size_t(value - 1) / 3];
         check(value > before, "a producer's elements are popped in another order");
         before = value;
@@ -49,6 +52,7 @@ TEST(Queue, FirstSegment) { EXPECT_SOUND(run({0, 0, {"+", "-"}})); }
 TEST(Queue, EndOfASegment) { EXPECT_SOUND(run({1, 1, {"++", "--"}})); }
 TEST(Queue, ProducersAtTheEnd) { EXPECT_SOUND(run({4, 3, {"+", "+"}})); }
 TEST(Queue, ConsumersAtTheEnd) { EXPECT_SOUND(run({3, 1, {"-", "-"}})); }
+TEST(Queue, ConsumersAtTheEndFindElements) { EXPECT_SOUND(run({4, 2, {"-", "-"}, true})); }
 TEST(Queue, ConsumersOfOneElement) { EXPECT_SOUND(run({1, 0, {"-", "-"}})); }
 TEST(Queue, SegmentIsReused) { EXPECT_SOUND(run({4, 2, {"-", "+"}})); }
 TEST(Queue, SegmentIsReusedByAProducer) { EXPECT_SOUND(run({4, 1, {"--", "+"}})); }

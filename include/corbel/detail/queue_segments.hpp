@@ -30,7 +30,9 @@ namespace detail {
 // Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
 // grows, so a compare-and-swap on it succeeds only if it has not changed at all. A consumer that
 // reads the head, then the address of the head's segment, and then succeeds, has the right address:
-// the address changes only while the head is at the end of a segment, before the head leaves it. A
+// the address changes only while the head is at the end of a segment, before the head leaves it.
+// (So at the end the address may be that of the next segment. There the numbers of the head and of
+// the tail tell whether there is one.) A
 // consumer claims only slots that producers have claimed. If the tail is in the head's segment, its
 // index tells which; if it is in another one, all of them. (The tail's segment is compared by
 // address. While the head stands still its segment is not reused, so equal addresses mean the same
@@ -123,13 +125,12 @@ class segment_queue {
     for (;;) {
       // (3) acquire: see claim_oldest
       const word head = head_.load(std::memory_order_acquire);
+      if (index_of(head) == kSlots) return is_last(head);
       segment* const first =
           head_segment_.load(std::memory_order_acquire);  // (4) acquire: with (9)
-      const claims made = claims_in(first);
+      const bool is_empty = index_of(head) >= claims_in(first);
       // relaxed: see claim_oldest
-      if (head == head_.load(std::memory_order_relaxed)) {
-        return made.is_last && index_of(head) >= made.count;
-      }
+      if (head == head_.load(std::memory_order_relaxed)) return is_empty;
     }
   }
 
@@ -139,15 +140,16 @@ class segment_queue {
     const position from = head_position();
     const position to = tail_position();
     // relaxed: a hint while other threads push and pop
-    if (CORBEL_LIKELY(broken_.load(std::memory_order_relaxed) == 0)) return std::size_t(to - from);
-    return size_without_broken();
+    if (CORBEL_UNLIKELY(broken_.load(std::memory_order_relaxed) != 0)) return size_without_broken();
+    // The tail may be older than the head: not every claim to pop publishes what it saw.
+    return to > from ? std::size_t(to - from) : 0;
   }
 
   // The number of slots that have been claimed to be pushed, or popped, since the beginning. A
   // thread that knows of the claim finds it counted.
   using position = std::uint64_t;
   position head_position() const {
-    // (5) acquire: with (10), so that the tail read afterwards is not before the head
+    // (5) acquire: with (10)
     const word head = head_.load(std::memory_order_acquire) & ~kProducerWaits;
     return (head >> kIndexBits) * kSlots + index_of(head);
   }
@@ -156,9 +158,14 @@ class segment_queue {
       // (6) acquire: with (2); the tail read next is that of this segment, or a later one
       const word number = tail_number_.load(std::memory_order_acquire);
       const word tail = tail_.load(std::memory_order_acquire);  // (7) acquire: with (2)
+      if (CORBEL_UNLIKELY(index_in(tail) >= kSlots)) {
+        // The number may be that of the segment that is being appended.
+        const guard held(lock_);
+        return tail_position_under_lock();
+      }
       // relaxed: after (7), so it sees the number of the tail's segment, or a later one
       if (number == tail_number_.load(std::memory_order_relaxed)) {
-        return number * kSlots + bounded_index(tail);
+        return number * kSlots + index_in(tail);
       }
     }
   }
@@ -323,18 +330,21 @@ class segment_queue {
     claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
-  // How many slots of the segment `first`, the head's, producers have claimed, and whether it is
-  // the last one. Meaningful only if the head does not move meanwhile.
-  struct claims {
-    unsigned count;
-    bool is_last;
-  };
-  claims claims_in(segment* first) const {
+  // How many slots of the segment `first`, the head's, producers have claimed. Meaningful only if
+  // the head does not move meanwhile and is not at the end: there the address may be the next
+  // one's.
+  unsigned claims_in(segment* first) const {
     // (14) acquire: with (2). If the tail is that of a later life of the segment, the caller sees
     // that the head has moved.
     const word tail = tail_.load(std::memory_order_acquire);
-    const bool is_last = segment_in(tail) == first;
-    return claims{is_last ? bounded_index(tail) : kSlots, is_last};
+    return segment_in(tail) == first ? bounded_index(tail) : kSlots;
+  }
+
+  // Whether there is no segment after that of `head`, which is at its end: then there is no slot to
+  // claim, now that all up to `head` are claimed.
+  bool is_last(word head) const {
+    // (6) acquire: with (2)
+    return tail_number_.load(std::memory_order_acquire) == (head & ~kProducerWaits) >> kIndexBits;
   }
 
   // kClaimed: `claimed` is the caller's. kMoved: another thread was faster. kAtEnd: the head is at
@@ -353,13 +363,15 @@ class segment_queue {
     word known = known_tail_.load(std::memory_order_relaxed);
     const bool is_known = (head & ~kProducerWaits) < known;
     if (!is_known) {
-      const claims made = claims_in(first);
-      if (CORBEL_UNLIKELY(index >= made.count)) {
-        // relaxed: by (14) and (4) it is not older than what those saw
-        if (head != head_.load(std::memory_order_relaxed)) return attempt::kMoved;
-        return made.is_last ? attempt::kEmpty : attempt::kAtEnd;
+      if (CORBEL_UNLIKELY(index == kSlots)) {
+        return is_last(head) ? attempt::kEmpty : attempt::kAtEnd;
       }
-      known = (head & ~kIndexMask & ~kProducerWaits) | made.count;
+      const unsigned claims = claims_in(first);
+      if (CORBEL_UNLIKELY(index >= claims)) {
+        // relaxed: by (14) and (4) it is not older than what those saw
+        return head == head_.load(std::memory_order_relaxed) ? attempt::kEmpty : attempt::kMoved;
+      }
+      known = (head & ~kIndexMask & ~kProducerWaits) | claims;
     }
     // relaxed: (3) and (4) have seen what the slot needs
     if (CORBEL_UNLIKELY(!head_.compare_exchange_strong(head, head + 1, std::memory_order_relaxed,
@@ -482,6 +494,12 @@ class segment_queue {
     }
   }
 
+  position tail_position_under_lock() const {
+    // relaxed: the number and the segment change only under the lock
+    const word number = tail_number_.load(std::memory_order_relaxed);
+    return number * kSlots + bounded_index(tail_.load(std::memory_order_relaxed));
+  }
+
   // The elements from the head on, those that break meanwhile perhaps included.
   CORBEL_NOINLINE std::size_t size_without_broken() const {
     const guard held(lock_);
@@ -489,14 +507,14 @@ class segment_queue {
     segment* s = head_segment_.load(std::memory_order_relaxed);
     const position from = head_position();
     unsigned i = static_cast<unsigned>(from - (s == nullptr ? from : s->number * kSlots));
-    position to = tail_position();
+    position to = tail_position_under_lock();
     for (; s != nullptr; s = s->next, i = 0) {
       for (; i < kSlots; ++i) {
         // relaxed: see size
         if (s->states[i].load(std::memory_order_relaxed) == kSlotBroken && to > from) --to;
       }
     }
-    return std::size_t(to - from);
+    return to > from ? std::size_t(to - from) : 0;
   }
 
   void destroy_elements(segment& s, unsigned from) noexcept {

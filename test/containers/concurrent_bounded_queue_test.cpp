@@ -253,8 +253,7 @@ TEST(BoundedQueue, AbortEndsAllWaits) {
       in_threads(3, [&](int i) {
         if (i == 0) {
           EXPECT_THROW(q.push(2), tbb::user_abort);
-        }
-        if (i != 0) {
+        } else {
           EXPECT_THROW(q.emplace(2), tbb::user_abort);
         }
       });

@@ -88,7 +88,7 @@ constexpr int kRounds = 300;
 constexpr int kRounds = 3000;
 #endif
 
-// `scripts`: for each thread, '+' pushes, '?' tries to, '-' tries to pop, '0' asks whether it is
+// `scripts`: for each thread, '+' pushes, 't' tries to, '-' tries to pop, '0' asks whether it is
 // empty.
 template <typename Queue>
 void check_histories(std::vector<const char*> scripts, int elements_before, int capacity = -1) {
@@ -97,7 +97,7 @@ void check_histories(std::vector<const char*> scripts, int elements_before, int 
   std::unique_ptr<Queue> queue;
   std::atomic<int> next{0};
   const auto act_of = [](char c) {
-    return c == '+' ? act::kPush : c == '?' ? act::kTryPush : c == '-' ? act::kTryPop : act::kEmpty;
+    return c == '+' ? act::kPush : c == 't' ? act::kTryPush : c == '-' ? act::kTryPop : act::kEmpty;
   };
   run_rounds(
       threads, kRounds,
@@ -113,7 +113,7 @@ void check_histories(std::vector<const char*> scripts, int elements_before, int 
       },
       [&](int thread) {
         for (const char* c = scripts[std::size_t(thread)]; *c != 0; ++c) {
-          const operation o{act_of(*c), *c == '+' || *c == '?' ? ++next : 0};
+          const operation o{act_of(*c), *c == '+' || *c == 't' ? ++next : 0};
           happened.record(thread, o, [&](operation& p) { perform(*queue, p); });
         }
       },
@@ -138,14 +138,8 @@ TYPED_TEST(QueueHistories, Mixed) { check_histories<TypeParam>({"+-+-", "-+-+", 
 TYPED_TEST(QueueHistories, AlmostEmpty) { check_histories<TypeParam>({"-0-", "-+-", "--0"}, 2); }
 
 TEST(BoundedHistories, TryPush) {
-  check_histories<tbb::concurrent_bounded_queue<int>>({"?"
-                                                       "?-",
-                                                       "?-?", "-?-?"},
-                                                      0, 1);
-  check_histories<tbb::concurrent_bounded_queue<large>>({"?"
-                                                         "??",
-                                                         "?--?", "-?0"},
-                                                        1, 2);
+  check_histories<tbb::concurrent_bounded_queue<int>>({"ttt-", "t-t", "-t-t"}, 0, 1);
+  check_histories<tbb::concurrent_bounded_queue<large>>({"ttt", "t--t", "-t0"}, 1, 2);
 }
 
 // Elements that know their producer; some of their constructors throw.

@@ -42,10 +42,8 @@ int key_of(char digit) { return (digit - '0') * 2; }
 
 struct Adding : Test {
   explicit Adding(const Threads& t) : list(*new(storage) List), threads(t) {
-    first_segment = segment(0);
-    next_segment = segment(1);
     if (threads.before >= 0) check(add(threads.before), "nothing is there yet");
-    if (threads.grown) list.publish_next(next_segment);
+    if (threads.grown) list.publish_next(segment(1));
   }
 
   // Never destroyed: an abandoned execution may leave it in any state.
@@ -53,8 +51,6 @@ struct Adding : Test {
   List& list;
   const Threads threads;
   static inline std::vector<std::unique_ptr<std::byte[]>> blocks;
-  Link* first_segment;
-  Link* next_segment;
   std::array<int, 4> added{};  // how often each key was added
 
   static Link* segment(int k) {
@@ -66,7 +62,7 @@ struct Adding : Test {
     Node* const node = new (blocks.emplace_back(new std::byte[sizeof(Node)]).get()) Node;
     node->content.set(key);
     const Probe wanted{std::size_t(key)};
-    if (!list.has_slots()) static_cast<void>(list.publish_first(first_segment));
+    if (!list.has_slots()) static_cast<void>(list.publish_first(segment(0)));
     List::place at;
     Node* found = list.find_place(wanted, at);
     for (;;) {
@@ -101,7 +97,7 @@ struct Adding : Test {
     if (threads.before >= 0) known[std::size_t(threads.before / 2)] = true;
     for (const char* act = threads.acts[std::size_t(thread)]; *act != 0; ++act) {
       if (*act == 'g') {
-        list.publish_next(next_segment);
+        list.publish_next(segment(1));
         continue;
       }
       if (*act == '*') {
@@ -149,7 +145,7 @@ TEST(SplitList, OneKeyManyTimes) {
 }
 TEST(SplitList, TwoKeysOfOneBucket) { EXPECT_SOUND(run({{"+1?1", "+0?0"}})); }
 TEST(SplitList, FindsWhatIsAdded) { EXPECT_SOUND(run({.acts = {"+1", "?1?1"}, .before = 0})); }
-TEST(SplitList, GrowsWhileItAdds) { EXPECT_SOUND(run({{"g+1", "+1?1"}})); }
+TEST(SplitList, GrowsWhileItAdds) { EXPECT_SOUND(run({.acts = {"g+1", "+1"}, .before = 0})); }
 TEST(SplitList, GrowsWhileItFinds) { EXPECT_SOUND(run({.acts = {"g?1", "?1?1"}, .before = 2})); }
 TEST(SplitList, TwoThreadsAddOneSlot) {
   EXPECT_SOUND(run({.acts = {"+1", "+3"}, .before = 0, .grown = true}));
@@ -158,11 +154,14 @@ TEST(SplitList, AddsOverANewSlot) {
   EXPECT_SOUND(run({.acts = {"?1", "+2+3"}, .before = 2, .grown = true}));
 }
 TEST(SplitList, FindsOverANewSlot) {
-  EXPECT_SOUND(run({.acts = {"?1", "?1", "?1"}, .before = 2, .grown = true}));
+  EXPECT_SOUND(run({.acts = {"?1?1", "?1"}, .before = 2, .grown = true}));
 }
 TEST(SplitList, WalksOverANewSlot) { EXPECT_SOUND(run({.acts = {"g+1", "***"}, .before = 2})); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
+//
+// Not among them: the store and the loads of the mask. A thread that knows of a bucket but not of
+// its segment uses a null pointer.
 
 Mutation weaken(Op op, std::memory_order from, std::memory_order to, int location = -1) {
   return [=](Step& step) {
@@ -191,18 +190,25 @@ TEST(SplitListMutant, FirstSegmentIsNotAcquired) {
   EXPECT_BROKEN(run({{"+1", "?1"}}, weak), "known to be constructed");
 }
 
-// The slot becomes ready without a release: a thread that starts there does not see its elements.
+// The slot becomes ready without a release. A thread that starts there does not see the element
+// that a second one put there before the slot was.
 TEST(SplitListMutant, ReadySlotIsNotReleased) {
   const Mutation weak = weaken(Op::kFetch, release, relaxed);
-  EXPECT_BROKEN(run({.acts = {"?1", "?1"}, .before = 6, .grown = true}, weak), "data race");
+  EXPECT_BROKEN(run({.acts = {"g?1", "+3", "?1"}, .before = 0}, weak), "data race");
 }
 
-// A new slot is claimed by a thread that does not find it empty.
-TEST(SplitListMutant, SlotIsMadeReadyAtOnce) {
-  const Mutation wrong = [](Step& step) {
-    if (step.op == Op::kCompareExchange && step.operand == 2) step.op = Op::kNothing;
+// The slot is made ready by writing its target once more, over what another thread has added.
+TEST(SplitListMutant, ReadySlotForgetsWhatWasAdded) {
+  std::uint64_t target = 0;
+  const Mutation wrong = [&](Step& step) {
+    constexpr std::uint64_t kUnready = 2;
+    if (step.op == Op::kStore && (step.operand & kUnready) != 0) target = step.operand & ~kUnready;
+    if (step.op != Op::kFetch) return;
+    step.op = Op::kExchange;
+    step.operand = target;
+    step.update = [](std::uint64_t, std::uint64_t n) { return n; };
   };
-  EXPECT_BROKEN(run({.acts = {"+1", "+3"}, .before = 0, .grown = true}, wrong), "");
+  EXPECT_BROKEN(run({.acts = {"+1", "+3"}, .before = 0, .grown = true}, wrong), "lost");
 }
 
 }  // namespace

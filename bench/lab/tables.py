@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "tools")]
+# In place of this folder, whose statistics.py would hide the standard one.
+sys.path[:1] = [str(HERE.parent), str(HERE.parents[1] / "tools")]
 
 from lab.page import looks, show  # noqa: E402
 from lab.page.contest import BEHIND, View  # noqa: E402

@@ -11,7 +11,7 @@
 
 #define TBB_VERSION_MAJOR 2022
 #define TBB_VERSION_MINOR 0
-#define TBB_INTERFACE_VERSION 12140
+#define TBB_INTERFACE_VERSION 12200
 
 namespace tbb {
 using ::TBB_runtime_interface_version;

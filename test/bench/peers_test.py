@@ -115,7 +115,7 @@ class Lock(unittest.TestCase):
 
     def test_is_sorted_and_without_addresses(self):
         lock = fetch.read_lock()
-        keys = [(e["registry"], e["package"], e["version"]) for e in lock]
+        keys = [(e["registry"], e["package"], e["version"], e.get("of", "")) for e in lock]
         self.assertEqual(keys, sorted(set(keys)))
         self.assertNotIn("://", fetch.LOCK.read_text())
 

@@ -72,8 +72,9 @@ void use() {
                std::size_t(mesh.number_of_cells_in_complex()));
   // A torus: its surface, which is closed, has as many vertices and triangles as edges.
   std::set<Mesh::Vertex_handle> corners;
-  for (const auto& [cell, index] : mesh.facets_in_complex()) {
-    for (int i = 1; i < 4; ++i) corners.insert(cell->vertex((index + i) % 4));
+  for (auto facet = mesh.facets_in_complex_begin(); facet != mesh.facets_in_complex_end();
+       ++facet) {
+    for (int i = 1; i < 4; ++i) corners.insert(facet->first->vertex((facet->second + i) % 4));
   }
   const long facets = static_cast<long>(mesh.number_of_facets_in_complex());
   std::printf("valid %d, characteristic %ld, volume %s\n", mesh.triangulation().is_valid(),

@@ -133,8 +133,8 @@ class basic_aggregator {
       if (state != kWaits) return state;
     }
     std::uint32_t state = kWaits;
-    // relaxed on success: publishes nothing. On failure like (7).
-    if (!op.state_.compare_exchange_strong(state, kAsleep, std::memory_order_relaxed,
+    // acquire: on failure like (7). On success relaxed would do, but compilers warn of that.
+    if (!op.state_.compare_exchange_strong(state, kAsleep, std::memory_order_acquire,
                                            std::memory_order_acquire)) {
       return state;
     }

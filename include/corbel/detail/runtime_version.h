@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Returns TBB_VERSION_STRING of the library, for instance "2022.0.0"; a constant string. */
+/* Returns TBB_VERSION_STRING of the library, for instance "2023.2.0"; a constant string. */
 const char* TBB_runtime_version(void);
 
 /* Returns TBB_INTERFACE_VERSION of the library. */

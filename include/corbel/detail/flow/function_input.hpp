@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <corbel/detail/flow/body.hpp>
 #include <corbel/detail/flow/gates.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
 #include <corbel/detail/flow/predecessors.hpp>

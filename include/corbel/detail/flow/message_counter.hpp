@@ -69,9 +69,9 @@ class message_counter {
   // Whether one more message completes the count.
   static bool completes(std::uint64_t word) { return messages(word) + 1 >= word / kOnePredecessor; }
   // Counts one message, from the state `word`, which is updated if there is another one by now.
-  bool step(std::uint64_t& word, std::uint64_t flag) {
+  bool step(std::uint64_t& word, std::uint64_t added) {
     const std::uint64_t next =
-        completes(word) ? word / kOnePredecessor * kOnePredecessor : (word + 1) | flag;
+        completes(word) ? word / kOnePredecessor * kOnePredecessor : (word + 1) | added;
     // (2) acq_rel: see (1); (1) acquire on failure
     return word_.compare_exchange_weak(word, next, std::memory_order_acq_rel,
                                        std::memory_order_acquire);

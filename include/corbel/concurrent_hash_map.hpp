@@ -37,8 +37,11 @@ namespace corbel {
 // Functions throw what HashCompare, the allocator and the constructors of Key and T throw. Then a
 // function of the first kind has not changed the map; of a range, the elements before are inserted.
 // No memory for more buckets is no error, except in rehash and in constructors.
+//
+// Mutex, by default spin_rw_mutex, is the type of lock that oneTBB's preview takes. Elements have a
+// lock of their own here, whatever it is.
 template <typename Key, typename T, typename HashCompare = tbb_hash_compare<Key>,
-          typename Allocator = tbb_allocator<std::pair<const Key, T>>>
+          typename Allocator = tbb_allocator<std::pair<const Key, T>>, typename Mutex>
 class concurrent_hash_map {
   using hash_traits = detail::hash_map_traits<Key, HashCompare>;
   using core = detail::hash_map_core<std::pair<const Key, T>, hash_traits, Allocator>;
@@ -55,6 +58,7 @@ class concurrent_hash_map {
   using value_type = std::pair<const Key, T>;
   using hash_compare_type = HashCompare;
   using allocator_type = Allocator;
+  using mutex_type = Mutex;
   using size_type = std::size_t;
   using difference_type = std::ptrdiff_t;
   using reference = value_type&;

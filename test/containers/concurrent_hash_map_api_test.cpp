@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // concurrent_hash_map: each documented sentence that one thread can check.
 #include <tbb/concurrent_hash_map.h>
+#include <tbb/spin_rw_mutex.h>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -53,6 +55,18 @@ static_assert(std::is_same_v<std::iterator_traits<map::iterator>::iterator_categ
 static_assert(sizeof(map) <= 640, "not larger than that of other libraries");
 
 // ---- construction
+
+TEST(ConcurrentHashMap, NamesAMutex) {
+  using Map = tbb::concurrent_hash_map<int, int, tbb::tbb_hash_compare<int>,
+                                       tbb::tbb_allocator<std::pair<const int, int>>, std::mutex>;
+  static_assert(std::is_same<Map::mutex_type, std::mutex>::value, "the fifth parameter");
+  static_assert(std::is_same<tbb::concurrent_hash_map<int, int>::mutex_type,
+                             tbb::spin_rw_mutex>::value,
+                "the default");
+  Map map;
+  Map::accessor at;
+  EXPECT_TRUE(map.insert(at, 1));
+}
 
 TEST(ConcurrentHashMap, EveryConstructor) {
   const tbb::tbb_hash_compare<int> compare;

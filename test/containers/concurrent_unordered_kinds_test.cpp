@@ -22,6 +22,12 @@ namespace {
 struct hash : std::hash<int> {};
 struct equal : std::equal_to<int> {};
 
+template <typename Set>
+std::vector<int> sorted(const Set& of) {
+  std::vector<int> found(of.begin(), of.end());
+  std::sort(found.begin(), found.end());
+  return found;
+}
 TEST(UnorderedMap, Elements) {
   tbb::concurrent_unordered_map<std::string, int> m;
   m["one"] = 1;
@@ -136,10 +142,10 @@ TEST(UnorderedSet, AllocatorsPropagate) {
   S c({4}, A(3));
   swap(b, c);
   EXPECT_EQ(b.get_allocator().number, 3);
-  EXPECT_EQ(keys(b), numbers(4, 5));
+  EXPECT_EQ(sorted(b), std::vector<int>{4});
   b = std::move(c);
   EXPECT_EQ(b.get_allocator().number, 1);
-  EXPECT_EQ(keys(b), numbers(1, 3));
+  EXPECT_EQ(sorted(b), (std::vector<int>{1, 2}));
 }
 
 TEST(UnorderedSet, MemoryResource) {

@@ -10,7 +10,10 @@
 
 namespace corbel {
 
-template <typename Key, typename T, typename HashCompare, typename Allocator>
+class spin_rw_mutex;
+
+template <typename Key, typename T, typename HashCompare, typename Allocator,
+          typename Mutex = spin_rw_mutex>
 class concurrent_hash_map;
 
 namespace detail {
@@ -84,7 +87,7 @@ class hash_map_const_access {
   node* held() const noexcept { return node_; }
 
  private:
-  template <typename Key, typename T, typename HashCompare, typename Allocator>
+  template <typename Key, typename T, typename HashCompare, typename Allocator, typename Mutex>
   friend class corbel::concurrent_hash_map;
 
   template <typename K>
@@ -135,7 +138,7 @@ class hash_map_access : public hash_map_const_access<Core> {
   }
 
  private:
-  template <typename Key, typename T, typename HashCompare, typename Allocator>
+  template <typename Key, typename T, typename HashCompare, typename Allocator, typename Mutex>
   friend class corbel::concurrent_hash_map;
 
   template <typename K>

@@ -35,12 +35,14 @@ struct queue_system : sleeping_wait {
   }
 };
 
+// The claims are counted above the address of a segment, in one word.
+constexpr unsigned kSegmentAddressBits = 48;
+
 // A number of slots, with a state each.
 template <typename T, template <typename> class Atomic, typename System>
 struct queue_segment {
   static constexpr unsigned kSlots = System::template slots<T>();
-  // The claims are counted above the address of a segment, in one word.
-  static constexpr unsigned kAddressBits = 48;
+  static_assert(kSlots < 4096, "the claims of many threads beyond the last slot fit in the word");
 
   queue_segment* next;   // protected by the queue's lock
   std::uint64_t number;  // from 1, in the order of the queue
@@ -70,8 +72,6 @@ struct queue_segment {
 
 template <typename T, template <typename> class Atomic, typename System>
 constexpr unsigned queue_segment<T, Atomic, System>::kSlots;
-template <typename T, template <typename> class Atomic, typename System>
-constexpr unsigned queue_segment<T, Atomic, System>::kAddressBits;
 
 // Makes and frees segments, and keeps those that are not in the queue: those that the head has left
 // and whose consumers may not have finished, and a spare one. Except for make() and free(), the
@@ -97,7 +97,7 @@ class segment_store {
     const typename traits::pointer memory = traits::allocate(allocator, 1);
     Segment* const made = ::new (static_cast<void*>(std::addressof(*memory))) Segment;
     const std::uint64_t address = reinterpret_cast<std::uintptr_t>(made);
-    if (CORBEL_LIKELY(address >> Segment::kAddressBits == 0)) return made;
+    if (CORBEL_LIKELY(address >> kSegmentAddressBits == 0)) return made;
     free(made);
     raise(std::bad_alloc());
   }

@@ -56,7 +56,8 @@ class segment_queue {
 
  public:
   using segment = queue_segment<T, Atomic, System>;
-  static constexpr unsigned kSlots = segment::kSlots;
+  // A function, so that the class does not need a complete T.
+  static constexpr unsigned slots() { return segment::kSlots; }
 
   struct slot {
     segment* in;
@@ -83,7 +84,7 @@ class segment_queue {
   slot claim() {
     // (1) acquire: sees the segment that (2) published
     const word tail = tail_.fetch_add(kOneClaim, std::memory_order_acquire);
-    if (CORBEL_LIKELY(index_in(tail) < kSlots)) {
+    if (CORBEL_LIKELY(index_in(tail) < slots())) {
       return slot{segment_in(tail), index_in(tail), (tail & kConsumerWaits) != 0};
     }
     return claim_in_next();
@@ -125,7 +126,7 @@ class segment_queue {
     for (;;) {
       // (3) acquire: see claim_oldest
       const word head = head_.load(std::memory_order_acquire);
-      if (index_of(head) == kSlots) return is_last(head);
+      if (index_of(head) == slots()) return is_last(head);
       segment* const first =
           head_segment_.load(std::memory_order_acquire);  // (4) acquire: with (9)
       const bool is_empty = index_of(head) >= claims_in(first);
@@ -151,21 +152,21 @@ class segment_queue {
   position head_position() const {
     // (5) acquire: with (10)
     const word head = head_.load(std::memory_order_acquire) & ~kProducerWaits;
-    return (head >> kIndexBits) * kSlots + index_of(head);
+    return (head >> kIndexBits) * slots() + index_of(head);
   }
   position tail_position() const {
     for (;;) {
       // (6) acquire: with (2); the tail read next is that of this segment, or a later one
       const word number = tail_number_.load(std::memory_order_acquire);
       const word tail = tail_.load(std::memory_order_acquire);  // (7) acquire: with (2)
-      if (CORBEL_UNLIKELY(index_in(tail) >= kSlots)) {
+      if (CORBEL_UNLIKELY(index_in(tail) >= slots())) {
         // The number may be that of the segment that is being appended.
         const guard held(lock_);
         return tail_position_under_lock();
       }
       // relaxed: after (7), so it sees the number of the tail's segment, or a later one
       if (number == tail_number_.load(std::memory_order_relaxed)) {
-        return number * kSlots + index_in(tail);
+        return number * slots() + index_in(tail);
       }
     }
   }
@@ -220,7 +221,7 @@ class segment_queue {
   // The first slot at or after `from` that has an element; one without a segment if there is none.
   static slot find_element(slot from) {
     for (; from.in != nullptr; from = slot{from.in->next, 0, false}) {
-      for (; from.index < kSlots; ++from.index) {
+      for (; from.index < slots(); ++from.index) {
         // relaxed: no other thread
         if (from.state().load(std::memory_order_relaxed) == kSlotFull) return from;
       }
@@ -237,26 +238,23 @@ class segment_queue {
   using mutex_type = basic_mutex<Atomic, System>;
 
   // The head: a segment's number, and the index of the oldest slot in it that no consumer has
-  // claimed; kSlots if there is none.
+  // claimed; slots() if there is none.
   static constexpr unsigned kIndexBits = 16;
   static constexpr word kIndexMask = (word(1) << kIndexBits) - 1;
   static constexpr word kProducerWaits = word(1) << 63;  // the mark of a producer
   static unsigned index_of(word head) { return static_cast<unsigned>(head & kIndexMask); }
 
   // The tail: a segment's address, and above it the number of claims. Each thread adds at most one
-  // to kSlots before it enters the lock, and claim_in_next sets it back there.
-  static constexpr word kOneClaim = word(1) << segment::kAddressBits;
-  static_assert(kSlots < 4096, "the claims of many threads beyond the last slot fit in the word");
+  // to slots() before it enters the lock, and claim_in_next sets it back there.
+  static constexpr word kOneClaim = word(1) << kSegmentAddressBits;
   static constexpr word kConsumerWaits = 1;  // the mark of a consumer; an address is even
   static segment* segment_in(word tail) {
     return reinterpret_cast<segment*>(
         static_cast<std::uintptr_t>(tail & (kOneClaim - 1) & ~kConsumerWaits));
   }
-  static unsigned index_in(word tail) {
-    return static_cast<unsigned>(tail >> segment::kAddressBits);
-  }
+  static unsigned index_in(word tail) { return static_cast<unsigned>(tail >> kSegmentAddressBits); }
   static unsigned bounded_index(word tail) {
-    return index_in(tail) < kSlots ? index_in(tail) : kSlots;
+    return index_in(tail) < slots() ? index_in(tail) : slots();
   }
   static word tail_at(segment* s, unsigned claims) {
     return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) | kOneClaim * claims;
@@ -284,10 +282,10 @@ class segment_queue {
       q.broken_.store(broken, std::memory_order_relaxed);
       q.last_ = last;
     }
-    word head = kSlots;
+    word head = slots();
     segment* head_segment = nullptr;
     word known_tail = 0;
-    word tail = kOneClaim * kSlots;
+    word tail = kOneClaim * slots();
     word tail_number = 0;
     std::size_t broken = 0;
     segment* last = nullptr;
@@ -337,7 +335,7 @@ class segment_queue {
     // (14) acquire: with (2). If the tail is that of a later life of the segment, the caller sees
     // that the head has moved.
     const word tail = tail_.load(std::memory_order_acquire);
-    return segment_in(tail) == first ? bounded_index(tail) : kSlots;
+    return segment_in(tail) == first ? bounded_index(tail) : slots();
   }
 
   // Whether there is no segment after that of `head`, which is at its end: then there is no slot to
@@ -363,7 +361,7 @@ class segment_queue {
     word known = known_tail_.load(std::memory_order_relaxed);
     const bool is_known = (head & ~kProducerWaits) < known;
     if (!is_known) {
-      if (CORBEL_UNLIKELY(index == kSlots)) {
+      if (CORBEL_UNLIKELY(index == slots())) {
         return is_last(head) ? attempt::kEmpty : attempt::kAtEnd;
       }
       const unsigned claims = claims_in(first);
@@ -420,7 +418,7 @@ class segment_queue {
     {
       const guard held(lock_);
       // relaxed: the end of a segment is left under the lock
-      if (index_of(head_.load(std::memory_order_relaxed)) != kSlots) return;
+      if (index_of(head_.load(std::memory_order_relaxed)) != slots()) return;
       segment* const left = head_segment_.load(std::memory_order_relaxed);  // relaxed: the same
       if (left == last_) return;
       enter(*left->next);
@@ -434,7 +432,7 @@ class segment_queue {
     // (9) release: with (4)
     head_segment_.store(&s, std::memory_order_release);
     // (10) release: publishes the address to (3). An addition: it keeps the mark.
-    head_.fetch_add((word(1) << kIndexBits) - kSlots, std::memory_order_release);
+    head_.fetch_add((word(1) << kIndexBits) - slots(), std::memory_order_release);
   }
 
   // Claims the first slot of the next segment, or another slot if there is one already.
@@ -458,7 +456,7 @@ class segment_queue {
   appended append(segment*& made, slot& claimed) {
     const guard held(lock_);
     // relaxed: only the holder of the lock changes the address
-    if (index_in(tail_.load(std::memory_order_relaxed)) < kSlots) {
+    if (index_in(tail_.load(std::memory_order_relaxed)) < slots()) {
       made = store_.keep(made);
       return appended::kOther;
     }
@@ -489,7 +487,7 @@ class segment_queue {
   void forget_claims_on_no_slot() {
     word tail = tail_.load(std::memory_order_relaxed);  // relaxed: the exchange compares
     // relaxed: nothing is published
-    while (!tail_.compare_exchange_weak(tail, tail_at(last_, kSlots) | (tail & kConsumerWaits),
+    while (!tail_.compare_exchange_weak(tail, tail_at(last_, slots()) | (tail & kConsumerWaits),
                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
   }
@@ -497,7 +495,7 @@ class segment_queue {
   position tail_position_under_lock() const {
     // relaxed: the number and the segment change only under the lock
     const word number = tail_number_.load(std::memory_order_relaxed);
-    return number * kSlots + bounded_index(tail_.load(std::memory_order_relaxed));
+    return number * slots() + bounded_index(tail_.load(std::memory_order_relaxed));
   }
 
   // The elements from the head on, those that break meanwhile perhaps included.
@@ -506,10 +504,10 @@ class segment_queue {
     // relaxed: the segment changes under the lock, so it is the one of any head read here
     segment* s = head_segment_.load(std::memory_order_relaxed);
     const position from = head_position();
-    unsigned i = static_cast<unsigned>(from - (s == nullptr ? from : s->number * kSlots));
+    unsigned i = static_cast<unsigned>(from - (s == nullptr ? from : s->number * slots()));
     position to = tail_position_under_lock();
     for (; s != nullptr; s = s->next, i = 0) {
-      for (; i < kSlots; ++i) {
+      for (; i < slots(); ++i) {
         // relaxed: see size
         if (s->states[i].load(std::memory_order_relaxed) == kSlotBroken && to > from) --to;
       }
@@ -518,7 +516,7 @@ class segment_queue {
   }
 
   void destroy_elements(segment& s, unsigned from) noexcept {
-    for (unsigned i = from; i < kSlots; ++i) {
+    for (unsigned i = from; i < slots(); ++i) {
       // relaxed: no other thread
       if (s.states[i].load(std::memory_order_relaxed) != kSlotFull) continue;
       std::allocator_traits<Allocator>::destroy(allocator(), s.value(i));
@@ -526,11 +524,11 @@ class segment_queue {
   }
 
   // What the consumers write, the producers write, and both seldom write, on different cache lines.
-  Atomic<word> head_{kSlots};
+  Atomic<word> head_{slots()};
   Atomic<segment*> head_segment_{nullptr};
   Atomic<word> known_tail_{0};
   char apart_[kCacheLine];
-  Atomic<word> tail_{kOneClaim * kSlots};
+  Atomic<word> tail_{kOneClaim * slots()};
   char apart_too_[kCacheLine];
   Atomic<word> tail_number_{0};
   Atomic<std::size_t> broken_{0};
@@ -538,9 +536,6 @@ class segment_queue {
   segment* last_ = nullptr;
   segment_store<segment, Allocator> store_;
 };
-
-template <typename T, typename Allocator, template <typename> class Atomic, typename System>
-constexpr unsigned segment_queue<T, Allocator, Atomic, System>::kSlots;
 
 }  // namespace detail
 }  // namespace corbel

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "tools")]
+# In place of this folder, whose statistics.py would hide the standard one.
+sys.path[:1] = [str(HERE.parent), str(HERE.parents[1] / "tools")]
 
 from lab.statistics import geometric_mean  # noqa: E402
 from report import colours, environment  # noqa: E402

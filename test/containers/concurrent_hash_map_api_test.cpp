@@ -60,9 +60,9 @@ TEST(ConcurrentHashMap, NamesAMutex) {
   using Map = tbb::concurrent_hash_map<int, int, tbb::tbb_hash_compare<int>,
                                        tbb::tbb_allocator<std::pair<const int, int>>, std::mutex>;
   static_assert(std::is_same<Map::mutex_type, std::mutex>::value, "the fifth parameter");
-  static_assert(std::is_same<tbb::concurrent_hash_map<int, int>::mutex_type,
-                             tbb::spin_rw_mutex>::value,
-                "the default");
+  static_assert(
+      std::is_same<tbb::concurrent_hash_map<int, int>::mutex_type, tbb::spin_rw_mutex>::value,
+      "the default");
   Map map;
   Map::accessor at;
   EXPECT_TRUE(map.insert(at, 1));

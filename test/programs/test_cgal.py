@@ -15,7 +15,7 @@ TRIANGULATIONS = b"""\
 inserted: 1 40000 308342 536531 268188 0.97552452063823392
 removed: 1 26604 204579 355806 177830 1.1666255324150658
 """
-MESH = b"valid 1, characteristic 0, volume right\n"
+MESH = b"valid 1, size 1, volume 1\n"
 
 
 def build(compiler, target, libs, mesh):

@@ -37,6 +37,7 @@ struct map_policy {
   using key_compare = Compare;
   using allocator_type = Allocator;
   using node = ordered_node<value_type, Allocator, key_hint<Key>::kExists>;
+  using node_types = ordered_node_types<value_type, Allocator, key_hint<Key>::kExists>;
   using node_type = node_handle<Key, value_type, node, Allocator>;
   static constexpr bool kMulti = kIsMulti;
 

@@ -34,6 +34,7 @@ struct set_policy {
   using value_compare = Compare;
   using allocator_type = Allocator;
   using node = ordered_node<T, Allocator, key_hint<T>::kExists>;
+  using node_types = ordered_node_types<T, Allocator, key_hint<T>::kExists>;
   using node_type = node_handle<T, T, node, Allocator>;
   static constexpr bool kMulti = kIsMulti;
 

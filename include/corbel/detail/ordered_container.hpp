@@ -36,6 +36,7 @@ struct transparent<Compare, K, typename make_void<typename Compare::is_transpare
 //   key_type, value_type, key_compare, value_compare, allocator_type
 //   node_type                                  the node handle
 //   node                                       an ordered_node
+//   node_types                                 its ordered_node_types
 //   kMulti                                     whether elements may have equal keys
 //   static const key_type& key(const value_type&)
 //   early_key(args...)                         the key of the element that the arguments make, or
@@ -75,8 +76,8 @@ class ordered_container : private ordered_core<Policy> {
   using iterator = ordered_iterator<node, value_type>;
   using const_iterator = ordered_iterator<node, const value_type>;
   using node_type = typename Policy::node_type;
-  using range_type = ordered_range<typename node::list, iterator>;
-  using const_range_type = ordered_range<typename node::list, const_iterator>;
+  using range_type = ordered_range<typename Policy::node_types::list, iterator>;
+  using const_range_type = ordered_range<typename Policy::node_types::list, const_iterator>;
 
   // Make an empty container. They allocate nothing, and throw only what copying the comparison or
   // the allocator throws.

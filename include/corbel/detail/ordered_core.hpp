@@ -32,13 +32,13 @@ template <typename Policy>
 class ordered_core {
  protected:
   using node = typename Policy::node;
-  using skip_list = typename node::list;
+  using skip_list = typename Policy::node_types::list;
   using link = typename skip_list::link;
   using path = typename skip_list::path;
   using cursor = typename skip_list::cursor;
   using index = typename skip_list::index;
-  using node_allocator = typename node::allocator;
-  using node_traits = typename node::traits;
+  using node_allocator = typename Policy::node_types::allocator;
+  using node_traits = typename Policy::node_types::traits;
   using key_type = typename Policy::key_type;
   using hint = ordered_hint<key_type, typename Policy::key_compare>;
   using key_compare = typename Policy::key_compare;

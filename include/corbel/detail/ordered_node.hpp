@@ -16,25 +16,38 @@
 namespace corbel {
 namespace detail {
 
+// What nodes are made of. Value may be incomplete: a class can have a container of itself.
+template <typename Value, typename Allocator, bool kHinted>
+struct ordered_node_types {
+  using list = basic_skip_list<std::atomic, kHinted>;
+  using link = typename list::link;
+
+  // What nodes are allocated in.
+  struct unit;
+  using allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<unit>;
+  using traits = std::allocator_traits<allocator>;
+};
+
+template <typename Value, typename Allocator, bool kHinted>
+struct alignas(Value) alignas(typename basic_skip_list<std::atomic, kHinted>::link)
+    ordered_node_types<Value, Allocator, kHinted>::unit {
+  static constexpr std::size_t kBytes = alignof(Value) > alignof(link) ? alignof(Value)
+                                                                       : alignof(link);
+  unsigned char bytes[kBytes];
+};
+
 // A tower stands in front of its node in memory. A node that is in no list keeps the height of its
 // tower in the link of level 0.
 template <typename Value, typename Allocator, bool kHinted>
 class ordered_node {
- public:
-  using list = basic_skip_list<std::atomic, kHinted>;
-
- private:
-  using link = typename list::link;
-  static constexpr std::size_t kAlignment = alignof(Value) > alignof(link) ? alignof(Value)
-                                                                           : alignof(link);
+  using types = ordered_node_types<Value, Allocator, kHinted>;
+  using link = typename types::link;
 
  public:
-  // What nodes are allocated in.
-  struct alignas(kAlignment) unit {
-    unsigned char bytes[kAlignment];
-  };
-  using allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<unit>;
-  using traits = std::allocator_traits<allocator>;
+  using list = typename types::list;
+  using unit = typename types::unit;
+  using allocator = typename types::allocator;
+  using traits = typename types::traits;
 
   union {
     Value element;

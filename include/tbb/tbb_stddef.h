@@ -9,8 +9,8 @@
 #include <oneapi/tbb/detail/_classic_source.h>
 #include <oneapi/tbb/version.h>
 
-#define TBB_VERSION_MAJOR 2022
-#define TBB_VERSION_MINOR 0
+#define TBB_VERSION_MAJOR 2023
+#define TBB_VERSION_MINOR 2
 #define TBB_INTERFACE_VERSION 12200
 
 namespace tbb {

@@ -39,10 +39,13 @@ template <typename C, typename R, typename... As>
 struct operator_types<R (C::*)(As...) const noexcept> : signature<R, As...> {};
 #endif
 
-// Has members `result`, `first` and `second`, as far as there are arguments. The first argument of
-// a pointer to a member is the object.
+// Has members `result`, `first` and `second`, as far as there are arguments; none if F is no
+// callable type. The first argument of a pointer to a member is the object.
+template <typename F, typename = void>
+struct callable_types {};
 template <typename F>
-struct callable_types : operator_types<decltype(&F::operator())> {};
+struct callable_types<F, decltype(static_cast<void>(&F::operator()))>
+    : operator_types<decltype(&F::operator())> {};
 template <typename R, typename... As>
 struct callable_types<R (*)(As...)> : signature<R, As...> {};
 template <typename R, typename... As>

@@ -101,6 +101,12 @@ class indexer_node : public graph_node, public sender<tagged_msg<std::size_t, T0
   input_ports_type ports_;
 };
 
+#if defined(__cpp_deduction_guides)
+template <typename... Nodes>
+indexer_node(const node_set<detail::following, Nodes...>&)
+    -> indexer_node<typename Nodes::output_type...>;
+#endif
+
 }  // namespace flow
 }  // namespace corbel
 

@@ -138,6 +138,12 @@ class limiter_node : public graph_node, public receiver<T>, public sender<T> {
   }
 };
 
+#if defined(__cpp_deduction_guides)
+template <typename Order, typename... Nodes>
+limiter_node(const node_set<Order, Nodes...>&, std::size_t)
+    -> limiter_node<detail::set_message_t<node_set<Order, Nodes...>>>;
+#endif
+
 }  // namespace flow
 }  // namespace corbel
 

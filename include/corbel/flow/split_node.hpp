@@ -73,6 +73,15 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
   output_ports_type ports_;
 };
 
+#if defined(__cpp_deduction_guides)
+template <typename Node, typename... Nodes>
+split_node(const node_set<detail::following, Node, Nodes...>&)
+    -> split_node<typename Node::output_type>;
+template <typename... Nodes>
+split_node(const node_set<detail::preceding, Nodes...>&)
+    -> split_node<std::tuple<typename Nodes::input_type...>>;
+#endif
+
 }  // namespace flow
 }  // namespace corbel
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only some of the concurrent unordered containers have, and with keys of several kinds.
-#include <gtest/gtest.h>
+// The concurrent unordered containers: what depends on the container, the key, the hash function or
+// the allocator.
 #include <tbb/concurrent_unordered_map.h>
 #include <tbb/concurrent_unordered_set.h>
+
+#include <gtest/gtest.h>
+
 #include <algorithm>
-#include <limits>
-#include <map>
+#include <cstdint>
+#include <memory>
 #include <memory_resource>
-#include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
 #include "unordered_helpers.hpp"
 
 namespace corbel::test {
@@ -22,12 +24,6 @@ namespace {
 struct hash : std::hash<int> {};
 struct equal : std::equal_to<int> {};
 
-template <typename Set>
-std::vector<int> sorted(const Set& of) {
-  std::vector<int> found(of.begin(), of.end());
-  std::sort(found.begin(), found.end());
-  return found;
-}
 TEST(UnorderedMap, Elements) {
   tbb::concurrent_unordered_map<std::string, int> m;
   m["one"] = 1;
@@ -142,10 +138,10 @@ TEST(UnorderedSet, AllocatorsPropagate) {
   S c({4}, A(3));
   swap(b, c);
   EXPECT_EQ(b.get_allocator().number, 3);
-  EXPECT_EQ(sorted(b), std::vector<int>{4});
+  EXPECT_TRUE(b.size() == 1 && b.contains(4));
   b = std::move(c);
   EXPECT_EQ(b.get_allocator().number, 1);
-  EXPECT_EQ(sorted(b), (std::vector<int>{1, 2}));
+  EXPECT_TRUE(b.size() == 2 && b.contains(1) && b.contains(2));
 }
 
 TEST(UnorderedSet, MemoryResource) {

@@ -54,15 +54,18 @@ struct hash_field<true> {
   std::size_t value;
 };
 
+template <typename Key>
+using hash_field_for = hash_field<!(std::is_integral<Key>::value || std::is_enum<Key>::value ||
+                                    std::is_pointer<Key>::value)>;
+
 // A node of the list with an element of type Value. Its type depends on neither how a container
 // hashes and compares its keys nor on whether they are unique: nodes can be moved between such
 // containers.
 template <typename Key, typename Value>
-class unordered_node : public split_link<std::atomic> {
+class unordered_node : public split_link<std::atomic>, private hash_field_for<Key> {
  public:
   using value_type = Value;
-  using hash_store = hash_field<!(std::is_integral<Key>::value || std::is_enum<Key>::value ||
-                                  std::is_pointer<Key>::value)>;
+  using hash_store = hash_field_for<Key>;  // a base: it may be empty
 
   Value& value() noexcept { return value_; }
   const Value& value() const noexcept { return value_; }
@@ -91,10 +94,11 @@ class unordered_node : public split_link<std::atomic> {
   template <typename Allocator>
   static void destroy(Allocator& allocator, unordered_node* node) noexcept {
     std::allocator_traits<Allocator>::destroy(allocator, std::addressof(node->value_));
-    memory_owner<Allocator>{allocator, node};
+    const memory_owner<Allocator> freed{allocator, node};
   }
 
-  hash_store hash;
+  hash_store& stored_hash() noexcept { return *this; }
+  const hash_store& stored_hash() const noexcept { return *this; }
 
  private:
   template <typename Allocator>

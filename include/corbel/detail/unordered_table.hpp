@@ -110,7 +110,7 @@ class unordered_table {
   struct key_probe {
     std::size_t hash_of(const node& of) const { return table.hash_of(of); }
     bool matches(const node& candidate) const {
-      return candidate.hash.may_equal(hash) && table.equal()(key, candidate.key());
+      return candidate.stored_hash().may_equal(hash) && table.equal()(key, candidate.key());
     }
     const unordered_table& table;
     const K& key;
@@ -164,7 +164,7 @@ class unordered_table {
   std::size_t spread_hash(const K& key) const {
     return spread(static_cast<std::size_t>(hash_(key)));
   }
-  std::size_t hash_of(const node& of) const { return of.hash.get(hash_, of.key()); }
+  std::size_t hash_of(const node& of) const { return of.stored_hash().get(hash_, of.key()); }
 
   template <typename K>
   node* find_node(const K& key) const {
@@ -181,7 +181,7 @@ class unordered_table {
     node* const found = list_.find_place(wanted, at);
     if (found != nullptr && !kMulti) return {found, false};
     node_owner made{*this, node::make(allocator(), std::forward<Args>(args)...)};
-    made.owned->hash.set(wanted.hash);
+    made.owned->stored_hash().set(wanted.hash);
     // the arguments may have been moved from
     const key_probe<Key> again{*this, made.owned->key(), wanted.hash};
     const std::pair<node*, bool> result = insert_at<kMulti>(made.owned, again, found, at);
@@ -194,7 +194,7 @@ class unordered_table {
   std::pair<node*, bool> insert_node(node* inserted) {
     const key_probe<Key> wanted{*this, inserted->key(), spread_hash(inserted->key())};
     make_first_buckets();
-    inserted->hash.set(wanted.hash);
+    inserted->stored_hash().set(wanted.hash);
     place at;
     node* const found = list_.find_place(wanted, at);
     return insert_at<kMulti>(inserted, wanted, found, at);
@@ -305,10 +305,10 @@ class unordered_table {
   // Puts a node back that merge_from could not insert.
   struct returned_node {
     returned_node(link* predecessor, node* taken)
-        : before(predecessor), moved(taken), hash(taken->hash) {}
+        : before(predecessor), moved(taken), hash(taken->stored_hash()) {}
     ~returned_node() {
       if (moved == nullptr) return;
-      moved->hash = hash;
+      moved->stored_hash() = hash;
       list::restore_after(before, moved);
     }
     link* before;
@@ -417,7 +417,7 @@ class unordered_table {
     for (; next != nullptr; next = list::element_after(next), ++count) {
       const std::size_t hash = other.hash_of(*next);
       node* const made = make(*next);
-      made->hash.set(hash);
+      made->stored_hash().set(hash);
       last = list_.append(made, last, hash);
     }
     count_.assign(count);

@@ -29,11 +29,10 @@ struct ordered_node_types {
 };
 
 template <typename Value, typename Allocator, bool kHinted>
-struct alignas(Value) alignas(typename basic_skip_list<std::atomic, kHinted>::link)
-    ordered_node_types<Value, Allocator, kHinted>::unit {
+struct ordered_node_types<Value, Allocator, kHinted>::unit {
   static constexpr std::size_t kBytes = alignof(Value) > alignof(link) ? alignof(Value)
                                                                        : alignof(link);
-  unsigned char bytes[kBytes];
+  alignas(kBytes) unsigned char bytes[kBytes];
 };
 
 // A tower stands in front of its node in memory. A node that is in no list keeps the height of its

@@ -36,16 +36,4 @@
 #include <corbel/flow/write_once_node.hpp>
 #include <corbel/flow_control.hpp>
 
-namespace corbel {
-namespace flow {
-
-// As in TBB.
-using std::get;
-using std::tuple;
-using std::tuple_element;
-using std::tuple_size;
-
-}  // namespace flow
-}  // namespace corbel
-
 #endif  // CORBEL_FLOW_GRAPH_UMBRELLA_HPP

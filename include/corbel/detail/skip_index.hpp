@@ -45,7 +45,7 @@ class skip_index {
   }
 
   // Returns a tower in front of all elements with the hint, and near it; nullptr if the index knows
-  // none, or only one far from it, as behind its last.
+  // none, or only one far from it, as after its last.
   Link* find(std::uintptr_t hint) const {
     const std::size_t first = first_from(hint);
     return first == 0 || first == count_ ? nullptr : towers()[first - 1];

@@ -56,7 +56,7 @@ struct sequence_source {
 //
 // The table of kShort entries inside the object is replaced by one for all possible segments when
 // it is full. With an empty allocator the object is 72 bytes long and the number of claimed
-// elements lies 64 bytes behind the capacity: a base class so that the members fill its last bytes.
+// elements lies 64 bytes after the capacity: a base class so that the members fill its last bytes.
 template <typename T, typename Allocator>
 class vector_storage
     : private basic_vector_memory<vector_atomic, sleeping_wait, std::uintptr_t, 5> {
@@ -197,7 +197,7 @@ class vector_storage
   void take(vector_storage& other) noexcept {
     for (int i = 0; i < kShort; ++i) this->short_table()[i] = other.short_table()[i];
     if (!other.has_short_table()) this->set_table(other.table());
-    claims_.set_claimed(other.size());  // elements without memory stay behind
+    claims_.set_claimed(other.size());  // not the claims on elements without memory
     this->set_capacity(other.capacity());
     first_log_ = other.first_log_;
     other.set_table(other.short_table());

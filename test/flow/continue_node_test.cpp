@@ -15,10 +15,12 @@ namespace {
 using namespace tbb::flow;
 using node = continue_node<continue_msg>;
 
+// A continue_node may call its body in several threads at the same time.
 struct counting_body {
   std::atomic<int>* calls;
-  int own = 0;
+  std::atomic<int> own{0};
   explicit counting_body(std::atomic<int>& c) : calls(&c) {}
+  counting_body(const counting_body& other) : calls(other.calls), own(other.own.load()) {}
   void operator()(const continue_msg&) {
     ++*calls;
     ++own;

@@ -119,8 +119,10 @@ class generator : public flow::graph_node, public flow::sender<Output> {
     // Runs `next` and, in parallel or later, this task once more.
     static task_base* run_next(thread_data& thread, generator_task& task, graph_task* next) {
       if (!is_task(next)) return &task;
-      graph_access::tasks(task.owner).reserve(thread);
-      if (CORBEL_LIKELY(try_spawn(thread, task))) return end_graph_task(thread, task.owner, next);
+      // Once it has been spawned, `task` may run and end in another thread.
+      flow::graph& g = task.owner;
+      graph_access::tasks(g).reserve(thread);
+      if (CORBEL_LIKELY(try_spawn(thread, task))) return end_graph_task(thread, g, next);
       run_any(thread, next);
       return &task;
     }

@@ -22,8 +22,8 @@ class global_control {
   enum parameter {
     // The number of threads that work at a time, the calling one included. The smallest value is in
     // effect. One additional thread runs tasks enqueued in arenas that no other thread may enter. A
-    // value above the number of processors affects only arenas that request that many threads, and
-    // external threads that first use the library after the value is set. Default: the number of
+    // value above the number of processors affects only arenas that request that many threads
+    // (task_arena, task_scheduler_init): others stay at the default. Default: the number of
     // processors that the affinity mask and the container's quota grant.
     max_allowed_parallelism,
     // The stack size in bytes of workers started from now on, and of the stacks on which a thread

@@ -22,6 +22,7 @@
 
 #if PARALLEL
 #include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 #endif
 
 namespace {
@@ -128,11 +129,12 @@ void use() {
 // cgal_client <number of threads>
 int main(int, char** arguments) {
 #if PARALLEL
-  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                                    std::strtoul(arguments[1], nullptr, 10));
+  const int count = std::atoi(arguments[1]);
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, count);
+  tbb::task_arena(count).execute(use);
 #else
   static_cast<void>(arguments);
-#endif
   use();
+#endif
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <openvdb/tools/LevelSetSphere.h>
 #include <openvdb/tools/VolumeToMesh.h>
 #include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 
 #if CONVERT  // takes half as long again to compile
 #include <openvdb/tools/GridOperators.h>
@@ -107,11 +108,13 @@ void convert() {
 
 // openvdb_client <number of threads>
 int main(int, char** arguments) {
-  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                                    std::strtoul(arguments[1], nullptr, 10));
-  filter();
+  const int count = std::atoi(arguments[1]);
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, count);
+  tbb::task_arena(count).execute([] {
+    filter();
 #if CONVERT
-  convert();
+    convert();
 #endif
+  });
   return 0;
 }

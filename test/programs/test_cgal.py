@@ -27,10 +27,10 @@ def build(compiler, target, libs, mesh):
                 "-lmpfr"], timeout=500)
 
 
-def compare(scratch, compiler, libs, name, mesh, expected):
+def compare(scratch, compiler, libs, name, mesh, expected, counts="124"):
     program = os.path.join(scratch, name)
     build(compiler, program, libs, mesh)
-    for threads in "124":
+    for threads in counts:
         done = common.run([program, threads], "system")
         common.same("%s with %s threads" % (name, threads), expected, done.out)
         print("%s, %s threads: %.1f s %s" % (name, threads, done.seconds, done.err.decode().strip()))
@@ -43,7 +43,8 @@ def test(scratch):
     libs = common.scheduler_dir()
     compare(scratch, compiler, libs, "triangulation", 0, TRIANGULATIONS)
     if common.FULL:
-        compare(scratch, compiler, libs, "mesh", 1, MESH)
+        # Not with four: on fewer processors CGAL's threads hinder each other, with any library.
+        compare(scratch, compiler, libs, "mesh", 1, MESH, "12")
 
 
 common.main(test)

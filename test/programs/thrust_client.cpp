@@ -14,6 +14,7 @@
 
 #if THRUST_DEVICE_SYSTEM == THRUST_DEVICE_SYSTEM_TBB
 #include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 #endif
 
 namespace {
@@ -48,12 +49,16 @@ void use(std::size_t size) {
 
 // thrust_client <number of threads>
 int main(int, char** arguments) {
+  const auto use_all = [] {
+    for (const std::size_t size : {0, 1, 1000, 5000000}) use(size);
+  };
 #if THRUST_DEVICE_SYSTEM == THRUST_DEVICE_SYSTEM_TBB
-  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                                    std::strtoul(arguments[1], nullptr, 10));
+  const int count = std::atoi(arguments[1]);
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, count);
+  tbb::task_arena(count).execute(use_all);
 #else
   static_cast<void>(arguments);
+  use_all();
 #endif
-  for (const std::size_t size : {0, 1, 1000, 5000000}) use(size);
   return 0;
 }

@@ -130,6 +130,18 @@ TEST(GlobalControl, LimitsTheThreads) {
   EXPECT_LE(arena.execute([] { return width_seen(16); }), 2);
 }
 
+TEST(GlobalControl, ALimitAboveTheProcessorsWidensNoArenaByItself) {
+  const int processors = tbb::info::default_concurrency();
+  const global_control more(global_control::max_allowed_parallelism, processors + 2);
+  int width = 0, seen = 0;
+  std::thread([&] {
+    width = tbb::this_task_arena::max_concurrency();
+    seen = width_seen(16);
+  }).join();
+  EXPECT_EQ(width, processors);
+  EXPECT_LE(seen, processors);
+}
+
 TEST(GlobalControl, ALimitOfOneHangsNothing) {
   global_control one(global_control::max_allowed_parallelism, 1);
   for (int width = 1; width < 4; ++width) {

@@ -15,6 +15,7 @@
 #include <corbel/task_group.hpp>
 
 #include <tbb/task.h>
+#include <tbb/task_scheduler_init.h>
 
 #include <algorithm>
 #include <atomic>
@@ -421,8 +422,9 @@ int main(int argc, char** argv) {
   }
   // Ends the workers, and so all that they record, before the trace is written.
   corbel::task_scheduler_handle scheduler{corbel::attach()};
-  const corbel::global_control threads(corbel::global_control::max_allowed_parallelism,
-                                       std::size_t(std::atoi(argv[2])));
+  const int count = std::atoi(argv[2]);
+  const corbel::global_control threads(corbel::global_control::max_allowed_parallelism, count);
+  const tbb::task_scheduler_init width(count);
   const auto begin = Clock::now();
   all.at(argv[1])();
   corbel::finalize(scheduler, std::nothrow);

@@ -347,7 +347,7 @@ int main(int argc, char** argv) {
   World world;
   std::atomic<unsigned> next{first}, graphs{0};
   std::atomic<bool> bad{false};
-  const auto work = [&] {
+  const auto run_graphs = [&] {
     while (!bad && std::chrono::steady_clock::now() < end) {
       const unsigned seed = one ? first : next++;
       const std::string wrong = Graph(seed, world).run();
@@ -357,6 +357,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "task_graph: FAILED: graph %u: %s\n", seed, wrong.c_str());
     }
   };
+  const auto work = [&] { corbel::task_arena(4).execute(run_graphs); };
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) threads.emplace_back(work);
   work();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/attach.hpp"
 
-#include <algorithm>
 #include <mutex>
 
 #include "os/os.hpp"
@@ -74,7 +73,7 @@ __attribute__((constructor)) void hook_main_thread() {
 Arena& implicit_arena(Thread& t) {
   if (t.implicit_arena == nullptr) {
     ArenaPlan plan;
-    plan.width = implicit_width != 0 ? implicit_width : std::max(thread_limit(), default_width());
+    plan.width = implicit_width != 0 ? implicit_width : default_width();
     t.implicit_arena = &thread_pool.make_arena(plan);
   }
   return *t.implicit_arena;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <tbb/concurrent_hash_map.h>
 #include <tbb/concurrent_map.h>
+#include <tbb/concurrent_priority_queue.h>
 #include <tbb/concurrent_queue.h>
 #include <tbb/concurrent_set.h>
 #include <tbb/concurrent_unordered_map.h>
@@ -29,6 +30,7 @@ struct Tree {
   tbb::concurrent_queue<Leaf> queue;
   tbb::concurrent_bounded_queue<Leaf> bounded_queue;
   tbb::concurrent_set<Leaf> set;
+  tbb::concurrent_priority_queue<Leaf> priority_queue;
 };
 
 struct Leaf {
@@ -57,6 +59,32 @@ TEST(Recursive, EachContainerHoldsItsClass) {
   EXPECT_TRUE(tree.queue.try_pop(leaf));
   EXPECT_EQ(leaf.number, 2);
   EXPECT_TRUE(tree.set.insert(Leaf()).second);
+  tree.priority_queue.push(Leaf());
+  tree.priority_queue.push(Leaf{5});
+  EXPECT_TRUE(tree.priority_queue.try_pop(leaf));
+  EXPECT_EQ(leaf.number, 5);
+}
+
+// All members in the class: nothing needs its definition before the class is complete.
+struct Job {
+  int urgency = 0;
+  tbb::concurrent_priority_queue<Job> parts{};
+  friend bool operator<(const Job& a, const Job& b) { return a.urgency < b.urgency; }
+};
+
+TEST(Recursive, PriorityQueueHoldsItsClass) {
+  Job job;
+  job.urgency = 1;
+  Job part;
+  part.parts.emplace();
+  job.parts.push(part);
+  part.urgency = 2;
+  job.parts.push(part);
+  const Job copy = job;
+  EXPECT_TRUE(job.parts.try_pop(part));
+  EXPECT_EQ(part.urgency, 2);
+  EXPECT_EQ(part.parts.size(), 1u);
+  EXPECT_EQ(copy.parts.size(), 2u);
 }
 
 }  // namespace

@@ -24,15 +24,21 @@ namespace detail {
 // An operation compares first, then moves entries, which does not throw (heap_entry.hpp). So
 // whatever throws, a comparison, an allocation or an assignment to a result, the heap is whole and
 // has the elements that it had. Not thread-safe.
+//
+// T may be incomplete where the class is instantiated: what depends on its definition is in member
+// classes, which are instantiated when a function needs them.
 template <typename T, typename Compare, typename Allocator>
 class heap {
-  using entries = heap_entries<T, Allocator>;
-  using entry = typename entries::type;
-  using entry_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<entry>;
-  using entry_traits = std::allocator_traits<entry_allocator>;
+  struct layout;
 
  public:
-  using new_entry = typename entries::new_entry;
+  // An element that is not in a heap yet (heap_entry.hpp).
+  class new_entry : public heap_entries<T, Allocator>::new_entry {
+    using base = typename heap_entries<T, Allocator>::new_entry;
+
+   public:
+    using base::base;
+  };
 
   heap(const Compare& compare, const Allocator& allocator)
       : allocator_(allocator), compare_(compare) {}
@@ -46,15 +52,16 @@ class heap {
   const Compare& compare() const noexcept { return compare_; }
 
   std::size_t size() const noexcept { return size_; }
-  const T& operator[](std::size_t i) const { return entries::value(memory_[i]); }
-  T& operator[](std::size_t i) { return entries::value(memory_[i]); }
+  const T& operator[](std::size_t i) const { return layout::value(memory_, i); }
+  T& operator[](std::size_t i) { return layout::value(memory_, i); }
 
   // Makes room for `capacity` elements. Throws bad_alloc.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
-    entry_allocator allocator(allocator_);
-    const pointer memory = entry_traits::allocate(allocator, capacity);
-    for (std::size_t i = 0; i < size_; ++i) move_entry(at(memory, i), at(memory_, i));
+    const void_pointer memory = layout::allocate(allocator_, capacity);
+    for (std::size_t i = 0; i < size_; ++i) {
+      layout::move(allocator_, layout::at(memory, i), layout::at(memory_, i));
+    }
     free_memory();
     memory_ = memory;
     capacity_ = capacity;
@@ -104,13 +111,13 @@ class heap {
     const std::size_t last = size_ - 1;
     if (has_loose_ && !compare_((*this)[last], (*this)[0])) {
       result = std::move((*this)[last]);
-      entries::destroy(allocator_, at(memory_, last));
+      layout::destroy(allocator_, memory_, last);
     } else {
       const path down(*this, 0, last, (*this)[last]);
       result = std::move((*this)[0]);
-      entries::destroy(allocator_, at(memory_, 0));
+      layout::destroy(allocator_, memory_, 0);
       const std::size_t hole = down.follow(*this);
-      if (hole != last) move_entry(at(memory_, hole), at(memory_, last));
+      if (hole != last) move_entry(hole, last);
     }
     size_ = last;
     has_loose_ = false;
@@ -118,7 +125,7 @@ class heap {
 
   // Removes all elements and frees the memory.
   void clear() noexcept {
-    for (std::size_t i = 0; i < size_; ++i) entries::destroy(allocator_, at(memory_, i));
+    for (std::size_t i = 0; i < size_; ++i) layout::destroy(allocator_, memory_, i);
     size_ = 0;
     has_loose_ = false;
     free_memory();
@@ -135,7 +142,37 @@ class heap {
   }
 
  private:
-  using pointer = typename entry_traits::pointer;
+  using void_pointer = typename std::allocator_traits<Allocator>::void_pointer;
+
+  // The array of entries.
+  struct layout {
+    using entries = heap_entries<T, Allocator>;
+    using entry = typename entries::type;
+    using entry_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<entry>;
+    using traits = std::allocator_traits<entry_allocator>;
+    using pointer = typename traits::pointer;
+
+    static entry* at(const void_pointer& memory, std::size_t i) {
+      return std::addressof(static_cast<pointer>(memory)[i]);
+    }
+    static T& value(const void_pointer& memory, std::size_t i) {
+      return entries::value(*at(memory, i));
+    }
+    static void move(Allocator& allocator, entry* to, entry* from) noexcept {
+      entries::move(allocator, to, from);
+    }
+    static void destroy(Allocator& allocator, const void_pointer& memory, std::size_t i) noexcept {
+      entries::destroy(allocator, at(memory, i));
+    }
+    static void_pointer allocate(const Allocator& allocator, std::size_t count) {
+      entry_allocator rebound(allocator);
+      return traits::allocate(rebound, count);
+    }
+    static void free(const Allocator& allocator, const void_pointer& memory, std::size_t count) {
+      entry_allocator rebound(allocator);
+      traits::deallocate(rebound, static_cast<pointer>(memory), count);
+    }
+  };
 
   static constexpr std::size_t kChildren = 4;
   static constexpr std::size_t kFirstCapacity = 8;
@@ -144,12 +181,13 @@ class heap {
 
   void append(new_entry& made) {
     if (size_ == capacity_) reserve(capacity_ == 0 ? kFirstCapacity : 2 * capacity_);
-    made.take(allocator_, at(memory_, size_));
+    made.take(allocator_, layout::at(memory_, size_));
     ++size_;
   }
 
-  static entry* at(pointer memory, std::size_t i) { return std::addressof(memory[i]); }
-  void move_entry(entry* to, entry* from) noexcept { entries::move(allocator_, to, from); }
+  void move_entry(std::size_t to, std::size_t from) noexcept {
+    layout::move(allocator_, layout::at(memory_, to), layout::at(memory_, from));
+  }
 
   // The way that a hole takes from `top` down to where `sinking` belongs, in a heap of `size`
   // entries: at each step the largest child.
@@ -176,7 +214,7 @@ class heap {
     std::size_t follow(heap& h) const noexcept {
       std::size_t hole = top_;
       for (unsigned i = 0; i < length_; ++i) {
-        h.move_entry(at(h.memory_, hole), at(h.memory_, steps_[i]));
+        h.move_entry(hole, steps_[i]);
         hole = steps_[i];
       }
       return hole;
@@ -193,29 +231,25 @@ class heap {
     std::size_t to = from;
     while (to > 0 && compare_((*this)[parent(to)], (*this)[from])) to = parent(to);
     if (to == from) return;
-    manual_lifetime<entry> rising;
-    move_entry(&rising.get(), at(memory_, from));
-    for (std::size_t hole = from; hole != to; hole = parent(hole)) {
-      move_entry(at(memory_, hole), at(memory_, parent(hole)));
-    }
-    move_entry(at(memory_, to), &rising.get());
+    manual_lifetime<typename layout::entry> rising;
+    layout::move(allocator_, &rising.get(), layout::at(memory_, from));
+    for (std::size_t hole = from; hole != to; hole = parent(hole)) move_entry(hole, parent(hole));
+    layout::move(allocator_, layout::at(memory_, to), &rising.get());
   }
 
   // Moves the entry at `top` to the end of the path.
   void sink(std::size_t top, const path& down) noexcept {
-    manual_lifetime<entry> sinking;
-    move_entry(&sinking.get(), at(memory_, top));
+    manual_lifetime<typename layout::entry> sinking;
+    layout::move(allocator_, &sinking.get(), layout::at(memory_, top));
     const std::size_t hole = down.follow(*this);
-    move_entry(at(memory_, hole), &sinking.get());
+    layout::move(allocator_, layout::at(memory_, hole), &sinking.get());
   }
 
   void free_memory() noexcept {
-    if (capacity_ == 0) return;
-    entry_allocator allocator(allocator_);
-    entry_traits::deallocate(allocator, memory_, capacity_);
+    if (capacity_ != 0) layout::free(allocator_, memory_, capacity_);
   }
 
-  pointer memory_ = nullptr;
+  void_pointer memory_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   bool has_loose_ = false;

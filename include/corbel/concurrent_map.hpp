@@ -20,13 +20,6 @@
 
 namespace corbel {
 
-template <typename Key, typename T, typename Compare = std::less<Key>,
-          typename Allocator = tbb_allocator<std::pair<const Key, T>>>
-class concurrent_map;
-template <typename Key, typename T, typename Compare = std::less<Key>,
-          typename Allocator = tbb_allocator<std::pair<const Key, T>>>
-class concurrent_multimap;
-
 namespace detail {
 
 // The Policy of ordered_container for maps.
@@ -78,27 +71,22 @@ struct map_policy {
 }  // namespace detail
 
 // A sorted map with unique keys. detail/ordered_container.hpp documents what is not here.
-template <typename Key, typename T, typename Compare, typename Allocator>
+template <typename Key, typename T, typename Compare = std::less<Key>,
+          typename Allocator = tbb_allocator<std::pair<const Key, T>>>
 class concurrent_map
     : public detail::ordered_container<detail::map_policy<Key, T, Compare, Allocator, false>> {
   using base = detail::ordered_container<detail::map_policy<Key, T, Compare, Allocator, false>>;
 
  public:
   using mapped_type = T;
-  using typename base::const_iterator;
-  using typename base::iterator;
   using typename base::value_type;
 
   using base::base;
   concurrent_map() = default;
-  concurrent_map(const concurrent_map&) = default;
-  concurrent_map(concurrent_map&&) = default;
   concurrent_map(const concurrent_map& other, const Allocator& allocator)
       : base(other, allocator) {}
   concurrent_map(concurrent_map&& other, const Allocator& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_map& operator=(const concurrent_map&) = default;
-  concurrent_map& operator=(concurrent_map&&) = default;
   concurrent_map& operator=(std::initializer_list<value_type> elements) {
     base::operator=(elements);
     return *this;
@@ -122,37 +110,6 @@ class concurrent_map
   T& at(const Key& key) { return existing(this->find(key), this->end()); }
   const T& at(const Key& key) const { return existing(this->find(key), this->end()); }
 
-  using base::insert;
-  // Insert the element that the value makes.
-  template <typename P,
-            typename = typename std::enable_if<std::is_constructible<value_type, P&&>::value>::type>
-  std::pair<iterator, bool> insert(P&& value) {
-    return this->emplace(std::forward<P>(value));
-  }
-  template <typename P,
-            typename = typename std::enable_if<std::is_constructible<value_type, P&&>::value>::type>
-  iterator insert(const_iterator, P&& value) {
-    return this->emplace(std::forward<P>(value)).first;
-  }
-
-  // Move the elements of `source` whose keys this map does not have into it.
-  template <typename OtherCompare>
-  void merge(concurrent_map<Key, T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_map<Key, T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multimap<Key, T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multimap<Key, T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
-
  private:
   template <typename Iterator>
   static auto existing(Iterator found, Iterator end) -> decltype((found->second)) {
@@ -162,61 +119,25 @@ class concurrent_map
 };
 
 // A sorted map whose keys may be equal.
-template <typename Key, typename T, typename Compare, typename Allocator>
+template <typename Key, typename T, typename Compare = std::less<Key>,
+          typename Allocator = tbb_allocator<std::pair<const Key, T>>>
 class concurrent_multimap
     : public detail::ordered_container<detail::map_policy<Key, T, Compare, Allocator, true>> {
   using base = detail::ordered_container<detail::map_policy<Key, T, Compare, Allocator, true>>;
 
  public:
   using mapped_type = T;
-  using typename base::const_iterator;
-  using typename base::iterator;
   using typename base::value_type;
 
   using base::base;
   concurrent_multimap() = default;
-  concurrent_multimap(const concurrent_multimap&) = default;
-  concurrent_multimap(concurrent_multimap&&) = default;
   concurrent_multimap(const concurrent_multimap& other, const Allocator& allocator)
       : base(other, allocator) {}
   concurrent_multimap(concurrent_multimap&& other, const Allocator& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_multimap& operator=(const concurrent_multimap&) = default;
-  concurrent_multimap& operator=(concurrent_multimap&&) = default;
   concurrent_multimap& operator=(std::initializer_list<value_type> elements) {
     base::operator=(elements);
     return *this;
-  }
-
-  using base::insert;
-  // Insert the element that the value makes.
-  template <typename P,
-            typename = typename std::enable_if<std::is_constructible<value_type, P&&>::value>::type>
-  std::pair<iterator, bool> insert(P&& value) {
-    return this->emplace(std::forward<P>(value));
-  }
-  template <typename P,
-            typename = typename std::enable_if<std::is_constructible<value_type, P&&>::value>::type>
-  iterator insert(const_iterator, P&& value) {
-    return this->emplace(std::forward<P>(value)).first;
-  }
-
-  // Move all elements of `source` into this map.
-  template <typename OtherCompare>
-  void merge(concurrent_map<Key, T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_map<Key, T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multimap<Key, T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multimap<Key, T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
   }
 };
 

@@ -18,11 +18,6 @@
 
 namespace corbel {
 
-template <typename T, typename Compare = std::less<T>, typename Allocator = tbb_allocator<T>>
-class concurrent_set;
-template <typename T, typename Compare = std::less<T>, typename Allocator = tbb_allocator<T>>
-class concurrent_multiset;
-
 namespace detail {
 
 // The Policy of ordered_container for sets.
@@ -57,7 +52,7 @@ struct set_policy {
 // A sorted set without equal elements. detail/ordered_container.hpp documents the members. An
 // element must not be changed such that its order changes, although the iterators allow it, as they
 // do in TBB.
-template <typename T, typename Compare, typename Allocator>
+template <typename T, typename Compare = std::less<T>, typename Allocator = tbb_allocator<T>>
 class concurrent_set
     : public detail::ordered_container<detail::set_policy<T, Compare, Allocator, false>> {
   using base = detail::ordered_container<detail::set_policy<T, Compare, Allocator, false>>;
@@ -65,40 +60,18 @@ class concurrent_set
  public:
   using base::base;
   concurrent_set() = default;
-  concurrent_set(const concurrent_set&) = default;
-  concurrent_set(concurrent_set&&) = default;
   concurrent_set(const concurrent_set& other, const Allocator& allocator)
       : base(other, allocator) {}
   concurrent_set(concurrent_set&& other, const Allocator& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_set& operator=(const concurrent_set&) = default;
-  concurrent_set& operator=(concurrent_set&&) = default;
   concurrent_set& operator=(std::initializer_list<T> elements) {
     base::operator=(elements);
     return *this;
   }
-
-  // Move the elements of `source` that this set does not have into it.
-  template <typename OtherCompare>
-  void merge(concurrent_set<T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_set<T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multiset<T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multiset<T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
 };
 
 // A sorted set whose elements may be equal.
-template <typename T, typename Compare, typename Allocator>
+template <typename T, typename Compare = std::less<T>, typename Allocator = tbb_allocator<T>>
 class concurrent_multiset
     : public detail::ordered_container<detail::set_policy<T, Compare, Allocator, true>> {
   using base = detail::ordered_container<detail::set_policy<T, Compare, Allocator, true>>;
@@ -106,35 +79,13 @@ class concurrent_multiset
  public:
   using base::base;
   concurrent_multiset() = default;
-  concurrent_multiset(const concurrent_multiset&) = default;
-  concurrent_multiset(concurrent_multiset&&) = default;
   concurrent_multiset(const concurrent_multiset& other, const Allocator& allocator)
       : base(other, allocator) {}
   concurrent_multiset(concurrent_multiset&& other, const Allocator& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_multiset& operator=(const concurrent_multiset&) = default;
-  concurrent_multiset& operator=(concurrent_multiset&&) = default;
   concurrent_multiset& operator=(std::initializer_list<T> elements) {
     base::operator=(elements);
     return *this;
-  }
-
-  // Move all elements of `source` into this set.
-  template <typename OtherCompare>
-  void merge(concurrent_set<T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_set<T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multiset<T, OtherCompare, Allocator>& source) {
-    this->merge_from(source);
-  }
-  template <typename OtherCompare>
-  void merge(concurrent_multiset<T, OtherCompare, Allocator>&& source) {
-    this->merge_from(source);
   }
 };
 

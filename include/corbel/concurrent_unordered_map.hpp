@@ -48,14 +48,10 @@ class concurrent_unordered_map : public detail::unordered_base<Key, std::pair<co
   // container copy or take its elements.
   using base::base;
   concurrent_unordered_map() = default;
-  concurrent_unordered_map(const concurrent_unordered_map&) = default;
-  concurrent_unordered_map(concurrent_unordered_map&&) = default;
   concurrent_unordered_map(const concurrent_unordered_map& other, const allocator_type& allocator)
       : base(other, allocator) {}
   concurrent_unordered_map(concurrent_unordered_map&& other, const allocator_type& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_unordered_map& operator=(const concurrent_unordered_map&) = default;
-  concurrent_unordered_map& operator=(concurrent_unordered_map&&) = default;
   concurrent_unordered_map& operator=(std::initializer_list<value_type> values) {
     base::operator=(values);
     return *this;
@@ -112,16 +108,12 @@ class concurrent_unordered_multimap
   // container copy or take its elements.
   using base::base;
   concurrent_unordered_multimap() = default;
-  concurrent_unordered_multimap(const concurrent_unordered_multimap&) = default;
-  concurrent_unordered_multimap(concurrent_unordered_multimap&&) = default;
   concurrent_unordered_multimap(const concurrent_unordered_multimap& other,
                                 const allocator_type& allocator)
       : base(other, allocator) {}
   concurrent_unordered_multimap(concurrent_unordered_multimap&& other,
                                 const allocator_type& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_unordered_multimap& operator=(const concurrent_unordered_multimap&) = default;
-  concurrent_unordered_multimap& operator=(concurrent_unordered_multimap&&) = default;
   concurrent_unordered_multimap& operator=(std::initializer_list<value_type> values) {
     base::operator=(values);
     return *this;

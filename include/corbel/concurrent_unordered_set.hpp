@@ -43,14 +43,10 @@ class concurrent_unordered_set
   // container copy or take its elements.
   using base::base;
   concurrent_unordered_set() = default;
-  concurrent_unordered_set(const concurrent_unordered_set&) = default;
-  concurrent_unordered_set(concurrent_unordered_set&&) = default;
   concurrent_unordered_set(const concurrent_unordered_set& other, const allocator_type& allocator)
       : base(other, allocator) {}
   concurrent_unordered_set(concurrent_unordered_set&& other, const allocator_type& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_unordered_set& operator=(const concurrent_unordered_set&) = default;
-  concurrent_unordered_set& operator=(concurrent_unordered_set&&) = default;
   concurrent_unordered_set& operator=(std::initializer_list<value_type> values) {
     base::operator=(values);
     return *this;
@@ -74,16 +70,12 @@ class concurrent_unordered_multiset
   // container copy or take its elements.
   using base::base;
   concurrent_unordered_multiset() = default;
-  concurrent_unordered_multiset(const concurrent_unordered_multiset&) = default;
-  concurrent_unordered_multiset(concurrent_unordered_multiset&&) = default;
   concurrent_unordered_multiset(const concurrent_unordered_multiset& other,
                                 const allocator_type& allocator)
       : base(other, allocator) {}
   concurrent_unordered_multiset(concurrent_unordered_multiset&& other,
                                 const allocator_type& allocator)
       : base(std::move(other), allocator) {}
-  concurrent_unordered_multiset& operator=(const concurrent_unordered_multiset&) = default;
-  concurrent_unordered_multiset& operator=(concurrent_unordered_multiset&&) = default;
   concurrent_unordered_multiset& operator=(std::initializer_list<value_type> values) {
     base::operator=(values);
     return *this;

@@ -60,6 +60,10 @@ class ordered_container : private ordered_core<Policy> {
   using typename core::node;
   using typename core::node_traits;
   using plain_traits = std::allocator_traits<typename Policy::allocator_type>;
+  template <typename P>
+  using if_makes_element = typename std::enable_if<
+      !std::is_same<typename Policy::key_type, typename Policy::value_type>::value &&
+      std::is_constructible<typename Policy::value_type, P&&>::value>::type;
 
  public:
   using key_type = typename Policy::key_type;
@@ -196,6 +200,16 @@ class ordered_container : private ordered_core<Policy> {
   iterator insert(const_iterator, const value_type& value) { return insert(value).first; }
   iterator insert(const_iterator, value_type&& value) { return insert(std::move(value)).first; }
 
+  // Into maps only: insert the element that the value makes.
+  template <typename P, typename = if_makes_element<P>>
+  std::pair<iterator, bool> insert(P&& value) {
+    return emplace(std::forward<P>(value));
+  }
+  template <typename P, typename = if_makes_element<P>>
+  iterator insert(const_iterator, P&& value) {
+    return emplace(std::forward<P>(value)).first;
+  }
+
   // Insert the element that the arguments make.
   template <typename... Arguments>
   std::pair<iterator, bool> emplace(Arguments&&... arguments) {
@@ -233,10 +247,15 @@ class ordered_container : private ordered_core<Policy> {
   // elements, without copying or moving the elements themselves. If a comparison throws, the
   // elements before are moved.
   template <typename Other>
-  void merge_from(ordered_container<Other>& source) {
-    static_assert(std::is_same<node, typename Other::node>::value, "the same kind of elements");
+  void merge(ordered_container<Other>& source) {
+    static_assert(std::is_same<node_type, typename Other::node_type>::value,
+                  "the same kind of elements");
     if (static_cast<const void*>(this) == static_cast<const void*>(&source)) return;
-    this->merge(source);
+    this->merge_from(source);
+  }
+  template <typename Other>
+  void merge(ordered_container<Other>&& source) {
+    merge(source);
   }
 
   // ---- exclusive access -------------------------------------------------------------------------

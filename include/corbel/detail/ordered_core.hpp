@@ -299,7 +299,7 @@ class ordered_core {
 
   // Moves all nodes that are not refused from another list.
   template <typename Source>
-  void merge(Source& source) {
+  void merge_from(Source& source) {
     cursor at = source.list_.begin();
     while (link* const tower = skip_list::next(at.before[0])) {
       taken_node taken{source.list_, at, tower, Source::hint_of(tower), source.remove(at, tower)};

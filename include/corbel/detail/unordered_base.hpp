@@ -69,10 +69,6 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
   using const_range_type = unordered_range<unordered_base, const_iterator>;
 
  private:
-  // What inserting one element returns.
-  using insert_result =
-      typename std::conditional<kMulti, iterator, std::pair<iterator, bool>>::type;
-
   // Accept a key of another type if the hash function and the comparison do.
   template <typename K>
   using if_other_key =
@@ -193,29 +189,29 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
 
   // ---- adding elements -------------------------------------------------------------------------
   // A container with unique keys keeps an element that has an equal key already. Return an iterator
-  // to the new element or to that one, and for unique keys without a hint, whether the element is
-  // new. Hints are ignored.
+  // to the new element or to that one, and without a hint, whether the element is new. Hints are
+  // ignored.
 
-  insert_result insert(const value_type& value) {
+  std::pair<iterator, bool> insert(const value_type& value) {
     return result(this->template insert_key<kMulti>(node::key_of(value), value));
   }
-  insert_result insert(value_type&& value) {
+  std::pair<iterator, bool> insert(value_type&& value) {
     return result(this->template insert_key<kMulti>(node::key_of(value), std::move(value)));
   }
   // Constructs the element from what is not one, as emplace does.
   template <typename P,
             typename = typename std::enable_if<!std::is_same<Key, Value>::value &&
                                                std::is_constructible<value_type, P&&>::value>::type>
-  insert_result insert(P&& value) {
+  std::pair<iterator, bool> insert(P&& value) {
     return emplace(std::forward<P>(value));
   }
-  iterator insert(const_iterator, const value_type& value) { return position(insert(value)); }
-  iterator insert(const_iterator, value_type&& value) { return position(insert(std::move(value))); }
+  iterator insert(const_iterator, const value_type& value) { return insert(value).first; }
+  iterator insert(const_iterator, value_type&& value) { return insert(std::move(value)).first; }
   template <typename P,
             typename = typename std::enable_if<!std::is_same<Key, Value>::value &&
                                                std::is_constructible<value_type, P&&>::value>::type>
   iterator insert(const_iterator, P&& value) {
-    return position(emplace(std::forward<P>(value)));
+    return emplace(std::forward<P>(value)).first;
   }
   template <typename Iterator, typename = if_iterator<Iterator>>
   void insert(Iterator first, Iterator last) {
@@ -226,21 +222,19 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
   // Inserts the node of the handle, which must be of a container with an equal allocator, and
   // leaves the handle empty. An empty handle: does nothing, and returns end(). If there is an
   // element with an equal key, or something throws, the handle keeps the node.
-  insert_result insert(node_type&& handle) {
+  std::pair<iterator, bool> insert(node_type&& handle) {
     node* const own = node_handle_access::get(handle);
-    if (own == nullptr) return result(std::pair<node*, bool>(nullptr, false));
+    if (own == nullptr) return {end(), false};
     const std::pair<node*, bool> inserted = this->template insert_node<kMulti>(own);
     if (inserted.second) node_handle_access::release(handle);
     return result(inserted);
   }
-  iterator insert(const_iterator, node_type&& handle) {
-    return position(insert(std::move(handle)));
-  }
+  iterator insert(const_iterator, node_type&& handle) { return insert(std::move(handle)).first; }
 
   // Constructs the element from the arguments, then inserts it, or destroys it if there is one with
   // an equal key.
   template <typename... Args>
-  insert_result emplace(Args&&... args) {
+  std::pair<iterator, bool> emplace(Args&&... args) {
     typename table::node_owner made{*this,
                                     node::make(this->allocator(), std::forward<Args>(args)...)};
     const std::pair<node*, bool> inserted = this->template insert_node<kMulti>(made.owned);
@@ -249,7 +243,7 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
   }
   template <typename... Args>
   iterator emplace_hint(const_iterator, Args&&... args) {
-    return position(emplace(std::forward<Args>(args)...));
+    return emplace(std::forward<Args>(args)...).first;
   }
 
   // Moves the nodes of `source` into this container; those whose key has an equal one here, if keys
@@ -398,17 +392,9 @@ class unordered_base : public unordered_table<Key, Value, Hash, KeyEqual, Alloca
   friend bool operator!=(const unordered_base& a, const unordered_base& b) { return !(a == b); }
 
  private:
-  static insert_result result(std::pair<node*, bool> inserted) {
-    return result(inserted, std::integral_constant<bool, kMulti>());
-  }
-  static iterator result(std::pair<node*, bool> inserted, std::true_type) {
-    return iterator(inserted.first);
-  }
-  static std::pair<iterator, bool> result(std::pair<node*, bool> inserted, std::false_type) {
+  static std::pair<iterator, bool> result(const std::pair<node*, bool>& inserted) {
     return {iterator(inserted.first), inserted.second};
   }
-  static iterator position(const iterator& inserted) { return inserted; }
-  static iterator position(const std::pair<iterator, bool>& inserted) { return inserted.first; }
 
   // Returns the element after the last one whose key is equal to that of `first`. Sets `count` to
   // their number.

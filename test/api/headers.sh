@@ -115,13 +115,16 @@ brings brings critical_section tbb_thread tick_count improper_lock split
 brings brings enumerable_thread_specific tbb_allocator cache_aligned_allocator tbb_hash
 brings brings concurrent_hash_map tbb_hash_compare tbb_hasher tbb_allocator split
 brings brings concurrent_map concurrent_multimap tbb_allocator split
-brings brings concurrent_priority_queue cache_aligned_allocator
+brings brings concurrent_priority_queue cache_aligned_allocator tbb_allocator zero_allocator
 brings brings concurrent_queue concurrent_bounded_queue strict_ppl::concurrent_queue \
   cache_aligned_allocator user_abort bad_last_alloc
 brings brings concurrent_set concurrent_multiset tbb_allocator split
-brings brings concurrent_unordered_map concurrent_unordered_multimap tbb_allocator split
-brings brings concurrent_unordered_set concurrent_unordered_multiset tbb_allocator split
-brings brings concurrent_vector blocked_range cache_aligned_allocator bad_last_alloc
+brings brings concurrent_unordered_map concurrent_unordered_multimap tbb_allocator split \
+  tbb_hash tbb_hasher tbb_hash_compare
+brings brings concurrent_unordered_set concurrent_unordered_multiset tbb_allocator split \
+  tbb_hash tbb_hasher tbb_hash_compare
+brings brings concurrent_vector blocked_range cache_aligned_allocator bad_last_alloc \
+  tbb_allocator zero_allocator
 brings brings flow_graph flow::graph flow::function_node flow::join_node flow::key_matching \
   flow::tagged_msg flow::make_edge flow::resource_limiter flow::async_node task_group_context
 brings brings memory_pool scalable_allocator

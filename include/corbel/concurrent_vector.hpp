@@ -194,9 +194,10 @@ class concurrent_vector {
   iterator grow_by(std::initializer_list<T> list) { return grow_by(list.begin(), list.end()); }
 
   // Append as many elements, made by T() or as copies of `value`, as are missing to have `n`.
-  // Return an iterator to the first of them. All elements up to the n-th have memory then, but other
-  // threads may still be constructing some. If there are enough, the iterator is to the element
-  // `n`, by the manual of TBB 2020; the specification leaves that open, and oneTBB returns end().
+  // Return an iterator to the first of them. All elements up to the n-th have memory then, but
+  // other threads may still be constructing some. If there are enough, the iterator is to the
+  // element `n`, by the manual of TBB 2020; the specification leaves that open, and oneTBB returns
+  // end().
   iterator grow_to_at_least(size_type n) {
     return at_index(storage_.append_up_to(n, detail::default_source()));
   }

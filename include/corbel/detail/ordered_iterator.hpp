@@ -125,19 +125,22 @@ class ordered_range {
  private:
   link* first() const { return is_first_ ? List::next(from_) : from_; }
 
-  // Returns a tower after the first, in the middle of those of its level, and sets the level.
+  // Returns a tower after the first, in the middle of those of its level, and sets the level: the
+  // highest with enough towers that they divide the elements about evenly, whatever their heights.
   link* find_middle() {
     CORBEL_ASSERT(is_divisible(), "a range that is not divisible is split");
+    constexpr int kEnough = 8;
     link* const begin = first();
     for (;; --level_) {
       link* middle = List::next(from_, level_);
       if (middle == begin && begin != end_) middle = List::next(middle, level_);
-      if (middle == end_ && level_ > 0) continue;
-      for (link* at = middle;;) {
-        if ((at = List::next(at, level_)) == end_) return middle;
-        if ((at = List::next(at, level_)) == end_) return middle;
+      int half = 0;
+      for (link* at = middle; at != end_; ++half) {
+        if ((at = List::next(at, level_)) == end_) break;
+        if ((at = List::next(at, level_)) == end_) break;
         middle = List::next(middle, level_);
       }
+      if (half >= kEnough || level_ == 0) return middle;
     }
   }
 

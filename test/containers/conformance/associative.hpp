@@ -18,8 +18,6 @@
 
 namespace conformance {
 
-using string = std::string;
-
 // How to make and read elements of maps and of sets.
 template <typename Value>
 struct element;
@@ -527,6 +525,33 @@ void run_associative(const char* name, int count) {
   associative_run<Kind, typename Kind::unique, typename Kind::multi>(unique, 1).run(count);
   log multi(string(name) + ".multi");
   associative_run<Kind, typename Kind::multi, typename Kind::unique>(multi, 2).run(count);
+}
+
+template <typename C>
+void types(const char* name) {
+  log out(name);
+  using value = typename C::value_type;
+  using iterator = typename C::iterator;
+  using const_iterator = typename C::const_iterator;
+  same<typename C::reference, value&>(out);
+  same<typename C::const_reference, const value&>(out);
+  same<typename C::pointer, value*>(out);
+  same<typename C::const_pointer, const value*>(out);
+  same<typename C::size_type, std::size_t>(out);
+  same<typename C::difference_type, std::ptrdiff_t>(out);
+  same<decltype(std::declval<C&>().insert(std::declval<const value&>())),
+       std::pair<iterator, bool>>(out);
+  same<decltype(std::declval<C&>().insert(std::declval<value>())), std::pair<iterator, bool>>(out);
+  same<decltype(std::declval<C&>().emplace(std::declval<value>())), std::pair<iterator, bool>>(out);
+  same<decltype(std::declval<C&>().insert(std::declval<typename C::node_type>())),
+       std::pair<iterator, bool>>(out);
+  same<decltype(std::declval<C&>().unsafe_erase(std::declval<const_iterator>())), iterator>(out);
+  same<typename std::iterator_traits<iterator>::iterator_category, std::forward_iterator_tag>(out);
+  same<typename std::iterator_traits<const_iterator>::reference, const value&>(out);
+  out(std::is_convertible<iterator, const_iterator>::value,
+      std::is_convertible<const_iterator, iterator>::value,
+      std::is_default_constructible<iterator>::value,
+      std::is_copy_constructible<typename C::node_type>::value);
 }
 
 }  // namespace conformance

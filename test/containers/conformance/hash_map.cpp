@@ -21,7 +21,6 @@
 namespace conformance {
 namespace {
 
-using string = std::string;
 using value_type = std::pair<const string, counted>;
 
 struct compare_views {
@@ -330,11 +329,6 @@ void constructors() {
   described(map(list, memory));
   described(map(list, compare));
   described(map(list, compare, memory));
-}
-
-template <typename T, typename U>
-void same(log& out) {
-  out(std::is_same<T, U>::value);
 }
 
 struct plain_compare {

@@ -14,6 +14,8 @@
 
 namespace conformance {
 
+using string = std::string;
+
 // A section of the log is one line: its name, and a digest of what was logged in it. With the
 // argument -v the programs print everything.
 class log {
@@ -62,6 +64,12 @@ class log {
   std::size_t lines_ = 0;
   std::uint64_t digest_ = 0xcbf29ce484222325;
 };
+
+// Logs whether two types are the same.
+template <typename T, typename U>
+void same(log& out) {
+  out(std::is_same<T, U>::value);
+}
 
 class random {
  public:
@@ -152,5 +160,12 @@ struct counted {
 
   int value;
 };
+
+template <typename Iterator>
+string values(Iterator first, Iterator last) {
+  string all;
+  for (; first != last; ++first) all += std::to_string(first->value) + ',';
+  return all;
+}
 
 }  // namespace conformance

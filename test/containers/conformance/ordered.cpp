@@ -101,38 +101,6 @@ void constructors(const char* name) {
   out(contents(b), b.key_comp().number);
 }
 
-template <typename T, typename U>
-void same(log& out) {
-  out(std::is_same<T, U>::value);
-}
-
-template <typename C>
-void types(const char* name) {
-  log out(string("ordered.types.") + name);
-  using value = typename C::value_type;
-  using iterator = typename C::iterator;
-  using const_iterator = typename C::const_iterator;
-  same<typename C::reference, value&>(out);
-  same<typename C::const_reference, const value&>(out);
-  same<typename C::pointer, value*>(out);
-  same<typename C::const_pointer, const value*>(out);
-  same<typename C::size_type, std::size_t>(out);
-  same<typename C::difference_type, std::ptrdiff_t>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<const value&>())),
-       std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<value>())), std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().emplace(std::declval<value>())), std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<typename C::node_type>())),
-       std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().unsafe_erase(std::declval<const_iterator>())), iterator>(out);
-  same<typename std::iterator_traits<iterator>::iterator_category, std::forward_iterator_tag>(out);
-  same<typename std::iterator_traits<const_iterator>::reference, const value&>(out);
-  out(std::is_convertible<iterator, const_iterator>::value,
-      std::is_convertible<const_iterator, iterator>::value,
-      std::is_default_constructible<iterator>::value,
-      std::is_copy_constructible<typename C::node_type>::value);
-}
-
 struct plain_less {
   bool operator()(int a, int b) const { return a < b; }
 };
@@ -196,10 +164,10 @@ int main(int argc, char** argv) {
   constructors<tbb::concurrent_multimap<string, counted, by_number, map_memory>>("multimap");
   constructors<tbb::concurrent_set<string, by_number, numbered<string, false>>>("set");
   constructors<tbb::concurrent_multiset<string, by_number, numbered<string, false>>>("multiset");
-  types<tbb::concurrent_map<int, int>>("map");
-  types<tbb::concurrent_multimap<int, int>>("multimap");
-  types<tbb::concurrent_set<int>>("set");
-  types<tbb::concurrent_multiset<int>>("multiset");
+  types<tbb::concurrent_map<int, int>>("ordered.types.map");
+  types<tbb::concurrent_multimap<int, int>>("ordered.types.multimap");
+  types<tbb::concurrent_set<int>>("ordered.types.set");
+  types<tbb::concurrent_multiset<int>>("ordered.types.multiset");
   guides();
   return nothing_leaks() ? 0 : 1;
 }

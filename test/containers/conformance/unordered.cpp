@@ -159,38 +159,6 @@ void constructors(const char* name) {
   described(out, b);
 }
 
-template <typename T, typename U>
-void same(log& out) {
-  out(std::is_same<T, U>::value);
-}
-
-template <typename C>
-void types(const char* name) {
-  log out(string("unordered.types.") + name);
-  using value = typename C::value_type;
-  using iterator = typename C::iterator;
-  using const_iterator = typename C::const_iterator;
-  same<typename C::reference, value&>(out);
-  same<typename C::const_reference, const value&>(out);
-  same<typename C::pointer, value*>(out);
-  same<typename C::const_pointer, const value*>(out);
-  same<typename C::size_type, std::size_t>(out);
-  same<typename C::difference_type, std::ptrdiff_t>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<const value&>())),
-       std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<value>())), std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().emplace(std::declval<value>())), std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().insert(std::declval<typename C::node_type>())),
-       std::pair<iterator, bool>>(out);
-  same<decltype(std::declval<C&>().unsafe_erase(std::declval<const_iterator>())), iterator>(out);
-  same<typename std::iterator_traits<iterator>::iterator_category, std::forward_iterator_tag>(out);
-  same<typename std::iterator_traits<const_iterator>::reference, const value&>(out);
-  out(std::is_convertible<iterator, const_iterator>::value,
-      std::is_convertible<const_iterator, iterator>::value,
-      std::is_default_constructible<iterator>::value,
-      std::is_copy_constructible<typename C::node_type>::value);
-}
-
 struct plain_hash {
   std::size_t operator()(int key) const { return std::size_t(key); }
 };
@@ -260,10 +228,10 @@ int main(int argc, char** argv) {
                                              numbered<string, false>>>("set");
   constructors<tbb::concurrent_unordered_multiset<string, hash_by_number, equal_by_number,
                                                   numbered<string, false>>>("multiset");
-  types<tbb::concurrent_unordered_map<int, int>>("map");
-  types<tbb::concurrent_unordered_multimap<int, int>>("multimap");
-  types<tbb::concurrent_unordered_set<int>>("set");
-  types<tbb::concurrent_unordered_multiset<int>>("multiset");
+  types<tbb::concurrent_unordered_map<int, int>>("unordered.types.map");
+  types<tbb::concurrent_unordered_multimap<int, int>>("unordered.types.multimap");
+  types<tbb::concurrent_unordered_set<int>>("unordered.types.set");
+  types<tbb::concurrent_unordered_multiset<int>>("unordered.types.multiset");
   guides();
   return nothing_leaks() ? 0 : 1;
 }

@@ -17,20 +17,6 @@
 namespace conformance {
 namespace {
 
-using string = std::string;
-
-template <typename T, typename U>
-void same(log& out) {
-  out(std::is_same<T, U>::value);
-}
-
-template <typename Iterator>
-string values(Iterator first, Iterator last) {
-  string all;
-  for (; first != last; ++first) all += std::to_string(first->value) + ',';
-  return all;
-}
-
 template <bool kPropagates>
 class vector_run {
   using allocator = numbered<counted, kPropagates>;

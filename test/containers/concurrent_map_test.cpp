@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -258,6 +259,25 @@ TEST(ConcurrentMap, NodeHandles) {
   EXPECT_EQ(to.insert(to.end(), m.unsafe_extract(m.cbegin()))->second, "a");
   EXPECT_EQ(contents(to), (pairs{{1, "a"}, {4, "z"}, {4, "b"}}));
   EXPECT_EQ(contents(m), (pairs{{3, "c"}}));
+}
+
+// A handle has a copy of the container's allocator, and frees the node by it.
+TEST(ConcurrentMap, NodeHandlesKeepTheAllocator) {
+  std::pmr::monotonic_buffer_resource one, two;
+  using element = std::pair<const int, int>;
+  using allocator = std::pmr::polymorphic_allocator<element>;
+  using pmr_map = tbb::concurrent_map<int, int, std::less<int>, allocator>;
+  pmr_map a({{1, 10}, {2, 20}}, allocator(&one)), b({{3, 30}}, allocator(&two));
+  pmr_map::node_type handle = a.unsafe_extract(1);
+  EXPECT_EQ(handle.get_allocator().resource(), &one);
+  handle = b.unsafe_extract(3);
+  EXPECT_EQ(handle.get_allocator().resource(), &two);
+  pmr_map::node_type other = a.unsafe_extract(2);
+  handle.swap(other);
+  EXPECT_EQ(handle.get_allocator().resource(), &one);
+  EXPECT_TRUE(a.insert(std::move(handle)).second);
+  EXPECT_TRUE(b.insert(std::move(other)).second);
+  EXPECT_EQ(a.at(2) + b.at(3), 50);
 }
 
 TEST(ConcurrentMap, Merge) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include <corbel/detail/flow/forwarder.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
 #include <corbel/detail/flow/pointer_list.hpp>
 #include <corbel/detail/flow/successors.hpp>
@@ -123,7 +124,8 @@ class generator : public flow::graph_node, public flow::sender<Output> {
       flow::graph& g = task.owner;
       graph_access::tasks(g).reserve(thread);
       if (CORBEL_LIKELY(try_spawn(thread, task))) return end_graph_task(thread, g, next);
-      run_any(thread, next);
+      graph_access::tasks(g).release(thread);
+      submit(*next);
       return &task;
     }
 
@@ -134,6 +136,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
   // if that is so.
   template <typename Change>
   void start_if(const Change& change) {
+    const outside_call call(current_thread(), *my_graph);
     {
       const flow_lock lock(lock_);
       if (!change() || !may_start()) return;
@@ -171,6 +174,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
 
   template <typename Taken>
   bool get(Output& message, const Taken& taken) {
+    const outside_call call(current_thread(), *my_graph);
     {
       const flow_lock lock(lock_);
       if (is_reserved_) return false;

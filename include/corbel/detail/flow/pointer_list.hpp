@@ -41,9 +41,13 @@ class pointer_list {
   T* const* begin() const { return items_; }
   T* const* end() const { return items_ + size_; }
 
-  // Throws bad_alloc.
+  // Makes room for so many entries. Throws bad_alloc.
+  void reserve(std::size_t size) {
+    if (CORBEL_UNLIKELY(size > capacity_)) grow();
+  }
+  // Throws bad_alloc if there is no room.
   void push_back(T* item) {
-    if (size_ == capacity_) grow();
+    reserve(size_ + std::size_t{1});
     items_[size_++] = item;
   }
   // The list must not be empty.

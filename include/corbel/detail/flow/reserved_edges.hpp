@@ -24,22 +24,15 @@ class reserved_edges {
   // Reserves a message for `self`, whose edges these are. Edges that have none become push edges.
   // Returns false if there is no message. Throws what the assignment throws; the edge stays then.
   bool reserve(receiver_type& self, T& message, flow::message_metainfo& info) {
-    struct edge_scope {
-      predecessor_cache<T>& edges;
-      sender_type* kept;
-      ~edge_scope() {
-        if (CORBEL_UNLIKELY(kept != nullptr)) edges.add(*kept);
-      }
-    } scope{edges_, nullptr};
-    while ((scope.kept = edges_.take()) != nullptr) {
-      sender_type* const from = scope.kept;
-      if (from->try_reserve(message, info)) {
-        scope.kept = nullptr;
+    while (sender_type* const from = edges_.take()) {
+      typename predecessor_cache<T>::edge_scope edge{edges_, from};
+      const bool reserves = from->try_reserve(message, info);
+      edge.kept = nullptr;
+      if (reserves) {
         reserved_ = from;
         return true;
       }
-      scope.kept = nullptr;
-      from->register_successor(self);
+      edges_.make_push(*from, self);
     }
     return false;
   }
@@ -62,7 +55,7 @@ class reserved_edges {
     sender_type* const from = reserved_;
     if (from == nullptr) return;
     reserved_ = nullptr;
-    edges_.add(*from);
+    edges_.put_back(*from);
     if (consumes) {
       from->try_consume();
     } else {

@@ -8,8 +8,8 @@
 //
 // A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
-// comes after the removal. So register_predecessor is called under the lock: it must not call the
-// sender. The order of locks is: sender, then receiver.
+// comes after the removal. So register_predecessor is called under the lock, and so may be
+// remove_predecessor: they must not call the sender. The order of locks is: sender, then receiver.
 //
 // A thread that passes on a message while an edge is added or removed may miss the new successor,
 // or still give the message to the old one. A receiver must not be destroyed while its predecessors
@@ -59,9 +59,18 @@ class edge_list {
   // lock first, and does not remove the entry if that returns false.
   template <typename MayRemove>
   bool remove_if(const Entry& entry, const MayRemove& may_remove) {
+    return remove_if(entry, may_remove, [] {});
+  }
+  // Calls otherwise() under the lock if there is no entry of this value.
+  template <typename MayRemove, typename Otherwise>
+  bool remove_if(const Entry& entry, const MayRemove& may_remove, const Otherwise& otherwise) {
     const lock_scope lock(lock_);
     Atomic<Entry*>* const found = find(&entry);
-    if (found == nullptr || !may_remove()) return false;
+    if (found == nullptr) {
+      otherwise();
+      return false;
+    }
+    if (!may_remove()) return false;
     found->store(nullptr, std::memory_order_relaxed);  // relaxed: publishes nothing
     return true;
   }
@@ -160,15 +169,34 @@ class successor_cache {
 
   // Adds an edge to `to`, which learns of it if it counts its predecessors. Throws bad_alloc.
   bool register_successor(sender_type& owner, receiver_type& to) {
+    if (!to.is_continue_receiver()) {
+      successors_.add(to);
+      return true;
+    }
+    // First, so that no message comes over an edge that is not counted.
+    struct counter {
+      sender_type& owner;
+      receiver_type* to;
+      ~counter() {
+        if (CORBEL_UNLIKELY(to != nullptr)) to->remove_predecessor(owner);
+      }
+    } counts{owner, &to};
+    to.register_predecessor(owner);
     successors_.add(to);
-    if (to.is_continue_receiver()) to.register_predecessor(owner);
+    counts.to = nullptr;
     return true;
   }
-  // Removes one edge to `to`; returns false if there is none.
+  // Removes one edge to `to`. One that pulls is removed at the receiver, under the lock that an
+  // edge needs to become another kind. Returns false if there is no edge that pushes.
   bool remove_successor(sender_type& owner, receiver_type& to) {
-    if (!successors_.remove_if(to, [] { return true; })) return false;
-    if (to.is_continue_receiver()) to.remove_predecessor(owner);
-    return true;
+    const bool counts = to.is_continue_receiver();
+    const bool found = successors_.remove_if(
+        to, [] { return true; },
+        [&] {
+          if (!counts) to.remove_predecessor(owner);
+        });
+    if (found && counts) to.remove_predecessor(owner);
+    return found;
   }
   // Removes all edges, for the reset of a graph: the successors forget them by themselves.
   void clear() { successors_.clear(); }
@@ -179,10 +207,9 @@ class successor_cache {
   // what they throw, and bad_alloc.
   graph_task* put_to_all(sender_type& owner, const T& message, const flow::message_metainfo& info) {
     if (receiver_type* const only = successors_.get_only()) return put(owner, *only, message, info);
-    pending_task all;
+    next_task all;
     successors_.find_one([&](receiver_type& to) {
-      graph_task* const next = put(owner, to, message, info);
-      all.task = combine_tasks(all.take(), next);
+      all.add(put(owner, to, message, info));
       return false;
     });
     return all.take();
@@ -199,19 +226,6 @@ class successor_cache {
   }
 
  private:
-  // The task to be returned. Dropped if another successor throws.
-  struct pending_task {
-    graph_task* task = nullptr;
-    ~pending_task() {
-      if (CORBEL_UNLIKELY(is_task(task))) drop(*task);
-    }
-    graph_task* take() {
-      graph_task* const t = task;
-      task = nullptr;
-      return t;
-    }
-  };
-
   graph_task* put(sender_type& owner, receiver_type& to, const T& message,
                   const flow::message_metainfo& info) {
     graph_task* const next =

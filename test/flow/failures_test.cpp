@@ -298,8 +298,7 @@ struct split_part : part {
   split_node<std::tuple<fragile>> split{g};
   indexer_node<fragile> indexer{g};
   using tagged = indexer_node<fragile>::output_type;
-  function_node<tagged, fragile> first{g, 2,
-                                       [](const tagged& t) { return t.cast_to<fragile>(); }};
+  function_node<tagged, fragile> first{g, 2, [](const tagged& t) { return t.cast_to<fragile>(); }};
   split_part() {
     make_edge(output_port<0>(split), input_port<0>(indexer));
     make_edge(indexer, first);

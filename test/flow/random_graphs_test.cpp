@@ -17,10 +17,12 @@ using namespace random_graph;
 class line {
  public:
   explicit line(unsigned seed) : choose_(seed) {
+    for (auto& s : seen_) s = false;
     const int length = 1 + pick(6);
     for (int i = 0, doubles = 0; i < length; ++i) {
-      stages_.push_back(make_stage(g_, choose_, doubles));
+      stages_.push_back(make_stage(*g_, choose_, doubles));
       kinds_ += stages_.back()->kind + std::string(" ");
+      can_wait_ = can_wait_ && stages_.back()->can_wait;
     }
     connect();
     prepare();
@@ -33,6 +35,9 @@ class line {
       between();
     }
     run();
+    if (pick(4) != 0) return;
+    feed(50);
+    g_.reset();  // while it runs
   }
   const std::string& kinds() const { return kinds_; }
 
@@ -50,7 +55,7 @@ class line {
     for (auto& s : stages_) s->prepare();
   }
   void reset(reset_flags flags) {
-    g_.reset(flags);
+    g_->reset(flags);
     if ((flags & rf_clear_edges) != 0) connect();
     prepare();
     source_is_new_ = true;
@@ -72,11 +77,11 @@ class line {
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([this, t, threads, count, way, &refused] {
         for (int i = t; i < count; i += threads) {
-          if (!stages_[0]->in().try_put(message(i, i))) ++refused;
+          put(i, way, refused);
         }
         if (way != 2) return;
         try {
-          g_.wait_for_all();
+          g_->wait_for_all();
         } catch (const std::runtime_error&) {  // of the bomb
         }
       });
@@ -86,6 +91,17 @@ class line {
     return threads == 1;
   }
 
+  void put(int i, int way, std::atomic<int>& refused) {
+    receiver<message>& in = stages_[0]->in();
+    if (way == 1 && can_wait_ && bomb() < 0 && !cancels_) {
+      seen_[i] = false;
+      if (!in.try_put_and_wait(message(i, i))) ++refused;
+      EXPECT_TRUE(seen_[i]) << i;
+    } else {
+      if (!in.try_put(message(i, i))) ++refused;
+    }
+  }
+
   void run() {
     const int count = 1 + pick(120);
     std::vector<message> expected;
@@ -93,7 +109,7 @@ class line {
     got_.clear();
     for (auto& s : stages_) s->begin();
     bool ordered = feed(count) && kKeepsOrder;
-    g_.wait_for_all();
+    g_->wait_for_all();
     for (auto& s : stages_) {
       s->model(expected);
       s->check(count, ordered);
@@ -123,12 +139,12 @@ class line {
         reset(reset_flags(rf_clear_edges | rf_reset_bodies));
         break;
       case 3: {  // another sink, and back
-        message_sink other(g_, unlimited, [](const message&) {});
+        message_sink other(*g_, unlimited, [](const message&) {});
         auto& last = stages_.back()->out();
         remove_edge(last, sink_);
         make_edge(last, other);
         stages_[0]->in().try_put(message(0, 0));
-        g_.wait_for_all();
+        g_->wait_for_all();
         remove_edge(last, other);
         make_edge(last, sink_);
         reset(rf_reset_protocol);
@@ -136,10 +152,12 @@ class line {
       }
       case 4: {  // a cancelled run
         got_.clear();
-        std::thread canceller([this] { g_.cancel(); });
+        cancels_ = true;
+        std::thread canceller([this] { g_->cancel(); });
         feed(60);
         canceller.join();
-        g_.wait_for_all();
+        g_->wait_for_all();
+        cancels_ = false;
         reset(rf_reset_protocol);
         break;
       }
@@ -147,9 +165,9 @@ class line {
         bomb() = pick(20);
         feed(40);
         try {
-          g_.wait_for_all();
+          g_->wait_for_all();
         } catch (const std::runtime_error&) {
-          EXPECT_TRUE(g_.exception_thrown());
+          EXPECT_TRUE(g_->exception_thrown());
         }
         bomb() = -1;
         reset(rf_reset_protocol);
@@ -161,13 +179,16 @@ class line {
   }
 
   std::mt19937 choose_;
-  graph g_;
+  std::unique_ptr<graph> g_{new graph};
+  bool can_wait_ = true;
+  std::atomic<bool> seen_[512];  // by number, if the graph can wait for single messages
   std::atomic<int> made_{0};
   int to_make_ = 0;
+  bool cancels_ = false;
   bool source_is_new_ = true;
   std::string kinds_;
   std::vector<message> got_;
-  input_node<message> source_{g_, [this](tbb::flow_control& control) {
+  input_node<message> source_{*g_, [this](tbb::flow_control& control) {
                                 if (made_ == to_make_) {
                                   control.stop();
                                   return message();
@@ -175,7 +196,10 @@ class line {
                                 const int i = made_++;
                                 return message(i, i);
                               }};
-  message_sink sink_{g_, serial, [this](const message& m) { got_.push_back(m); }};
+  message_sink sink_{*g_, serial, [this](const message& m) {
+                       got_.push_back(m);
+                       seen_[m.id] = true;
+                     }};
   std::vector<std::unique_ptr<stage>> stages_;
 };
 

@@ -27,11 +27,12 @@ namespace random_graph {
 using namespace tbb::flow;
 
 // Whether what a serial node puts comes out in the order in which it has come: oneTBB's may begin
-// with the next message before it puts the last result.
+// with the next message before it puts the last result. Whether try_put_and_wait follows a message
+// through a multifunction_node. Whether the function of a sequencer may throw: oneTBB's node hangs.
 #ifdef CORBEL_FLOW_GRAPH_HPP
-constexpr bool kKeepsOrder = true;
+constexpr bool kKeepsOrder = true, kTracksPorts = true, kSequencersThrow = true;
 #else
-constexpr bool kKeepsOrder = false;
+constexpr bool kKeepsOrder = false, kTracksPorts = false, kSequencersThrow = false;
 #endif
 
 // Counts its objects.
@@ -60,11 +61,15 @@ inline std::atomic<int>& bomb() {
   return id;
 }
 
+inline void may_throw(const message& m) {
+  if (m.id == bomb()) throw std::runtime_error("bomb");
+}
+
 // What all bodies compute.
 struct step {
   long factor, addend;
   message operator()(const message& m) const {
-    if (m.id == bomb()) throw std::runtime_error("bomb");
+    may_throw(m);
     return quiet(m);
   }
   message quiet(const message& m) const { return message(m.id, m.value * factor + addend); }
@@ -90,6 +95,8 @@ class stage {
 
   const char* const kind;
   bool keeps_order = false;
+  // Whether try_put_and_wait waits for a message of the same number to come out.
+  bool can_wait = true;
   step change{1, 0};
 };
 
@@ -147,7 +154,11 @@ struct sequencer_stage : stage {
       : stage("sequencer"),
         number(g, serial, [this](const message& m) { return numbered(m, next++); }),
         mix(g, unlimited, [](const numbered& n) { return n; }),
-        sequencer(g, [](const numbered& n) { return n.second; }),
+        sequencer(g,
+                  [](const numbered& n) {
+                    if (kSequencersThrow) may_throw(n.first);
+                    return n.second;
+                  }),
         end(g, serial, [this](const numbered& n) {
           if (n.second != expected++) ++wrong;
           return n.first;
@@ -193,6 +204,7 @@ struct limiter_stage : stage {
              }),
         end(g) {
     keeps_order = is_serial;
+    can_wait = kTracksPorts;
     change = s;
   }
   receiver<message>& in() override { return queue; }
@@ -219,11 +231,11 @@ struct key_stage : stage {
         fork(g),
         left(g, unlimited, s),
         right(g, 2, t),
-        join(g, [](const message& m) { return m.id; }, [](const message& m) { return m.id; }),
-        end(g, unlimited,
-            [](const pair& p) {
-              return message(std::get<0>(p).id, std::get<0>(p).value + std::get<1>(p).value);
-            }) {
+        join(
+            g, [](const message& m) { return m.id; }, [](const message& m) { return m.id; }),
+        end(g, unlimited, [](const pair& p) {
+          return message(std::get<0>(p).id, std::get<0>(p).value + std::get<1>(p).value);
+        }) {
     change = step{s.factor + t.factor, s.addend + t.addend};
   }
   receiver<message>& in() override { return fork; }
@@ -296,7 +308,9 @@ struct split_stage : stage {
         end(g, 3, [](const merge::output_type& m) {
           const message& value = m.cast_to<message>();
           return value.id % 2 == int(m.tag()) ? value : message(-1, 0);
-        }) {}
+        }) {
+    can_wait = false;
+  }
   receiver<message>& in() override { return begin_node; }
   sender<message>& out() override { return end; }
   void connect() override {
@@ -342,6 +356,7 @@ struct token_stage : stage {
                std::get<0>(ports).try_put(made);
              }),
         end(g) {
+    can_wait = false;  // a token that waits in the pool follows from a message
     change = s;
   }
   receiver<message>& in() override { return queue; }
@@ -373,6 +388,7 @@ struct async_stage : stage {
   async_stage(graph& g, step s, int limit)
       : stage("async"),
         node(g, std::size_t(limit), [this](const message& m, async::gateway_type& gateway) {
+          may_throw(m);
           gateway.reserve_wait();
           {
             const std::lock_guard<std::mutex> lock(mutex);
@@ -380,6 +396,7 @@ struct async_stage : stage {
           }
           changed.notify_one();
         }) {
+    can_wait = false;
     change = s;
     for (int i = 0; i < 2; ++i) threads.emplace_back([this, s] { serve(s); });
   }
@@ -418,8 +435,7 @@ struct composite_stage : stage {
       base::set_external_ports(base::input_ports_type(first), base::output_ports_type(second));
     }
   } both;
-  composite_stage(graph& g, step s, step t, int limit)
-      : stage("composite"), both(g, s, t, limit) {
+  composite_stage(graph& g, step s, step t, int limit) : stage("composite"), both(g, s, t, limit) {
     keeps_order = limit == 1;
     change = step{s.factor * t.factor, s.addend * t.factor + t.addend};
   }
@@ -447,7 +463,9 @@ struct side_stage : stage {
         first_sink(g, unlimited, [this](const message&) { ++firsts; }),
         left(g, unlimited, [](const message&) { return continue_msg(); }),
         right(g, serial, [](const message&) { return continue_msg(); }),
-        both(g, [this](const continue_msg&) { ++seconds; }) {}
+        both(g, [this](const continue_msg&) { ++seconds; }) {
+    can_wait = false;
+  }
   receiver<message>& in() override { return fork; }
   sender<message>& out() override { return fork; }
   void connect() override {
@@ -493,6 +511,7 @@ struct route_stage : stage {
         even(g, serial, s, node_priority_t(1)),
         odd(g, unlimited, s),
         end(g) {
+    can_wait = kTracksPorts;
     change = s;
   }
   receiver<message>& in() override { return route; }

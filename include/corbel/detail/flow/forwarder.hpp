@@ -10,8 +10,8 @@
 namespace corbel {
 namespace detail {
 
-// Whether the thread runs a task of the graph. Other tasks of the program may have a context that it
-// has given to the graph.
+// Whether the thread runs a task of the graph. Other tasks of the program may have a context that
+// it has given to the graph.
 inline bool is_inside(const thread_data& thread, flow::graph& g) {
   return graph_access::has_own_context(g) &&
          thread.context == &context_access::node(graph_access::context(g));

@@ -139,9 +139,10 @@ class single_value_node : public flow::graph_node,
     return before;
   }
 
-  // Adds an edge and returns nullptr, if there is no message, or the successor has got message number
-  // `passed` and that is the last one; otherwise returns a copy of the message for it. The edge is
-  // there before the next message is stored, or the next message is seen here: none is missed.
+  // Adds an edge and returns nullptr, if there is no message, or the successor has got message
+  // number `passed` and that is the last one; otherwise returns a copy of the message for it. The
+  // edge is there before the next message is stored, or the next message is seen here: none is
+  // missed.
   kept_message<T>* add_or_copy(successor_type& to, std::size_t& passed) {
     const flow_lock lock(lock_);
     if (message_ == nullptr || passed == stored_ || !is_graph_active(graph_reference())) {

@@ -29,10 +29,11 @@ class generator : public flow::graph_node, public flow::sender<Output> {
 
   ~generator() override { drop_item(); }
 
-  // Starts to make messages, once there is a successor.
+  // Starts to make messages, once there is a successor; also again, after the end.
   void activate() {
     start_if([this] {
       is_active_ = true;
+      has_ended_ = false;
       return !successors_.empty();
     });
   }

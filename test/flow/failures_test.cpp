@@ -402,4 +402,58 @@ TEST(Failures, OfTheAllocatorLoseNoMessageOfAnyKindOfNode) {
   part_fails_at_each<async_part>("async");
 }
 
+// ---- a pull that starts under the lock of a sender
+// ------------------------------------------------
+
+struct one_message : sender<int> {
+  std::atomic<int> left{1}, edges{0};
+  bool try_get(int& message) override {
+    if (left == 0) return false;
+    message = 7;
+    --left;
+    return true;
+  }
+  bool register_successor(receiver<int>&) override {
+    ++edges;
+    return true;
+  }
+  bool remove_successor(receiver<int>&) override { return false; }
+};
+
+// Without memory for the task the graph fails, but the edge stays: the node pulls later.
+TEST(Failures, OfTheAllocatorWhenAPullStarts) {
+  if (!kCanFail) GTEST_SKIP();
+  fails_once = false;
+  int failures = 0, refused = 0;
+  for (int n = 0; n < 8; ++n) {
+    std::thread([&] {
+      one_message from;
+      graph g;
+      std::atomic<int> sum{0};
+      function_node<int, continue_msg, rejecting> node(g, 1, [&](int i) { sum += i; });
+      bool is_registered = true;
+      arm(n);
+      try {
+        static_cast<receiver<int>&>(node).register_predecessor(from);
+      } catch (const std::bad_alloc&) {
+        is_registered = false;
+        ++refused;
+      }
+      arm(-1);
+      try {
+        g.wait_for_all();
+      } catch (const std::bad_alloc&) {
+        ++failures;
+        EXPECT_EQ(from.left, 1);
+      }
+      EXPECT_TRUE(node.try_put(1));
+      g.wait_for_all();
+      EXPECT_EQ(sum, is_registered ? 8 : 1) << n;
+      EXPECT_EQ(from.edges, is_registered ? 1 : 0) << n;
+    }).join();
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(failures, 0);
+}
+
 }  // namespace

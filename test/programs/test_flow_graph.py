@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flow graph programs among oneTBB's examples, compiled unchanged with Corbel's headers and linked
-to its scheduler: a simulation of logic circuits (write-once, input, join, function and multifunction
-nodes in cycles), a compressor (input, limiter, async, sequencer nodes) and a bin packer (buffers,
-priorities by try_get). What comes out must be what comes out with oneTBB, or be right. ./dev test
---full also runs the dining philosophers (reserving joins) and a self-organising map (graphs that are
-cancelled and reset), which take a minute each.
+to its scheduler: a simulation of logic circuits (composite, indexer, multifunction, write-once,
+overwrite and input nodes, in cycles), a compressor (async and sequencer nodes) and a bin packer
+(rejecting nodes and a buffer). What comes out must be what comes out with oneTBB, or be right. ./dev
+test --full also runs the dining philosophers (reserving joins), which take a minute, and a
+self-organising map (many graphs, which are cancelled and reset).
 
 The examples are in the Debian package libtbb-doc, which ./dev unpacks (scripts/dev/packages.sh)."""
 

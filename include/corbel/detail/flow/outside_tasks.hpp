@@ -16,8 +16,8 @@ namespace detail {
 
 // A list that any thread adds to, and that is taken as a whole. Task has a member `next`.
 //
-// Whoever finds the list empty must have it taken, once. So each list is taken by the one take()
-// that its first task is the reason for, and until then no other thread is told of it.
+// The thread that finds the list empty must have it taken, once. So a list is taken by the take()
+// that its first task is the reason for.
 template <typename Task, template <typename> class Atomic = plain_atomic>
 class outside_list {
  public:

@@ -51,17 +51,20 @@ class edge_list {
   // Adds an entry. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    // (1) release, all: publishes what the entry points to to (2). relaxed loads: see find_in
+    // relaxed loads: see find_in
     if (first_.load(std::memory_order_relaxed) == nullptr) {
+      // (1) release: publishes what the entry points to to (2)
       first_.store(&entry, std::memory_order_release);
       return;
     }
     const std::uintptr_t second = second_.load(std::memory_order_relaxed);
     if (second == 0) {
+      // (1) release: as above
       second_.store(reinterpret_cast<std::uintptr_t>(&entry), std::memory_order_release);
       return;
     }
     Atomic<Entry*>* const free = find_in(table_of(second), nullptr);
+    // (1) release: as above
     (free != nullptr ? free : grow(second))->store(&entry, std::memory_order_release);
   }
 

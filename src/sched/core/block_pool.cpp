@@ -65,27 +65,33 @@ class Pool {
       block = reinterpret_cast<char*>(chunk + 1) + chunk->cut++ * block_bytes(c);
     }
     if (chunk->used++ == 0) --spares_;
-    if (is_full(*chunk, c)) unlink(*chunk);
+    if (is_full(*chunk, c)) {
+      unlink(first_, *chunk);
+      link(first_full_, *chunk);
+    }
     return block;
   }
 
   // Adds a chunk, all of which is free.
   void add(Chunk& chunk) {
     ++spares_;
-    link(chunk);
+    link(first_, chunk);
   }
 
   // Takes a block back; returns its chunk if that is to be deleted.
   Chunk* give_back(void* memory, std::size_t c) {
     Chunk* const chunk = chunk_of(memory);
-    if (is_full(*chunk, c)) link(*chunk);
+    if (is_full(*chunk, c)) {
+      unlink(first_full_, *chunk);
+      link(first_, *chunk);
+    }
     chunk->free = ::new (memory) Block{chunk->free, 0};
     if (--chunk->used != 0) return nullptr;
     if (spares_ < kMaxSpares) {
       ++spares_;
       return nullptr;
     }
-    unlink(*chunk);
+    unlink(first_, *chunk);
     return chunk;
   }
 
@@ -94,19 +100,20 @@ class Pool {
     return chunk.free == nullptr && chunk.cut == blocks_of_chunk(c);
   }
 
-  void link(Chunk& chunk) {
+  static void link(Chunk*& first, Chunk& chunk) {
     chunk.previous = nullptr;
-    chunk.next = first_;
-    if (first_ != nullptr) first_->previous = &chunk;
-    first_ = &chunk;
+    chunk.next = first;
+    if (first != nullptr) first->previous = &chunk;
+    first = &chunk;
   }
-  void unlink(Chunk& chunk) {
-    (chunk.previous == nullptr ? first_ : chunk.previous->next) = chunk.next;
+  static void unlink(Chunk*& first, Chunk& chunk) {
+    (chunk.previous == nullptr ? first : chunk.previous->next) = chunk.next;
     if (chunk.next != nullptr) chunk.next->previous = chunk.previous;
   }
 
-  Chunk* first_ = nullptr;    // the chunks with free blocks
-  std::uint32_t spares_ = 0;  // those of them with nothing but free blocks
+  Chunk* first_ = nullptr;       // the chunks with free blocks
+  Chunk* first_full_ = nullptr;  // the others, for tools that look for leaks
+  std::uint32_t spares_ = 0;     // chunks with nothing but free blocks
 };
 
 constinit sync::Lock lock{kBlockPool};

@@ -39,9 +39,6 @@ struct policy_traits {
 // A task of a node that calls its body, or only pulls a message.
 template <typename Input>
 class input_task : public graph_task {
- public:
-  input_task* next;  // in the list of those that wait
-
  protected:
   friend class function_input<Input>;
   input_task(function f, function_input<Input>& n);
@@ -178,17 +175,17 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
 
   // All are trivially destructible.
   union gates {
-    serial_queue<task> serial;
-    counted_queue<task> counted;
+    serial_queue<graph_task> serial;
+    counted_queue<graph_task> counted;
     pulling_gate<> rejects;
 
     gates(std::uint8_t kind, std::uint32_t limit) {
       if (kind == kRejects) {
         ::new (&rejects) pulling_gate<>(limit);
       } else if (kind == kCounted) {
-        ::new (&counted) counted_queue<task>(limit);
+        ::new (&counted) counted_queue<graph_task>(limit);
       } else {
-        ::new (&serial) serial_queue<task>();
+        ::new (&serial) serial_queue<graph_task>();
       }
     }
   };

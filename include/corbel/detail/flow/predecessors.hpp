@@ -43,6 +43,15 @@ class predecessor_cache {
     return count_.load(std::memory_order_relaxed) == 0;
   }
 
+  // Makes the edge that was not used for the longest time the last one; returns its sender, or
+  // nullptr if there is none.
+  sender_type* first_to_end() {
+    const flow_lock lock(mutex_);
+    if (senders_.size() == 0) return nullptr;
+    if (senders_.size() > 1) senders_.push_back_first();
+    return senders_[senders_.size() - 1];
+  }
+
   // Takes the edge that was not used for the longest time, until put_back or make_push; nullptr if
   // there is none. Throws bad_alloc; nothing has changed then.
   sender_type* take() {
@@ -52,6 +61,17 @@ class predecessor_cache {
     sender_type* const first = senders_.pop_front();
     publish_size();
     return first;
+  }
+  // Takes this edge. Returns false if there is none.
+  bool take(sender_type& from) {
+    const flow_lock lock(mutex_);
+    taken_.push_back(&from);
+    if (!senders_.erase(&from)) {
+      taken_.pop_back();
+      return false;
+    }
+    publish_size();
+    return true;
   }
   void put_back(sender_type& from) noexcept {
     const flow_lock lock(mutex_);

@@ -8,7 +8,7 @@
 namespace corbel {
 namespace detail {
 
-// The edges of a predecessor_cache, one of which may be reserved: it is not in the cache then. Of
+// The edges of a predecessor_cache, one of which may be reserved: it stays in the cache then. Of
 // the threads that use the object, one at a time may reserve.
 template <typename T>
 class reserved_edges {
@@ -24,15 +24,13 @@ class reserved_edges {
   // Reserves a message for `self`, whose edges these are. Edges that have none become push edges.
   // Returns false if there is no message. Throws what the assignment throws; the edge stays then.
   bool reserve(receiver_type& self, T& message, flow::message_metainfo& info) {
-    while (sender_type* const from = edges_.take()) {
-      typename predecessor_cache<T>::edge_scope edge{edges_, from};
-      const bool reserves = from->try_reserve(message, info);
-      edge.kept = nullptr;
-      if (reserves) {
+    while (sender_type* const from = edges_.first_to_end()) {
+      if (from->try_reserve(message, info)) {
         reserved_ = from;
         return true;
       }
-      edges_.make_push(*from, self);
+      // Taken before the sender is told: it may find that it has a message at once.
+      if (edges_.take(*from)) edges_.make_push(*from, self);
     }
     return false;
   }
@@ -55,7 +53,6 @@ class reserved_edges {
     sender_type* const from = reserved_;
     if (from == nullptr) return;
     reserved_ = nullptr;
-    edges_.put_back(*from);
     if (consumes) {
       from->try_consume();
     } else {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receivers that a node pushes its messages to. Not for programs to include.
 //
-// Messages are passed on without a lock. The usual single successor lies in the object itself; more
-// of them lie in a table, which grows by making a new one. Entries change in place: nullptr is
-// free. A table that has been replaced stays until the end of the object, since threads may still
-// read it; tables double, so all of them take less than twice the last one. Changes take the lock.
+// Messages are passed on without a lock. The usual one or two successors lie in the object itself.
+// The second gives its place to a table once there are more, and lies in that then; the table grows
+// by making a new one. Entries change in place: nullptr is free. A table that has been replaced
+// stays until the end of the object, since threads may still read it; tables double, so all of them
+// take less than twice the last one. Changes take the lock.
 //
 // A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
@@ -39,8 +40,8 @@ class edge_list {
   edge_list(const edge_list&) = delete;
   edge_list& operator=(const edge_list&) = delete;
   ~edge_list() {
-    // relaxed, both: no other thread uses the object
-    for (table* t = table_.load(std::memory_order_relaxed); t != nullptr;) {
+    // relaxed: no other thread uses the object
+    for (table* t = table_of(second_.load(std::memory_order_relaxed)); t != nullptr;) {
       table* const older = t->older;
       deallocate_block(t, table::bytes_for(t->capacity));
       t = older;
@@ -50,9 +51,21 @@ class edge_list {
   // Adds an entry. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const free = find(nullptr);
-    // (1) release: publishes what the entry points to to (2)
-    (free != nullptr ? free : grow())->store(&entry, std::memory_order_release);
+    // relaxed loads: see find_in
+    if (first_.load(std::memory_order_relaxed) == nullptr) {
+      // (1) release: publishes what the entry points to to (2)
+      first_.store(&entry, std::memory_order_release);
+      return;
+    }
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    if (second == 0) {
+      // (1) release: as above
+      second_.store(reinterpret_cast<std::uintptr_t>(&entry), std::memory_order_release);
+      return;
+    }
+    Atomic<Entry*>* const free = find_in(table_of(second), nullptr);
+    // (1) release: as above
+    (free != nullptr ? free : grow(second))->store(&entry, std::memory_order_release);
   }
 
   // Removes one entry of this value; returns false if there is none. Calls may_remove() under the
@@ -65,13 +78,25 @@ class edge_list {
   template <typename MayRemove, typename Otherwise>
   bool remove_if(const Entry& entry, const MayRemove& may_remove, const Otherwise& otherwise) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const found = find(&entry);
+    // relaxed loads: see find_in. relaxed stores: publish nothing
+    if (first_.load(std::memory_order_relaxed) == &entry) {
+      if (!may_remove()) return false;
+      first_.store(nullptr, std::memory_order_relaxed);
+      return true;
+    }
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    if (second == reinterpret_cast<std::uintptr_t>(&entry)) {
+      if (!may_remove()) return false;
+      second_.store(0, std::memory_order_relaxed);
+      return true;
+    }
+    Atomic<Entry*>* const found = find_in(table_of(second), &entry);
     if (found == nullptr) {
       otherwise();
       return false;
     }
     if (!may_remove()) return false;
-    found->store(nullptr, std::memory_order_relaxed);  // relaxed: publishes nothing
+    found->store(nullptr, std::memory_order_relaxed);
     return true;
   }
 
@@ -80,9 +105,11 @@ class edge_list {
   bool find_one(const F& f) const {
     // (2) acquire, both: see what (1) and (3) published
     Entry* const first = first_.load(std::memory_order_acquire);
-    const table* const t = table_.load(std::memory_order_acquire);  // (2)
+    const std::uintptr_t second = second_.load(std::memory_order_acquire);  // (2)
     if (first != nullptr && f(*first)) return true;
-    if (CORBEL_LIKELY(t == nullptr)) return false;
+    if (second == 0) return false;
+    const table* const t = table_of(second);
+    if (CORBEL_LIKELY(t == nullptr)) return f(*reinterpret_cast<Entry*>(second));
     for (std::uint32_t i = 0; i < t->capacity; ++i) {
       Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
       if (entry != nullptr && f(*entry)) return true;
@@ -92,9 +119,9 @@ class edge_list {
 
   // The only entry; nullptr if there may be others, or none.
   Entry* get_only() const {
-    // (2) acquire: see find_one. relaxed: only compared, the table is not read
+    // (2) acquire: see find_one. relaxed: only compared, what it points to is not read
     Entry* const first = first_.load(std::memory_order_acquire);
-    return CORBEL_LIKELY(table_.load(std::memory_order_relaxed) == nullptr) ? first : nullptr;
+    return CORBEL_LIKELY(second_.load(std::memory_order_relaxed) == 0) ? first : nullptr;
   }
 
   bool empty() const {
@@ -128,34 +155,44 @@ class edge_list {
     ~lock_scope() { lock.unlock(); }
   };
 
+  // Marks the address of a table in second_. Entries are aligned to more than one byte.
+  static constexpr std::uintptr_t kIsTable = 1;
+
+  static table* table_of(std::uintptr_t second) {
+    return (second & kIsTable) != 0 ? reinterpret_cast<table*>(second - kIsTable) : nullptr;
+  }
+
   // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
   // only its holder changes entries.
-  Atomic<Entry*>* find(const Entry* entry) {
-    if (first_.load(std::memory_order_relaxed) == entry) return &first_;
-    table* const t = table_.load(std::memory_order_relaxed);
+  static Atomic<Entry*>* find_in(table* t, const Entry* entry) {
     for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i) {
       if (t->entry(i).load(std::memory_order_relaxed) == entry) return &t->entry(i);
     }
     return nullptr;
   }
 
-  // Makes a larger table, and returns a free entry in it. The lock is held: loads are relaxed as in
-  // find.
-  CORBEL_NOINLINE Atomic<Entry*>* grow() {
-    table* const old = table_.load(std::memory_order_relaxed);
-    const std::uint32_t used = old == nullptr ? 0 : old->capacity;
+  // Makes a larger table in the place of `second`, which is an entry or a full table, and returns a
+  // free entry in it. The lock is held: loads are relaxed as in find_in.
+  CORBEL_NOINLINE Atomic<Entry*>* grow(std::uintptr_t second) {
+    table* const old = table_of(second);
+    const std::uint32_t used = old == nullptr ? 1 : old->capacity;
     const std::uint32_t capacity = old == nullptr ? 6 : 2 * used + 2;
     table* const t = ::new (allocate_block(table::bytes_for(capacity))) table{old, capacity};
     for (std::uint32_t i = 0; i < capacity; ++i) {
-      ::new (&t->entry(i))
-          Atomic<Entry*>(i < used ? old->entry(i).load(std::memory_order_relaxed) : nullptr);
+      Entry* moved = nullptr;
+      if (i < used) {
+        moved = old == nullptr ? reinterpret_cast<Entry*>(second)
+                               : old->entry(i).load(std::memory_order_relaxed);
+      }
+      ::new (&t->entry(i)) Atomic<Entry*>(moved);
     }
-    table_.store(t, std::memory_order_release);  // (3) release: publishes the table to (2)
+    // (3) release: publishes the table, and what the moved entries point to, to (2)
+    second_.store(reinterpret_cast<std::uintptr_t>(t) | kIsTable, std::memory_order_release);
     return &t->entry(used);
   }
 
   Atomic<Entry*> first_{nullptr};
-  Atomic<table*> table_{nullptr};
+  Atomic<std::uintptr_t> second_{0};  // an entry, a table (kIsTable) or 0
   Lock lock_;
 };
 

@@ -56,6 +56,43 @@ namespace {
 
 using namespace tbb::flow;
 
+void arm(int n) { allocations_left = n; }
+
+// Holds the blocks that the library has kept for later, so that it asks for memory again.
+class no_spare_blocks {
+ public:
+  no_spare_blocks() {
+    if (!kCanFail) return;
+    const bool once = fails_once.exchange(false);
+    arm(0);
+    for (std::size_t bytes = 64; bytes <= 1024; bytes += 64) {
+      try {
+        for (;;) {
+          held_ = ::new (corbel::detail::allocate_block(bytes)) block{held_, bytes};
+        }
+      } catch (const std::bad_alloc&) {
+      }
+    }
+    arm(-1);
+    fails_once = once;
+  }
+  ~no_spare_blocks() {
+    while (block* const b = held_) {
+      held_ = b->next;
+      corbel::detail::deallocate_block(b, b->bytes);
+    }
+  }
+  no_spare_blocks(const no_spare_blocks&) = delete;
+  no_spare_blocks& operator=(const no_spare_blocks&) = delete;
+
+ private:
+  struct block {
+    block* next;
+    std::size_t bytes;
+  };
+  block* held_ = nullptr;
+};
+
 struct copy_error : std::runtime_error {
   copy_error() : std::runtime_error("copy") {}
 };
@@ -147,6 +184,7 @@ struct line {
 template <typename Arm>
 bool fail_at(int n, const Arm& arm) {
   line l;
+  const no_spare_blocks held;
   arm(n);
   const bool succeeded = l.run();
   arm(-1);
@@ -180,8 +218,6 @@ void fail_at_each(const Arm& arm) {
 TEST(Failures, OfTheCopiesOfMessages) {
   fail_at_each([](int n) { fragile::copies_left = n; });
 }
-
-void arm(int n) { allocations_left = n; }
 
 TEST(Failures, OfTheAllocator) {
   if (!kCanFail) GTEST_SKIP();
@@ -351,6 +387,7 @@ bool part_fails_at(int n, bool from_outside) {
   const auto expect_all = [&] {
     for (int i = 0; i < part::kMessages; ++i) EXPECT_EQ(p->ends[i], 1) << i << " after " << n;
   };
+  const no_spare_blocks held;
   arm(n);
   run();
   if (!cancelled) expect_all();
@@ -432,6 +469,7 @@ TEST(Failures, OfTheAllocatorWhenAPullStarts) {
       std::atomic<int> sum{0};
       function_node<int, continue_msg, rejecting> node(g, 1, [&](int i) { sum += i; });
       bool is_registered = true;
+      const no_spare_blocks held;
       arm(n);
       try {
         static_cast<receiver<int>&>(node).register_predecessor(from);

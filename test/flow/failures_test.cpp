@@ -221,6 +221,7 @@ TEST(Failures, OfTheCopiesOfMessages) {
 
 TEST(Failures, OfTheAllocator) {
   if (!kCanFail) GTEST_SKIP();
+  const no_spare_blocks held;  // leaves few to those of the single runs
   for (const bool once : {true, false}) {
     fails_once = once;
     fail_at_each(arm);
@@ -422,6 +423,7 @@ struct plain_part : node_part<Node> {
 
 TEST(Failures, OfTheAllocatorLoseNoMessageOfAnyKindOfNode) {
   if (!kCanFail) GTEST_SKIP();
+  const no_spare_blocks held;  // leaves few to those of the single runs
   part_fails_at_each<plain_part<queue_node<fragile>>>("queue");
   part_fails_at_each<plain_part<buffer_node<fragile>>>("buffer");
   part_fails_at_each<plain_part<priority_queue_node<fragile, less>>>("priority queue");
@@ -460,6 +462,7 @@ struct one_message : sender<int> {
 // Without memory for the task the graph fails, but the edge stays: the node pulls later.
 TEST(Failures, OfTheAllocatorWhenAPullStarts) {
   if (!kCanFail) GTEST_SKIP();
+  const no_spare_blocks held;  // leaves few to those of the single runs
   fails_once = false;
   int failures = 0, refused = 0;
   for (int n = 0; n < 8; ++n) {

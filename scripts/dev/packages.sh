@@ -176,9 +176,11 @@ unpack() {
 # What the tests of real programs need.
 want_programs() {
   want programs
-  # Its headers. It depends on oneTBB's, which would hide a header or a CMake package that Corbel lacks.
+  # OpenVDB's headers depend on oneTBB's, which would hide a header or a CMake package that Corbel
+  # lacks. The other package has oneTBB's example programs.
   if [[ $(distribution) == debian-12 ]]; then
     unpack libopenvdb-dev
+    unpack libtbb-doc
   fi
 }
 

@@ -127,6 +127,25 @@ TEST(InputNode, SuccessorsThatComeLate) {
   EXPECT_EQ(all, 3000);
 }
 
+TEST(InputNode, ActivateBeginsAgainAfterTheEnd) {
+  graph g;
+  int left = 3;
+  input_node<int> node(g, [&](tbb::flow_control& control) {
+    if (left == 0) control.stop();
+    return left == 0 ? 0 : left--;
+  });
+  std::vector<int> got;
+  function_node<int> end(g, serial, [&](int i) { got.push_back(i); });
+  make_edge(node, end);
+  node.activate();
+  g.wait_for_all();
+  EXPECT_EQ(got, (std::vector<int>{3, 2, 1}));
+  left = 2;
+  node.activate();
+  g.wait_for_all();
+  EXPECT_EQ(got, (std::vector<int>{3, 2, 1, 2, 1}));
+}
+
 TEST(InputNode, ResetAndCopy) {
   graph g;
   input_node<int> source(g, numbers(10));

@@ -137,6 +137,32 @@ TEST(AsyncNode, ResultsComeFromOtherThreads) {
   EXPECT_FALSE(node.gateway().try_put(1));
 }
 
+TEST(AsyncNode, TryPutAndWaitDoesNotWaitForOtherThreads) {
+  graph g;
+  std::atomic<bool> may_end{false};
+  std::thread worker;
+  std::atomic<int> ends{0};
+  using node_type = async_node<int, int>;
+  node_type node(g, unlimited, [&](int v, node_type::gateway_type& gateway) {
+    gateway.reserve_wait();
+    worker = std::thread([&, v] {
+      while (!may_end) std::this_thread::yield();
+      gateway.try_put(v);
+      gateway.release_wait();
+    });
+  });
+  function_node<int> end(g, unlimited, [&](int) { ++ends; });
+  make_edge(node, end);
+  function_node<int, int> begin(g, serial, [](int v) { return v; });
+  make_edge(begin, node);
+  EXPECT_TRUE(begin.try_put_and_wait(1));
+  EXPECT_EQ(ends, 0);
+  may_end = true;
+  g.wait_for_all();
+  EXPECT_EQ(ends, 1);
+  worker.join();
+}
+
 TEST(AsyncNode, SetsAndPolicies) {
   graph g;
   std::atomic<int> sum{0};

@@ -24,7 +24,8 @@ namespace flow {
 // node. The edges begin at the node, or at its only output_port.
 //
 // Limits, policies, exceptions and thread safety: see function_node. The node must outlive all
-// calls of its gateway.
+// calls of its gateway. try_put_and_wait of a message waits for the body, not for what the other
+// threads do: nothing says which of their results follows from which message.
 template <typename Input, typename Output, typename Policy = queueing_lightweight>
 CORBEL_REQUIRES(
     std::is_default_constructible<Input>::value&& std::is_copy_constructible<Input>::value)

@@ -12,6 +12,7 @@
 
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
+#include <corbel/detail/flow/outside_tasks.hpp>
 #include <corbel/detail/flow/urgent_tasks.hpp>
 #include <corbel/detail/group_count.hpp>
 #include <corbel/task_arena.hpp>
@@ -161,14 +162,20 @@ class graph {
 
   // Brings all nodes into the state after their construction (see reset_flags), the context out of
   // a cancellation, and the graph into the calling thread's arena. No task of the graph may run.
+  // Throws bad_alloc and what copying a body throws; the program may call it again then.
   void reset(reset_flags flags = rf_reset_protocol) {
-    is_active_ = false;
     context_->reset();
     set_outcome(false, false);
-    for (graph_node* n = nodes_; n != nullptr; n = n->next_) n->reset_node(flags);
-    arena_.terminate();
-    attach();
-    is_active_ = true;
+    {
+      struct activator {
+        graph& g;
+        ~activator() { g.is_active_ = true; }
+      } const activates{*this};
+      is_active_ = false;
+      for (graph_node* n = nodes_; n != nullptr; n = n->next_) n->reset_node(flags);
+      arena_.terminate();
+      attach();
+    }
     for (graph_node* n = nodes_; n != nullptr; n = n->next_) n->restart_node();
   }
 
@@ -210,6 +217,7 @@ class graph {
 
   explicit graph(task_group_context* context) : context_(context != nullptr ? context : &own_) {
     attach();
+    outside_.set_context(detail::context_access::node(*context_));
     detail::thread_data& thread = detail::current_thread();
     if (CORBEL_UNLIKELY(context == nullptr && thread.has_floating_point)) {
       detail::context_access::take_floating_point(own_, thread);
@@ -253,6 +261,7 @@ class graph {
 
   detail::group_count tasks_;
   detail::urgent_tasks urgent_;
+  detail::outside_tasks outside_;
   task_arena arena_;
   task_group_context own_;
   task_group_context* const context_;
@@ -276,7 +285,9 @@ namespace detail {
 struct graph_access {
   static group_count& tasks(flow::graph& g) { return g.tasks_; }
   static urgent_tasks& urgent(flow::graph& g) { return g.urgent_; }
+  static outside_tasks& outside(flow::graph& g) { return g.outside_; }
   static task_group_context& context(flow::graph& g) { return *g.context_; }
+  static bool has_own_context(const flow::graph& g) { return g.context_ == &g.own_; }
   static task_arena& arena(flow::graph& g) { return g.arena_; }
   // False while the graph is reset: nodes start no tasks then.
   static bool is_active(const flow::graph& g) { return g.is_active_; }
@@ -317,24 +328,18 @@ inline void make_available(thread_data& thread, flow::graph& g, task_base& task)
   }
 }
 
-inline void run_as_cancelled(thread_data& thread, task_base* task) noexcept {
-  while (task != nullptr) task = task->run(task, thread, true);
-}
-
-inline void drop(graph_task& task) noexcept {
-  thread_data& thread = current_thread();
-  graph_access::tasks(task.owner).reserve(thread);
-  run_as_cancelled(thread, &task);
-}
-
-// Drops a task, which is counted, at the end of the scope.
-struct counted_task_guard {
-  thread_data& thread;
-  task_base* kept;
-  ~counted_task_guard() {
-    if (CORBEL_UNLIKELY(kept != nullptr)) run_as_cancelled(thread, kept);
+// The same; without memory, runs it here.
+inline void make_available_or_run(thread_data& thread, flow::graph& g, task_base& task) noexcept {
+#if CORBEL_EXCEPTIONS
+  try {
+    make_available(thread, g, task);
+  } catch (...) {
+    run_any(thread, &task);
   }
-};
+#else
+  make_available(thread, g, task);
+#endif
+}
 
 // Takes the most urgent task of its graph, if there is one.
 class selector_task : public task_base {
@@ -357,41 +362,40 @@ class selector_task : public task_base {
   flow::graph& graph_;
 };
 
-// Submits a task with a priority, which is counted: into the heap, with a selector. Throws
-// bad_alloc; the task has been dropped then, or has run.
-inline void submit_urgent(thread_data& thread, graph_task& task) {
-  flow::graph& g = task.owner;
-  counted_task_guard guard{thread, &task};
-  selector_task* const selector = new_task<selector_task>(thread, task);
-  // The selector's reservation comes before the task can run and end the graph.
-  graph_access::tasks(g).reserve(thread);
-  // If there is no memory to pass the selector on, it runs here.
-  struct selector_guard {
+// Puts a task with a priority, which is counted, into the heap, and returns the selector that is to
+// be made available for it. Throws bad_alloc; nothing has changed then.
+inline selector_task* put_into_heap(thread_data& thread, graph_task& task) {
+  struct keeper {
     thread_data& thread;
-    task_base* kept;
-    ~selector_guard() {
-      if (CORBEL_UNLIKELY(kept != nullptr)) run_any(thread, kept);
+    selector_task* kept;
+    group_count* count;
+    ~keeper() {
+      if (CORBEL_LIKELY(kept == nullptr)) return;
+      delete_task(thread, kept);
+      count->release(thread);  // not the last one: the task is counted
     }
-  } selects{thread, selector};
-  graph_access::urgent(g).push(task);
-  guard.kept = nullptr;
-  make_available(thread, g, *selector);
-  selects.kept = nullptr;
+  } keep{thread, new_task<selector_task>(thread, task), &graph_access::tasks(task.owner)};
+  selector_task* const selector = keep.kept;
+  keep.count->reserve(thread);  // before the task can run and end the graph
+  graph_access::urgent(task.owner).push(task);
+  keep.kept = nullptr;
+  return selector;
 }
 
-// Spawns the task, which is counted, in a thread of the graph's arena; returns false if there is no
-// memory.
-inline bool try_spawn(thread_data& thread, task_base& task) noexcept {
+// Submits a task with a priority, which is counted.
+inline void submit_urgent(thread_data& thread, graph_task& task) noexcept {
+  flow::graph& g = task.owner;
+  task_base* available = &task;
 #if CORBEL_EXCEPTIONS
   try {
-    spawn(thread, task);
+    available = put_into_heap(thread, task);
   } catch (...) {
-    return false;
+    // without the heap it is a task like others
   }
 #else
-  spawn(thread, task);
+  available = put_into_heap(thread, task);
 #endif
-  return true;
+  make_available_or_run(thread, g, *available);
 }
 
 // Puts `next`, which has the reservation of the caller, into the heap and takes the most urgent
@@ -413,16 +417,41 @@ inline graph_task* exchange_urgent(flow::graph& g, graph_task& next) noexcept {
   return urgent.pop();
 }
 
-inline void submit(graph_task& task) {
-  thread_data& thread = current_thread();
-  graph_access::tasks(task.owner).reserve(thread);
+inline void submit_counted(thread_data& thread, graph_task& task) noexcept {
   if (CORBEL_UNLIKELY(task.priority != flow::no_priority)) {
     submit_urgent(thread, task);
     return;
   }
-  counted_task_guard guard{thread, &task};
-  make_available(thread, task.owner, task);
-  guard.kept = nullptr;
+  arena_handle& arena = handle_of(graph_access::arena(task.owner));
+  if (CORBEL_UNLIKELY(!is_in_arena(thread, arena))) {
+    graph_access::outside(task.owner).submit(thread, arena, task);
+  } else if (CORBEL_UNLIKELY(!try_spawn(thread, task))) {
+    run_any(thread, &task);
+  }
+}
+
+inline void submit(graph_task& task) noexcept {
+  thread_data& thread = current_thread();
+  graph_access::tasks(task.owner).reserve(thread);
+  submit_counted(thread, task);
+}
+
+inline bool try_submit(graph_task& task) noexcept {
+  thread_data& thread = current_thread();
+  flow::graph& g = task.owner;
+  graph_access::tasks(g).reserve(thread);
+#if CORBEL_EXCEPTIONS
+  try {
+    make_available(thread, g, task);
+  } catch (...) {
+    capture_exception(context_access::node(graph_access::context(g)));
+    graph_access::tasks(g).release(thread);
+    return false;
+  }
+#else
+  make_available(thread, g, task);
+#endif
+  return true;
 }
 
 inline bool let_urgent_first(thread_data& thread, graph_task& task, task_base*& next) noexcept {
@@ -438,18 +467,13 @@ inline bool let_urgent_first(thread_data& thread, graph_task& task, task_base*& 
   return true;
 }
 
-// Passes on a task of another graph, for a task of graph `g`.
-CORBEL_NOINLINE inline void submit_captured(flow::graph& g, graph_task& task) noexcept {
-  call_captured(context_access::node(graph_access::context(g)), [&] { submit(task); });
-}
-
 inline task_base* end_graph_task(thread_data& thread, flow::graph& g, graph_task* next) noexcept {
   if (CORBEL_LIKELY(is_task(next))) {
     if (CORBEL_LIKELY(&next->owner == &g)) {
       if (CORBEL_LIKELY(next->priority == flow::no_priority)) return next;
       return exchange_urgent(g, *next);
     }
-    submit_captured(g, *next);
+    submit(*next);
   }
   graph_access::tasks(g).release(thread);
   return nullptr;

@@ -18,9 +18,9 @@ namespace corbel {
 namespace flow {
 
 // Makes messages by body(control), one call at a time, and pushes them to all successors, from
-// activate() on until the body calls control.stop(). A message that all successors reject is kept
-// until one accepts or pulls it; no further message is made meanwhile. Without successors none is
-// made, unless try_get asks for one.
+// activate() on until the body calls control.stop(); a further activate() begins again. A message
+// that all successors reject is kept until one accepts or pulls it; no further message is made
+// meanwhile. Without successors none is made, unless try_get asks for one.
 //
 // An exception of the body cancels the graph. Any thread may call any member at any time, except
 // the constructors and the destructor. The node must outlive its messages and its edges.

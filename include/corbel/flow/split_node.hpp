@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <tuple>
 
-#include <corbel/detail/flow/output_ports.hpp>
+#include <corbel/detail/flow/join_ports.hpp>
+#include <corbel/detail/flow/output_port.hpp>
 #include <corbel/flow/node_set.hpp>
 
 namespace corbel {
@@ -23,9 +24,9 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
  public:
   using input_type = std::tuple<Ts...>;
   using predecessor_type = typename receiver<input_type>::predecessor_type;
-  using output_ports_type = std::tuple<detail::output_port_of<Ts>...>;
+  using output_ports_type = detail::output_ports<input_type>;
 
-  explicit split_node(graph& g) : graph_node(g) {}
+  explicit split_node(graph& g) : graph_node(g), ports_(*this) {}
   // A node with edges from or to the nodes of the set, in their graph. The nodes that it precedes
   // are connected to its ports in their order.
   template <typename... Set>
@@ -36,7 +37,7 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
   split_node(const split_node& other) : split_node(other.graph_reference()) {}
 
   // The ports: a tuple of senders. See flow::output_port.
-  output_ports_type& output_ports() { return ports_; }
+  output_ports_type& output_ports() { return ports_.tuple; }
 
   graph_task* try_put_task(const input_type& message) override {
     return try_put_task(message, message_metainfo());
@@ -51,7 +52,7 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
 
  protected:
   void reset_node(reset_flags flags) override {
-    if ((flags & rf_clear_edges) != 0) detail::clear_ports(ports_);
+    if ((flags & rf_clear_edges) != 0) ports_.clear();
   }
 
  private:
@@ -65,12 +66,12 @@ class split_node<std::tuple<Ts...>> : public graph_node, public receiver<std::tu
         : node(n), message(m), info(i) {}
     template <std::size_t I>
     bool call() {
-      result.add(std::get<I>(node.ports_).put(std::get<I>(message), info));
+      result.add(std::get<I>(node.ports_.tuple).try_put_task(std::get<I>(message), info));
       return true;
     }
   };
 
-  output_ports_type ports_;
+  detail::port_set<input_type> ports_;
 };
 
 #if defined(__cpp_deduction_guides)

@@ -10,6 +10,13 @@
 namespace corbel {
 namespace detail {
 
+// Whether the thread runs a task of the graph. Other tasks of the program may have a context that
+// it has given to the graph.
+inline bool is_inside(const thread_data& thread, flow::graph& g) {
+  return graph_access::has_own_context(g) &&
+         thread.context == &context_access::node(graph_access::context(g));
+}
+
 // Keeps the graph from being idle until the end of the scope, if the thread is outside of the
 // graph's tasks. A thread that relies on another one to forward its message returns before that one
 // has submitted the task: without this, it could find the graph idle.
@@ -26,62 +33,21 @@ class outside_call {
   outside_call& operator=(const outside_call&) = delete;
 
   // What try_put_task returns for a task that is to run: the task itself, or, outside, only that
-  // the message was accepted. Throws bad_alloc; the task has been dropped then.
-  graph_task* pass(graph_task& task) const {
+  // the message was accepted.
+  graph_task* pass(graph_task& task) {
     if (graph_ == nullptr) return &task;
-    submit(task);
+    if (CORBEL_LIKELY(&task.owner == graph_)) {
+      graph_ = nullptr;  // the task takes over the reservation
+      submit_counted(thread_, task);
+    } else {
+      submit(task);
+    }
     return successfully_enqueued();
   }
 
  private:
-  static bool is_inside(const thread_data& thread, flow::graph& g) {
-    return thread.context == &context_access::node(graph_access::context(g));
-  }
-
   thread_data& thread_;
-  flow::graph* const graph_;
-};
-
-// Submits a task where nothing may be thrown. Without memory for its deque it is dropped: the node
-// then forwards at the next request.
-inline void submit_quietly(graph_task& task) noexcept {
-#if CORBEL_EXCEPTIONS
-  try {
-    submit(task);
-  } catch (...) {
-  }
-#else
-  submit(task);
-#endif
-}
-
-// A task that has been accepted by the successors of a node, until it is passed on. Dropped at the
-// end of the scope if it has not been: the node has thrown, and the graph is cancelled.
-class next_task {
- public:
-  next_task() = default;
-  ~next_task() {
-    if (CORBEL_UNLIKELY(is_task(task_))) drop(*task_);
-  }
-  next_task(const next_task&) = delete;
-  next_task& operator=(const next_task&) = delete;
-
-  // Adds what try_put_task has returned. Throws bad_alloc.
-  void add(graph_task* task) {
-    graph_task* const before = task_;
-    task_ = nullptr;
-    task_ = combine_tasks(before, task);
-  }
-  graph_task* take() {
-    graph_task* const t = task_;
-    task_ = nullptr;
-    return t;
-  }
-  // Whether there is a task to be run.
-  bool is_some() const { return is_task(task_); }
-
- private:
-  graph_task* task_ = nullptr;
+  flow::graph* graph_;
 };
 
 // The task in which a node forwards, and whose turn it is. A part of the node, so that forwarding

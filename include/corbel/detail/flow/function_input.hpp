@@ -3,8 +3,9 @@
 //
 // Each message becomes a task, which waits in the node if the concurrency limit does not allow it
 // to run. It is counted in the graph only when it runs: until then the tasks that have the slots
-// keep the graph from being idle. A task that ends passes its slot on, also in a cancelled graph;
-// so the node is free again once all its tasks have ended.
+// keep the graph from being idle. So a thread outside of the graph reserves it before it takes a
+// slot. A task that ends passes its slot on, also in a cancelled graph; so the node is free again
+// once all its tasks have ended.
 #ifndef CORBEL_DETAIL_FLOW_FUNCTION_INPUT_HPP
 #define CORBEL_DETAIL_FLOW_FUNCTION_INPUT_HPP
 
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include <corbel/detail/flow/body.hpp>
+#include <corbel/detail/flow/forwarder.hpp>
 #include <corbel/detail/flow/gates.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
 #include <corbel/detail/flow/predecessors.hpp>
@@ -34,21 +36,9 @@ struct policy_traits {
   static constexpr bool is_lightweight = std::is_base_of<flow::lightweight, Policy>::value;
 };
 
-// Combines two results of try_put_task, in a task of the graph: what is thrown cancels the graph.
-inline graph_task* combine_captured(context_node& context, graph_task* left,
-                                    graph_task* right) noexcept {
-  if (CORBEL_LIKELY(right == nullptr)) return left;
-  graph_task* both = nullptr;
-  call_captured(context, [&] { both = combine_tasks(left, right); });
-  return both;
-}
-
 // A task of a node that calls its body, or only pulls a message.
 template <typename Input>
 class input_task : public graph_task {
- public:
-  input_task* next;  // in the list of those that wait
-
  protected:
   friend class function_input<Input>;
   input_task(function f, function_input<Input>& n);
@@ -60,8 +50,7 @@ class input_task : public graph_task {
     if (CORBEL_LIKELY(node.gate() == function_input<Input>::kUnlimited)) {
       return end_graph_task(thread, g, result);
     }
-    context_node& context = context_access::node(graph_access::context(g));
-    return end_graph_task(thread, g, combine_captured(context, result, node.leave(cancelled)));
+    return end_graph_task(thread, g, combine_tasks(result, node.leave(cancelled)));
   }
 
   function_input<Input>& node_;
@@ -126,8 +115,9 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
 
   bool register_predecessor(predecessor_type& from) override {
     if (gate() != kRejects) return false;
+    const outside_call call(current_thread(), own_graph());
     predecessors_.add(from);
-    if (gate_.rejects.announce()) spawn_pull();
+    if (gate_.rejects.announce() && !try_spawn_pull()) gate_.rejects.give_back();
     return true;
   }
   bool remove_predecessor(predecessor_type& from) override { return predecessors_.remove(from); }
@@ -185,17 +175,17 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
 
   // All are trivially destructible.
   union gates {
-    serial_queue<task> serial;
-    counted_queue<task> counted;
+    serial_queue<graph_task> serial;
+    counted_queue<graph_task> counted;
     pulling_gate<> rejects;
 
     gates(std::uint8_t kind, std::uint32_t limit) {
       if (kind == kRejects) {
         ::new (&rejects) pulling_gate<>(limit);
       } else if (kind == kCounted) {
-        ::new (&counted) counted_queue<task>(limit);
+        ::new (&counted) counted_queue<graph_task>(limit);
       } else {
-        ::new (&serial) serial_queue<task>();
+        ::new (&serial) serial_queue<graph_task>();
       }
     }
   };
@@ -203,10 +193,20 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   flow::graph& own_graph() const { return flow::graph_node::graph_reference(); }
 
   graph_task* put(const Input& message, const flow::message_metainfo& info) {
+    thread_data& thread = current_thread();
+    if (kind_ != kUnlimited && !is_inside(thread, own_graph())) {
+      return put_from_outside(thread, message, info);
+    }
     if (CORBEL_UNLIKELY(kind_ > kSerial)) return put_slow(message, info);
     task* const made = make_graph_task<body_task<Input>>(*this, message, info);
     const bool entered = kind_ == kUnlimited || gate_.serial.enter(*made);
     return CORBEL_LIKELY(entered) ? made : successfully_enqueued();
+  }
+  CORBEL_NOINLINE graph_task* put_from_outside(thread_data& thread, const Input& message,
+                                               const flow::message_metainfo& info) {
+    outside_call call(thread, own_graph());
+    graph_task* const next = put_slow(message, info);
+    return is_task(next) ? call.pass(*next) : next;
   }
   CORBEL_NOINLINE graph_task* put_slow(const Input& message, const flow::message_metainfo& info) {
     if ((kind_ & kLightweight) != 0) {
@@ -257,7 +257,7 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   };
   CORBEL_NOINLINE void leave_after_failure() noexcept {
     graph_task* const next = leave(false);
-    if (next != nullptr) call_captured(*next->context, [&] { submit(*next); });
+    if (next != nullptr) submit(*next);
   }
 
   // Makes a task for a message that has a slot.
@@ -272,12 +272,11 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
   graph_task* process_here(const Input& message, const flow::message_metainfo& info) {
     slot_holder slot{this};
     flow::graph& g = own_graph();
-    context_node& context = context_access::node(graph_access::context(g));
     graph_task* result = nullptr;
     const bool cancelled = is_graph_cancelled(g);
     if (!cancelled) result = process(message, info);
     slot.node = nullptr;
-    graph_task* const both = combine_captured(context, result, leave(cancelled));
+    graph_task* const both = combine_tasks(result, leave(cancelled));
     return both != nullptr ? both : successfully_enqueued();
   }
 
@@ -287,18 +286,27 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
     slot.node = nullptr;
     submit(*pull);
   }
+  // Under the lock of a sender.
+  bool try_spawn_pull() {
+    pull_task<Input>* pull = nullptr;
+    call_captured(context_access::node(graph_access::context(own_graph())),
+                  [&] { pull = make_graph_task<pull_task<Input>>(*this); });
+    if (CORBEL_UNLIKELY(pull == nullptr)) return false;
+    if (CORBEL_LIKELY(try_submit(*pull))) return true;
+    delete_task(current_thread(), pull);
+    return false;
+  }
 
   CORBEL_NOINLINE graph_task* leave_or_pull(bool cancelled) noexcept {
     context_node& context = context_access::node(graph_access::context(own_graph()));
     while (!gate_.rejects.try_leave()) {
       graph_task* pulled = nullptr;
+      bool gives_up = true;
       call_captured(context, [&] {
-        if (cancelled) {
-          predecessors_.reset(*this);
-        } else {
-          pulled = pull(std::is_default_constructible<Input>());
-        }
+        if (!cancelled) pulled = pull(std::is_default_constructible<Input>());
+        gives_up = cancelled;
       });
+      if (CORBEL_UNLIKELY(gives_up)) call_captured(context, [&] { predecessors_.reset(*this); });
       if (pulled == nullptr) continue;
       // Others may have left without a look meanwhile, so their slots may be free.
       if (!predecessors_.empty() && gate_.rejects.announce()) {

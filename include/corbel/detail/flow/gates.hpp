@@ -189,6 +189,13 @@ class pulling_gate {
     }
   }
 
+  // Called by the holder of a slot for a pull that is not possible: frees it. The next message that
+  // leaves pulls.
+  void give_back() {
+    // (2) release: as below; relaxed otherwise: reads nothing
+    word_.fetch_sub(kOneSlot, std::memory_order_release);
+  }
+
   // Called by the holder of a slot: frees it and returns true; or forgets that there are
   // predecessors and returns false: the caller then pulls from all, and leaves again if none has a
   // message. If it has got one, it announces those that are left.

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include <corbel/detail/flow/forwarder.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
 #include <corbel/detail/flow/pointer_list.hpp>
 #include <corbel/detail/flow/successors.hpp>
@@ -28,10 +29,11 @@ class generator : public flow::graph_node, public flow::sender<Output> {
 
   ~generator() override { drop_item(); }
 
-  // Starts to make messages, once there is a successor.
+  // Starts to make messages, once there is a successor; also again, after the end.
   void activate() {
     start_if([this] {
       is_active_ = true;
+      has_ended_ = false;
       return !successors_.empty();
     });
   }
@@ -123,7 +125,8 @@ class generator : public flow::graph_node, public flow::sender<Output> {
       flow::graph& g = task.owner;
       graph_access::tasks(g).reserve(thread);
       if (CORBEL_LIKELY(try_spawn(thread, task))) return end_graph_task(thread, g, next);
-      run_any(thread, next);
+      graph_access::tasks(g).release(thread);
+      submit(*next);
       return &task;
     }
 
@@ -134,6 +137,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
   // if that is so.
   template <typename Change>
   void start_if(const Change& change) {
+    const outside_call call(current_thread(), *my_graph);
     {
       const flow_lock lock(lock_);
       if (!change() || !may_start()) return;
@@ -171,6 +175,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
 
   template <typename Taken>
   bool get(Output& message, const Taken& taken) {
+    const outside_call call(current_thread(), *my_graph);
     {
       const flow_lock lock(lock_);
       if (is_reserved_) return false;

@@ -35,6 +35,7 @@ class graph_task : public detail::task_base {
 
   graph& owner;
   const node_priority_t priority;
+  graph_task* next;  // in the list of those that wait, in their node or to be passed on
 };
 
 }  // namespace flow
@@ -54,28 +55,60 @@ inline bool is_task(const graph_task* t) {
 }
 
 // Counts the task in its graph and makes it available to the threads of the graph's arena. Any
-// thread may call it. Throws bad_alloc; the task has been dropped then (see graph_task_of).
-void submit(graph_task& task);
+// thread may call it that holds no lock of a node. Without memory for that, runs the task here: a
+// message that has been accepted is not lost.
+void submit(graph_task& task) noexcept;
 
-// Runs a task that is not counted yet as if the graph were cancelled.
-void drop(graph_task& task) noexcept;
+// For a thread that holds the lock of a node, so that nothing can run here. Without memory returns
+// false and cancels the graph, as an exception of a body does; the task is still the caller's.
+bool try_submit(graph_task& task) noexcept;
+
+// Spawns the task, which is counted, in a thread of the graph's arena; returns false if there is no
+// memory.
+inline bool try_spawn(thread_data& thread, task_base& task) noexcept {
+#if CORBEL_EXCEPTIONS
+  try {
+    spawn(thread, task);
+  } catch (...) {
+    return false;
+  }
+#else
+  spawn(thread, task);
+#endif
+  return true;
+}
 
 // Submits `left` and returns `right` if both are tasks; otherwise returns the one that says more.
-// Throws bad_alloc; both have been dropped then.
-inline graph_task* combine_tasks(graph_task* left, graph_task* right) {
+inline graph_task* combine_tasks(graph_task* left, graph_task* right) noexcept {
   if (!is_task(right)) return left == nullptr ? right : left;
-  if (is_task(left)) {
-    struct keeper {
-      graph_task* kept;
-      ~keeper() {
-        if (kept != nullptr) drop(*kept);
-      }
-    } keep{right};
-    submit(*left);
-    keep.kept = nullptr;
-  }
+  if (is_task(left)) submit(*left);
   return right;
 }
+
+// What the successors of a node have returned, until it is passed on. A task is submitted at the
+// end of the scope if it has not been, because another successor has thrown.
+class next_task {
+ public:
+  next_task() = default;
+  ~next_task() {
+    if (CORBEL_UNLIKELY(is_task(task_))) submit(*task_);
+  }
+  next_task(const next_task&) = delete;
+  next_task& operator=(const next_task&) = delete;
+
+  // Adds what try_put_task has returned.
+  void add(graph_task* task) noexcept { task_ = combine_tasks(task_, task); }
+  graph_task* take() {
+    graph_task* const t = task_;
+    task_ = nullptr;
+    return t;
+  }
+  // Whether there is a task to be run.
+  bool is_some() const { return is_task(task_); }
+
+ private:
+  graph_task* task_ = nullptr;
+};
 
 // Ends a task of graph `g` whose body has returned `next`: returns the task that the thread runs
 // next, or ends the reservation.
@@ -88,8 +121,8 @@ bool let_urgent_first(thread_data& thread, graph_task& task, task_base*& next) n
 // Base of a kind of tasks. Derived has
 //   graph_task* execute(thread_data&)  the work; returns what try_put_task returns. May throw: the
 //                                      exception cancels the graph
-//   graph_task* cancel(thread_data&)   instead of execute, in a graph that is cancelled and for a
-//                                      task that is dropped; does not throw
+//   graph_task* cancel(thread_data&)   instead of execute, in a graph that is cancelled; does not
+//                                      throw
 // and a destructor that does not throw. The task is destroyed after either.
 template <typename Derived>
 class graph_task_of : public graph_task {

@@ -29,6 +29,8 @@ class limiter {
 
   // What try_put_task does.
   graph_task* put(const T& message, const flow::message_metainfo& info) {
+    // Others may rely on this thread to pull for them, if its message counts no longer.
+    outside_call call(current_thread(), graph());
     {
       const flow_lock lock(lock_);
       if (count_ >= threshold_) return nullptr;
@@ -36,13 +38,14 @@ class limiter {
     }
     uncounter uncounts{this};
     graph_task* const task = successors_.put_to_all(output_, message, info);
-    if (CORBEL_LIKELY(task != nullptr)) uncounts.from = nullptr;
-    return task;
+    if (CORBEL_UNLIKELY(task == nullptr)) return nullptr;
+    uncounts.from = nullptr;
+    return is_task(task) ? call.pass(*task) : task;
   }
 
   // Lowers the count, or raises it. Returns what try_put_task of the decrementer returns.
   graph_task* change(std::size_t by, bool raises) {
-    const outside_call call(current_thread(), graph());
+    outside_call call(current_thread(), graph());
     bool starts;
     {
       const flow_lock lock(lock_);
@@ -56,14 +59,18 @@ class limiter {
     return starts ? call.pass(forwarder_.task()) : successfully_enqueued();
   }
 
+  // Called under the lock of `from`.
   bool add_predecessor(flow::sender<T>& from) {
-    change_edges([&] { edges_.add(from); });
+    const outside_call call(current_thread(), graph());
+    if (change_edges([&] { edges_.add(from); }) && !try_submit(forwarder_.task())) {
+      stop_forwarding();
+    }
     return true;
   }
   bool remove_predecessor(flow::sender<T>& from) { return edges_.remove(from); }
   bool add_successor(flow::receiver<T>& to) {
     successors_.register_successor(output_, to);
-    change_edges([] {});
+    change_and_start([] {});
     return true;
   }
   bool remove_successor(flow::receiver<T>& to) { return successors_.remove_successor(output_, to); }
@@ -114,7 +121,7 @@ class limiter {
     limiter* from;
     ~uncounter() {
       if (CORBEL_LIKELY(from == nullptr)) return;
-      from->change_edges([this] { from->uncount(); });
+      from->change_and_start([this] { from->uncount(); });
     }
   };
 
@@ -167,18 +174,18 @@ class limiter {
     return (forwarder_.is_busy() || can_pull()) && forwarder_.request();
   }
 
-  // Calls change() under the lock, and starts the task if that is possible now. Throws what
-  // change() throws: a sender holds its lock.
+  // Calls change() under the lock. Returns whether the caller must start the task. Throws what
+  // change() throws.
   template <typename Change>
-  void change_edges(const Change& change) {
+  bool change_edges(const Change& change) {
+    const flow_lock lock(lock_);
+    change();
+    return requests_forwarding();
+  }
+  template <typename Change>
+  void change_and_start(const Change& change) {
     const outside_call call(current_thread(), graph());
-    bool starts;
-    {
-      const flow_lock lock(lock_);
-      change();
-      starts = requests_forwarding();
-    }
-    if (starts) submit_quietly(forwarder_.task());
+    if (change_edges(change)) submit(forwarder_.task());
   }
 
   flow::receiver<T>& input_;

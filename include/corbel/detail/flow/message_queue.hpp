@@ -38,8 +38,9 @@ class message_chunks {
   // Where a message is, or will be. At the end of a chunk it means the first of the next one. A
   // null chunk is the end of an empty queue.
   struct position {
-    chunk* in = nullptr;
-    std::uint32_t index = 0;
+    chunk* in;
+    std::uint32_t index;
+    position(chunk* c = nullptr, std::uint32_t i = 0) : in(c), index(i) {}
   };
 
   message_chunks() = default;

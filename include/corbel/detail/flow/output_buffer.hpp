@@ -45,7 +45,7 @@ class output_buffer {
   // Returns what try_put_task returns.
   template <typename Push>
   graph_task* put(const Push& push) {
-    const outside_call call(current_thread(), graph());
+    outside_call call(current_thread(), graph());
     bool starts;
     {
       const flow_lock lock(lock_);
@@ -107,8 +107,8 @@ class output_buffer {
 
   // Adds or removes an edge to a successor.
   bool add_successor(flow::receiver<T>& to) {
-    successors_.register_successor(owner_, to);
     const outside_call call(current_thread(), graph());
+    successors_.register_successor(owner_, to);
     bool starts;
     {
       const flow_lock lock(lock_);

@@ -13,7 +13,8 @@
 namespace corbel {
 namespace flow {
 
-// An output of a multifunction_node or an async_node. Any thread may call any member at any time.
+// An output of a node that has several, or of an async_node. Any thread may call any member at any
+// time.
 template <typename T>
 class multifunction_output : public detail::node_output<T> {
  public:
@@ -37,14 +38,17 @@ class multifunction_output : public detail::node_output<T> {
     return next != nullptr;
   }
   bool try_put(const T& message, const message_metainfo& info) {
-    graph_task* const next = real().put_to_all(message, info);
+    graph_task* const next = try_put_task(message, info);
     if (detail::is_task(next)) detail::submit(*next);
     return next != nullptr;
   }
-  // As the function of receiver.
+  // As the functions of receiver.
   graph_task* try_put_task(const T& message) {
     return CORBEL_LIKELY(info_ == nullptr) ? this->put_to_all(message, message_metainfo())
                                            : real_->put_to_all(message, *info_);
+  }
+  graph_task* try_put_task(const T& message, const message_metainfo& info) {
+    return real().put_to_all(message, info);
   }
 
   bool register_successor(successor_type& to) override {

@@ -41,9 +41,13 @@ class pointer_list {
   T* const* begin() const { return items_; }
   T* const* end() const { return items_ + size_; }
 
-  // Throws bad_alloc.
+  // Makes room for so many entries. Throws bad_alloc.
+  void reserve(std::size_t size) {
+    if (CORBEL_UNLIKELY(size > capacity_)) grow();
+  }
+  // Throws bad_alloc if there is no room.
   void push_back(T* item) {
-    if (size_ == capacity_) grow();
+    reserve(size_ + std::size_t{1});
     items_[size_++] = item;
   }
   // The list must not be empty.
@@ -52,6 +56,12 @@ class pointer_list {
     T* const first = items_[0];
     erase_at(0);
     return first;
+  }
+  // Makes the first entry the last one.
+  void push_back_first() {
+    T* const first = items_[0];
+    for (std::size_t i = 1; i < size_; ++i) items_[i - 1] = items_[i];
+    items_[size_ - 1] = first;
   }
   // Removes the first entry that is `item`; returns false if there is none.
   bool erase(const T* item) {

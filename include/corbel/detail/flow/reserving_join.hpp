@@ -38,7 +38,11 @@ class reserving_join<std::tuple<Ts...>> {
   }
   template <std::size_t I, typename Sender>
   bool add_predecessor(Sender& from) {
-    change_edges([&] { std::get<I>(edges_).add(from); });
+    const outside_call call(current_thread(), graph());
+    // Called under the lock of `from`.
+    if (change_edges([&] { std::get<I>(edges_).add(from); }) && !try_submit(forwarder_.task())) {
+      stop_forwarding();
+    }
     return true;
   }
   template <std::size_t I, typename Sender>
@@ -46,8 +50,9 @@ class reserving_join<std::tuple<Ts...>> {
     return std::get<I>(edges_).remove(from);
   }
   bool add_successor(flow::receiver<tuple>& to) {
+    const outside_call call(current_thread(), graph());
     successors_.register_successor(output_, to);
-    change_edges([] {});
+    if (change_edges([] {})) submit(forwarder_.task());
     return true;
   }
   bool remove_successor(flow::receiver<tuple>& to) {
@@ -63,20 +68,19 @@ class reserving_join<std::tuple<Ts...>> {
       if (!can_reserve() || !forwarder_.request()) return false;
       forwarder_.look();
     }
-    turn_scope turn{this};
+    // What came meanwhile has relied on this turn, also if it throws.
+    struct turn_end {
+      reserving_join& join;
+      ~turn_end() {
+        join.end_reservations(false);
+        if (join.must_start_at_end()) submit(join.forwarder_.task());
+      }
+    } const turn{*this};
     flow::message_metainfo merged;
-    const bool found = reserve_all(v, merged);
-    if (found) end_reservations(true);
-    if (found && info != nullptr) *info = std::move(merged);
-    turn.join = nullptr;
-    bool must_look;
-    {
-      const flow_lock lock(lock_);
-      must_look = forwarder_.must_look() && can_forward();
-      if (!must_look) forwarder_.stop();
-    }
-    if (must_look) submit(forwarder_.task());
-    return found;
+    if (!reserve_all(v, merged)) return false;
+    end_reservations(true);
+    if (info != nullptr) *info = std::move(merged);
+    return true;
   }
 
   // While no task of the graph runs.
@@ -201,6 +205,13 @@ class reserving_join<std::tuple<Ts...>> {
     forwarder_.stop();
     return false;
   }
+  // Ends the turn of a pull. Returns whether the caller must start the task.
+  bool must_start_at_end() {
+    const flow_lock lock(lock_);
+    if (forwarder_.must_look() && can_forward()) return true;
+    forwarder_.stop();
+    return false;
+  }
   // The turn has failed. Returns true if the task has ended.
   bool end_turn() {
     const flow_lock lock(lock_);
@@ -209,16 +220,12 @@ class reserving_join<std::tuple<Ts...>> {
     return true;
   }
 
+  // Calls change() under the lock. Returns whether the caller must start the task.
   template <typename Change>
-  void change_edges(const Change& change) {
-    const outside_call call(current_thread(), graph());
-    bool starts;
-    {
-      const flow_lock lock(lock_);
-      change();
-      starts = (forwarder_.is_busy() || can_forward()) && forwarder_.request();
-    }
-    if (starts) submit_quietly(forwarder_.task());
+  bool change_edges(const Change& change) {
+    const flow_lock lock(lock_);
+    change();
+    return (forwarder_.is_busy() || can_forward()) && forwarder_.request();
   }
 
   flow::sender<tuple>& output_;

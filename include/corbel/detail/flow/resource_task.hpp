@@ -58,7 +58,7 @@ class resource_task : public graph_task, public resource_request {
  private:
   void granted() noexcept override {
     flow::graph& g = owner;
-    submit_quietly(*this);
+    submit(*this);
     graph_access::tasks(g).release(current_thread());
   }
 
@@ -179,7 +179,7 @@ class resource_node : public flow::graph_node, public flow::receiver<Input> {
   graph_task* try_put_task(const Input& message, const flow::message_metainfo& info) override {
     task* const made = body_->make_task(*this, message, info);
     thread_data& thread = current_thread();
-    const outside_call call(thread, graph_reference());
+    outside_call call(thread, graph_reference());
     {
       const flow_lock lock(lock_);
       if (concurrency_ != flow::unlimited && running_ == concurrency_) {

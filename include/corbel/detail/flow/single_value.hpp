@@ -69,16 +69,18 @@ class single_value_node : public flow::graph_node,
   // rejects it, a task makes the edge one that pulls: the successor may be calling from a pull
   // itself.
   bool register_successor(successor_type& to) override {
-    message_owner<kept_message<T>> copy(copy_message());
-    if (copy.get() == nullptr) return successors_.register_successor(*this, to);
-    graph_task* const next = copy->metainfo.empty() ? to.try_put_task(copy->value)
-                                                    : to.try_put_task(copy->value, copy->metainfo);
-    if (next == nullptr) {
-      submit(*make_graph_task<edge_task>(*this, to));
-      return true;
+    for (std::size_t passed = 0;;) {
+      const message_owner<kept_message<T>> copy(add_or_copy(to, passed));
+      if (copy.get() == nullptr) return true;
+      graph_task* const next = copy->metainfo.empty()
+                                   ? to.try_put_task(copy->value)
+                                   : to.try_put_task(copy->value, copy->metainfo);
+      if (next == nullptr) {
+        submit(*make_graph_task<edge_task>(*this, to));
+        return true;
+      }
+      if (is_task(next)) submit(*next);
     }
-    if (is_task(next)) submit(*next);
-    return successors_.register_successor(*this, to);
   }
   bool remove_successor(successor_type& to) override {
     return successors_.remove_successor(*this, to);
@@ -125,6 +127,7 @@ class single_value_node : public flow::graph_node,
     const flow_lock lock(lock_);
     if (message_ != nullptr) return false;
     message_ = m.take();
+    ++stored_;
     return true;
   }
 
@@ -132,17 +135,26 @@ class single_value_node : public flow::graph_node,
     const flow_lock lock(lock_);
     kept_message<T>* const before = message_;
     message_ = m;
+    if (m != nullptr) ++stored_;
     return before;
   }
 
-  // Returns a copy of the message for a new successor; nullptr if there is none.
-  kept_message<T>* copy_message() {
+  // Adds an edge and returns nullptr, if there is no message, or the successor has got message
+  // number `passed` and that is the last one; otherwise returns a copy of the message for it. The
+  // edge is there before the next message is stored, or the next message is seen here: none is
+  // missed.
+  kept_message<T>* add_or_copy(successor_type& to, std::size_t& passed) {
     const flow_lock lock(lock_);
-    if (message_ == nullptr || !is_graph_active(graph_reference())) return nullptr;
+    if (message_ == nullptr || passed == stored_ || !is_graph_active(graph_reference())) {
+      successors_.register_successor(*this, to);
+      return nullptr;
+    }
+    passed = stored_;
     return new_task<kept_message<T>>(current_thread(), message_->value, message_->metainfo);
   }
 
   kept_message<T>* message_ = nullptr;
+  std::size_t stored_ = 0;  // the number of messages until now
   successor_cache<T> successors_;
   spinning_mutex lock_;
 };

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receivers that a node pushes its messages to. Not for programs to include.
 //
-// Messages are passed on without a lock. The usual single successor lies in the object itself; more
-// of them lie in a table, which grows by making a new one. Entries change in place: nullptr is
-// free. A table that has been replaced stays until the end of the object, since threads may still
-// read it; tables double, so all of them take less than twice the last one. Changes take the lock.
+// Messages are passed on without a lock. The usual one or two successors lie in the object itself.
+// The second gives its place to a table once there are more, and lies in that then; the table grows
+// by making a new one. Entries change in place: nullptr is free. A table that has been replaced
+// stays until the end of the object, since threads may still read it; tables double, so all of them
+// take less than twice the last one. Changes take the lock.
 //
 // A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
-// comes after the removal. So register_predecessor is called under the lock: it must not call the
-// sender. The order of locks is: sender, then receiver.
+// comes after the removal. So register_predecessor is called under the lock, and so may be
+// remove_predecessor: they must not call the sender. The order of locks is: sender, then receiver.
 //
 // A thread that passes on a message while an edge is added or removed may miss the new successor,
 // or still give the message to the old one. A receiver must not be destroyed while its predecessors
@@ -39,8 +40,8 @@ class edge_list {
   edge_list(const edge_list&) = delete;
   edge_list& operator=(const edge_list&) = delete;
   ~edge_list() {
-    // relaxed, both: no other thread uses the object
-    for (table* t = table_.load(std::memory_order_relaxed); t != nullptr;) {
+    // relaxed: no other thread uses the object
+    for (table* t = table_of(second_.load(std::memory_order_relaxed)); t != nullptr;) {
       table* const older = t->older;
       deallocate_block(t, table::bytes_for(t->capacity));
       t = older;
@@ -50,19 +51,52 @@ class edge_list {
   // Adds an entry. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const free = find(nullptr);
-    // (1) release: publishes what the entry points to to (2)
-    (free != nullptr ? free : grow())->store(&entry, std::memory_order_release);
+    // relaxed loads: see find_in
+    if (first_.load(std::memory_order_relaxed) == nullptr) {
+      // (1) release: publishes what the entry points to to (2)
+      first_.store(&entry, std::memory_order_release);
+      return;
+    }
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    if (second == 0) {
+      // (1) release: as above
+      second_.store(reinterpret_cast<std::uintptr_t>(&entry), std::memory_order_release);
+      return;
+    }
+    Atomic<Entry*>* const free = find_in(table_of(second), nullptr);
+    // (1) release: as above
+    (free != nullptr ? free : grow(second))->store(&entry, std::memory_order_release);
   }
 
   // Removes one entry of this value; returns false if there is none. Calls may_remove() under the
   // lock first, and does not remove the entry if that returns false.
   template <typename MayRemove>
   bool remove_if(const Entry& entry, const MayRemove& may_remove) {
+    return remove_if(entry, may_remove, [] {});
+  }
+  // Calls otherwise() under the lock if there is no entry of this value.
+  template <typename MayRemove, typename Otherwise>
+  bool remove_if(const Entry& entry, const MayRemove& may_remove, const Otherwise& otherwise) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const found = find(&entry);
-    if (found == nullptr || !may_remove()) return false;
-    found->store(nullptr, std::memory_order_relaxed);  // relaxed: publishes nothing
+    // relaxed loads: see find_in. relaxed stores: publish nothing
+    if (first_.load(std::memory_order_relaxed) == &entry) {
+      if (!may_remove()) return false;
+      first_.store(nullptr, std::memory_order_relaxed);
+      return true;
+    }
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    if (second == reinterpret_cast<std::uintptr_t>(&entry)) {
+      if (!may_remove()) return false;
+      second_.store(0, std::memory_order_relaxed);
+      return true;
+    }
+    Atomic<Entry*>* const found = find_in(table_of(second), &entry);
+    if (found == nullptr) {
+      otherwise();
+      return false;
+    }
+    if (!may_remove()) return false;
+    found->store(nullptr, std::memory_order_relaxed);
     return true;
   }
 
@@ -71,9 +105,11 @@ class edge_list {
   bool find_one(const F& f) const {
     // (2) acquire, both: see what (1) and (3) published
     Entry* const first = first_.load(std::memory_order_acquire);
-    const table* const t = table_.load(std::memory_order_acquire);  // (2)
+    const std::uintptr_t second = second_.load(std::memory_order_acquire);  // (2)
     if (first != nullptr && f(*first)) return true;
-    if (CORBEL_LIKELY(t == nullptr)) return false;
+    if (second == 0) return false;
+    const table* const t = table_of(second);
+    if (CORBEL_LIKELY(t == nullptr)) return f(*reinterpret_cast<Entry*>(second));
     for (std::uint32_t i = 0; i < t->capacity; ++i) {
       Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
       if (entry != nullptr && f(*entry)) return true;
@@ -83,9 +119,9 @@ class edge_list {
 
   // The only entry; nullptr if there may be others, or none.
   Entry* get_only() const {
-    // (2) acquire: see find_one. relaxed: only compared, the table is not read
+    // (2) acquire: see find_one. relaxed: only compared, what it points to is not read
     Entry* const first = first_.load(std::memory_order_acquire);
-    return CORBEL_LIKELY(table_.load(std::memory_order_relaxed) == nullptr) ? first : nullptr;
+    return CORBEL_LIKELY(second_.load(std::memory_order_relaxed) == 0) ? first : nullptr;
   }
 
   bool empty() const {
@@ -119,34 +155,44 @@ class edge_list {
     ~lock_scope() { lock.unlock(); }
   };
 
+  // Marks the address of a table in second_. Entries are aligned to more than one byte.
+  static constexpr std::uintptr_t kIsTable = 1;
+
+  static table* table_of(std::uintptr_t second) {
+    return (second & kIsTable) != 0 ? reinterpret_cast<table*>(second - kIsTable) : nullptr;
+  }
+
   // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
   // only its holder changes entries.
-  Atomic<Entry*>* find(const Entry* entry) {
-    if (first_.load(std::memory_order_relaxed) == entry) return &first_;
-    table* const t = table_.load(std::memory_order_relaxed);
+  static Atomic<Entry*>* find_in(table* t, const Entry* entry) {
     for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i) {
       if (t->entry(i).load(std::memory_order_relaxed) == entry) return &t->entry(i);
     }
     return nullptr;
   }
 
-  // Makes a larger table, and returns a free entry in it. The lock is held: loads are relaxed as in
-  // find.
-  CORBEL_NOINLINE Atomic<Entry*>* grow() {
-    table* const old = table_.load(std::memory_order_relaxed);
-    const std::uint32_t used = old == nullptr ? 0 : old->capacity;
+  // Makes a larger table in the place of `second`, which is an entry or a full table, and returns a
+  // free entry in it. The lock is held: loads are relaxed as in find_in.
+  CORBEL_NOINLINE Atomic<Entry*>* grow(std::uintptr_t second) {
+    table* const old = table_of(second);
+    const std::uint32_t used = old == nullptr ? 1 : old->capacity;
     const std::uint32_t capacity = old == nullptr ? 6 : 2 * used + 2;
     table* const t = ::new (allocate_block(table::bytes_for(capacity))) table{old, capacity};
     for (std::uint32_t i = 0; i < capacity; ++i) {
-      ::new (&t->entry(i))
-          Atomic<Entry*>(i < used ? old->entry(i).load(std::memory_order_relaxed) : nullptr);
+      Entry* moved = nullptr;
+      if (i < used) {
+        moved = old == nullptr ? reinterpret_cast<Entry*>(second)
+                               : old->entry(i).load(std::memory_order_relaxed);
+      }
+      ::new (&t->entry(i)) Atomic<Entry*>(moved);
     }
-    table_.store(t, std::memory_order_release);  // (3) release: publishes the table to (2)
+    // (3) release: publishes the table, and what the moved entries point to, to (2)
+    second_.store(reinterpret_cast<std::uintptr_t>(t) | kIsTable, std::memory_order_release);
     return &t->entry(used);
   }
 
   Atomic<Entry*> first_{nullptr};
-  Atomic<table*> table_{nullptr};
+  Atomic<std::uintptr_t> second_{0};  // an entry, a table (kIsTable) or 0
   Lock lock_;
 };
 
@@ -160,15 +206,34 @@ class successor_cache {
 
   // Adds an edge to `to`, which learns of it if it counts its predecessors. Throws bad_alloc.
   bool register_successor(sender_type& owner, receiver_type& to) {
+    if (!to.is_continue_receiver()) {
+      successors_.add(to);
+      return true;
+    }
+    // First, so that no message comes over an edge that is not counted.
+    struct counter {
+      sender_type& owner;
+      receiver_type* to;
+      ~counter() {
+        if (CORBEL_UNLIKELY(to != nullptr)) to->remove_predecessor(owner);
+      }
+    } counts{owner, &to};
+    to.register_predecessor(owner);
     successors_.add(to);
-    if (to.is_continue_receiver()) to.register_predecessor(owner);
+    counts.to = nullptr;
     return true;
   }
-  // Removes one edge to `to`; returns false if there is none.
+  // Removes one edge to `to`. One that pulls is removed at the receiver, under the lock that an
+  // edge needs to become another kind. Returns false if there is no edge that pushes.
   bool remove_successor(sender_type& owner, receiver_type& to) {
-    if (!successors_.remove_if(to, [] { return true; })) return false;
-    if (to.is_continue_receiver()) to.remove_predecessor(owner);
-    return true;
+    const bool counts = to.is_continue_receiver();
+    const bool found = successors_.remove_if(
+        to, [] { return true; },
+        [&] {
+          if (!counts) to.remove_predecessor(owner);
+        });
+    if (found && counts) to.remove_predecessor(owner);
+    return found;
   }
   // Removes all edges, for the reset of a graph: the successors forget them by themselves.
   void clear() { successors_.clear(); }
@@ -179,10 +244,9 @@ class successor_cache {
   // what they throw, and bad_alloc.
   graph_task* put_to_all(sender_type& owner, const T& message, const flow::message_metainfo& info) {
     if (receiver_type* const only = successors_.get_only()) return put(owner, *only, message, info);
-    pending_task all;
+    next_task all;
     successors_.find_one([&](receiver_type& to) {
-      graph_task* const next = put(owner, to, message, info);
-      all.task = combine_tasks(all.take(), next);
+      all.add(put(owner, to, message, info));
       return false;
     });
     return all.take();
@@ -199,19 +263,6 @@ class successor_cache {
   }
 
  private:
-  // The task to be returned. Dropped if another successor throws.
-  struct pending_task {
-    graph_task* task = nullptr;
-    ~pending_task() {
-      if (CORBEL_UNLIKELY(is_task(task))) drop(*task);
-    }
-    graph_task* take() {
-      graph_task* const t = task;
-      task = nullptr;
-      return t;
-    }
-  };
-
   graph_task* put(sender_type& owner, receiver_type& to, const T& message,
                   const flow::message_metainfo& info) {
     graph_task* const next =

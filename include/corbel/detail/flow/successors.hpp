@@ -6,10 +6,13 @@
 // free. A table that has been replaced stays until the end of the object, since threads may still
 // read it; tables double, so all of them take less than twice the last one. Changes take the lock.
 //
-// A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
+// A successor that rejects a message may take over the edge (messages.hpp). It is set aside here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
-// comes after the removal. So register_predecessor is called under the lock: it must not call the
-// sender. The order of locks is: sender, then receiver.
+// comes after that. So register_predecessor is called under the lock: it must not call the sender.
+// The order of locks is: sender, then receiver.
+//
+// An edge that comes back gets its old place, which a mark keeps for it. Otherwise two such edges
+// could change places, and a thread that has given its message to one of them would meet it again.
 //
 // A thread that passes on a message while an edge is added or removed may miss the new successor,
 // or still give the message to the old one. A receiver must not be destroyed while its predecessors
@@ -47,23 +50,37 @@ class edge_list {
     }
   }
 
-  // Adds an entry. Throws bad_alloc.
+  // Adds an entry, at its old place if it was set aside. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const free = find(nullptr);
+    Atomic<Entry*>* place = find(mark_of(entry));
+    if (place == nullptr) place = find(nullptr);
     // (1) release: publishes what the entry points to to (2)
-    (free != nullptr ? free : grow())->store(&entry, std::memory_order_release);
+    (place != nullptr ? place : grow())->store(&entry, std::memory_order_release);
   }
 
-  // Removes one entry of this value; returns false if there is none. Calls may_remove() under the
-  // lock first, and does not remove the entry if that returns false.
-  template <typename MayRemove>
-  bool remove_if(const Entry& entry, const MayRemove& may_remove) {
+  // Removes one entry of this value; returns false if there is none, or it is set aside.
+  bool remove(Entry& entry) {
+    const lock_scope lock(lock_);
+    Atomic<Entry*>* place = find(&entry);
+    const bool found = place != nullptr;
+    if (!found) place = find(mark_of(entry));
+    // relaxed: publishes nothing
+    if (place != nullptr) place->store(nullptr, std::memory_order_relaxed);
+    return found;
+  }
+
+  // Sets one entry of this value aside until it is added again, if there is one and may_set_aside()
+  // returns true, which is called under the lock.
+  template <typename MaySetAside>
+  void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
     const lock_scope lock(lock_);
     Atomic<Entry*>* const found = find(&entry);
-    if (found == nullptr || !may_remove()) return false;
-    found->store(nullptr, std::memory_order_relaxed);  // relaxed: publishes nothing
-    return true;
+    if (found == nullptr || !may_set_aside()) return;
+    // An only entry needs no mark: no thread goes on to another place. relaxed: see find
+    const bool is_only = table_.load(std::memory_order_relaxed) == nullptr;
+    // (4) release: get_only, which knows no marks, sees by (2) that there is a table
+    found->store(is_only ? nullptr : mark_of(entry), std::memory_order_release);
   }
 
   // Calls f(entry) for all entries until it returns true. Returns whether one did.
@@ -72,18 +89,18 @@ class edge_list {
     // (2) acquire, both: see what (1) and (3) published
     Entry* const first = first_.load(std::memory_order_acquire);
     const table* const t = table_.load(std::memory_order_acquire);  // (2)
-    if (first != nullptr && f(*first)) return true;
+    if (is_entry(first) && f(*first)) return true;
     if (CORBEL_LIKELY(t == nullptr)) return false;
     for (std::uint32_t i = 0; i < t->capacity; ++i) {
       Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
-      if (entry != nullptr && f(*entry)) return true;
+      if (is_entry(entry) && f(*entry)) return true;
     }
     return false;
   }
 
   // The only entry; nullptr if there may be others, or none.
   Entry* get_only() const {
-    // (2) acquire: see find_one. relaxed: only compared, the table is not read
+    // (2) acquire: see find_one and (4). relaxed: only compared, the table is not read
     Entry* const first = first_.load(std::memory_order_acquire);
     return CORBEL_LIKELY(table_.load(std::memory_order_relaxed) == nullptr) ? first : nullptr;
   }
@@ -94,10 +111,12 @@ class edge_list {
 
   // Removes all entries.
   void clear() {
-    find_one([this](Entry& entry) {
-      remove_if(entry, [] { return true; });
-      return false;
-    });
+    const lock_scope lock(lock_);
+    // relaxed, all: publish nothing; see find
+    first_.store(nullptr, std::memory_order_relaxed);
+    table* const t = table_.load(std::memory_order_relaxed);
+    for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i)
+      t->entry(i).store(nullptr, std::memory_order_relaxed);
   }
 
  private:
@@ -118,6 +137,14 @@ class edge_list {
     explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
     ~lock_scope() { lock.unlock(); }
   };
+
+  // What keeps the place of an entry that is set aside.
+  static Entry* mark_of(Entry& entry) {
+    return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(&entry) | 1);
+  }
+  static bool is_entry(const Entry* value) {
+    return value != nullptr && (reinterpret_cast<std::uintptr_t>(value) & 1) == 0;
+  }
 
   // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
   // only its holder changes entries.
@@ -166,7 +193,7 @@ class successor_cache {
   }
   // Removes one edge to `to`; returns false if there is none.
   bool remove_successor(sender_type& owner, receiver_type& to) {
-    if (!successors_.remove_if(to, [] { return true; })) return false;
+    if (!successors_.remove(to)) return false;
     if (to.is_continue_receiver()) to.remove_predecessor(owner);
     return true;
   }
@@ -217,9 +244,9 @@ class successor_cache {
     graph_task* const next =
         CORBEL_LIKELY(info.empty()) ? to.try_put_task(message) : to.try_put_task(message, info);
     if (CORBEL_UNLIKELY(next == nullptr)) {
-      // The receiver remembers the sender before it is removed here. If it has become free since it
-      // rejected the message, it makes sure that it pulls.
-      successors_.remove_if(to, [&] { return to.register_predecessor(owner); });
+      // The receiver remembers the sender before it is set aside here. If it has become free since
+      // it rejected the message, it makes sure that it pulls.
+      successors_.set_aside_if(to, [&] { return to.register_predecessor(owner); });
     }
     return next;
   }

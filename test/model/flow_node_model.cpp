@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a node of a flow graph keeps to its concurrency limit (corbel/detail/flow/gates.hpp) and
 // counts its predecessors' messages (message_counter.hpp): every message is processed once, not
-// more at a time than allowed, and sees what the messages before it did.
+// more at a time than allowed, and sees what the messages before it did. Also the list of tasks
+// from outside of the arena (outside_tasks.hpp).
 #include <corbel/detail/flow/gates.hpp>
 #include <corbel/detail/flow/message_counter.hpp>
+#include <corbel/detail/flow/outside_tasks.hpp>
 
 #include <array>
 
@@ -274,6 +276,51 @@ TEST(MessageCounterMutant, CountDoesNotAcquire) {
     if (step.op == Op::kLoad) step.order = relaxed;
   };
   EXPECT_BROKEN((explore<TwoMessages>(2, weak, Counts{0, 0, 0})), "data race");
+}
+
+// ---- tasks from outside -------------------------------------------------------------------------
+
+// Each thread adds tasks. The one that finds the list empty takes it, as the collecting task does.
+struct Outside : Test {
+  explicit Outside(Counts counts) : counts(counts) {}
+
+  detail::outside_list<Message, Atomic> list;  // its word is location 0
+  const Counts counts;
+  std::array<Message, kMaxMessages> messages;
+  std::array<int, kMaxMessages> processed{};
+
+  void run(int thread) override {
+    std::size_t first = 0;
+    for (int t = 0; t < thread; ++t) first += std::size_t(counts[std::size_t(t)]);
+    for (int i = 0; i < counts[std::size_t(thread)]; ++i) {
+      const std::size_t number = first + std::size_t(i);
+      messages[number].content.set(int(number) + 1);
+      if (!list.add(messages[number])) continue;
+      Message* m = list.take();
+      check(m != nullptr, "a list is taken twice");
+      for (; m != nullptr; m = m->next) ++processed[std::size_t(m->content.get()) - 1];
+    }
+  }
+
+  void finish() override {
+    std::size_t all = 0;
+    for (int count : counts) all += std::size_t(count);
+    for (std::size_t i = 0; i < all; ++i) {
+      check(processed[i] == 1, "a task is lost, or runs twice");
+    }
+  }
+};
+
+TEST(OutsideList, TwoThreads) { EXPECT_SOUND((explore<Outside>(2, nullptr, Counts{2, 2, 0}))); }
+TEST(OutsideList, ThreeThreads) { EXPECT_SOUND((explore<Outside>(3, nullptr, Counts{1, 2, 1}))); }
+TEST(OutsideListMutant, AddDoesNotRelease) {
+  EXPECT_BROKEN(
+      (explore<Outside>(2, weaken(Op::kCompareExchange, release, relaxed), Counts{1, 1, 0})),
+      "data race");
+}
+TEST(OutsideListMutant, TakeDoesNotAcquire) {
+  EXPECT_BROKEN((explore<Outside>(2, weaken(Op::kExchange, acquire, relaxed), Counts{1, 1, 0})),
+                "data race");
 }
 
 }  // namespace

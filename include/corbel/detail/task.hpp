@@ -62,7 +62,8 @@ using plain_atomic = std::atomic<T>;
 using task_deque = basic_deque<task_base, plain_atomic, deque_system>;
 
 // A thread's cache of free blocks for tasks. One thread may free what another allocated: the block
-// stays in the cache of the thread that frees it, up to a limit.
+// stays in the cache of the thread that frees it, up to a limit. Several blocks at a time come from
+// and go to the pool of all threads (src/sched/core/block_pool.hpp).
 struct block_cache {
   static constexpr std::size_t kStep = 64, kClasses = 4;
   static constexpr std::size_t kMaxBytes = 64 << 10;  // per class

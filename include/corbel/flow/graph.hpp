@@ -12,6 +12,7 @@
 
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/flow/graph_task.hpp>
+#include <corbel/detail/flow/outside_tasks.hpp>
 #include <corbel/detail/flow/urgent_tasks.hpp>
 #include <corbel/detail/group_count.hpp>
 #include <corbel/task_arena.hpp>
@@ -210,6 +211,7 @@ class graph {
 
   explicit graph(task_group_context* context) : context_(context != nullptr ? context : &own_) {
     attach();
+    outside_.set_context(detail::context_access::node(*context_));
     detail::thread_data& thread = detail::current_thread();
     if (CORBEL_UNLIKELY(context == nullptr && thread.has_floating_point)) {
       detail::context_access::take_floating_point(own_, thread);
@@ -253,6 +255,7 @@ class graph {
 
   detail::group_count tasks_;
   detail::urgent_tasks urgent_;
+  detail::outside_tasks outside_;
   task_arena arena_;
   task_group_context own_;
   task_group_context* const context_;
@@ -276,6 +279,7 @@ namespace detail {
 struct graph_access {
   static group_count& tasks(flow::graph& g) { return g.tasks_; }
   static urgent_tasks& urgent(flow::graph& g) { return g.urgent_; }
+  static outside_tasks& outside(flow::graph& g) { return g.outside_; }
   static task_group_context& context(flow::graph& g) { return *g.context_; }
   static task_arena& arena(flow::graph& g) { return g.arena_; }
   // False while the graph is reset: nodes start no tasks then.
@@ -379,21 +383,6 @@ inline void submit_urgent(thread_data& thread, graph_task& task) {
   selects.kept = nullptr;
 }
 
-// Spawns the task, which is counted, in a thread of the graph's arena; returns false if there is no
-// memory.
-inline bool try_spawn(thread_data& thread, task_base& task) noexcept {
-#if CORBEL_EXCEPTIONS
-  try {
-    spawn(thread, task);
-  } catch (...) {
-    return false;
-  }
-#else
-  spawn(thread, task);
-#endif
-  return true;
-}
-
 // Exchanges `next`, which has the reservation of the caller, for the most urgent task.
 inline graph_task* exchange_urgent(flow::graph& g, graph_task& next) noexcept {
   urgent_tasks& urgent = graph_access::urgent(g);
@@ -407,8 +396,13 @@ inline void submit(graph_task& task) {
     submit_urgent(thread, task);
     return;
   }
+  arena_handle& arena = handle_of(graph_access::arena(task.owner));
+  if (CORBEL_UNLIKELY(!is_in_arena(thread, arena))) {
+    graph_access::outside(task.owner).submit(thread, arena, task);
+    return;
+  }
   counted_task_guard guard{thread, &task};
-  make_available(thread, task.owner, task);
+  spawn(thread, task);
   guard.kept = nullptr;
 }
 

@@ -15,7 +15,8 @@ enum LockRank : int {
   kUnusedThreads,
   kEpochReaders,
   kTaskOrder,
-  kTrace
+  kTrace,
+  kBlockPool
 };
 
 }  // namespace corbel::sched

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/core/thread_records.hpp"
 
+#include "sched/core/block_pool.hpp"
 #include "sched/core/cancellation.hpp"
 #include "sched/core/lock_ranks.hpp"
 #include "sched/core/other_stacks.hpp"
@@ -56,11 +57,7 @@ void unmake_thread(Thread& t) {
   if (t.fibers != nullptr) delete_fibers(t.fibers);
   t.fibers = nullptr;
   t.has_suspended_stacks = false;
-  for (std::size_t c = 0; c < detail::block_cache::kClasses; ++c) {
-    while (void* const b = t.blocks.take(c)) {
-      detail::deallocate_block(b, (c + 1) * detail::block_cache::kStep);
-    }
-  }
+  give_back_all_blocks(t.blocks);
   sync::LockGuard guard(unused_lock);
   t.next_unused = unused;
   unused = &t;

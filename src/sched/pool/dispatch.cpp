@@ -109,7 +109,11 @@ class Wait {
         detail::run_any(thread_, task);
       } else if (const FoundTask found = find()) {
         chain_if_woken();
+        spin_.begin_run();
         run(found);
+        spin_.end_run();
+        takes_foreign_ = !is_deep_;
+        continue;
       } else if (another_stack_is_ready()) {
         chain_if_woken();
         run_ready_stack(*thread_.fibers, key_, done_);

@@ -3,6 +3,7 @@
 
 #include "os/os.hpp"
 #include "sched/arena/observers.hpp"
+#include "sched/core/block_pool.hpp"
 #include "sched/core/epoch_readers.hpp"
 #include "sched/core/parked_threads.hpp"
 #include "sched/core/thread_records.hpp"
@@ -28,9 +29,11 @@ void before_fork() {
   observers.lock().lock_another_for_fork();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.lock_another_for_fork(); });
   trace::output_lock().lock_another_for_fork();
+  block_pool_lock().lock_another_for_fork();
 }
 
 void unlock_in_parent() {
+  block_pool_lock().unlock_after_fork_in_parent();
   trace::output_lock().unlock_after_fork_in_parent();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_parent(); });
   observers.lock().unlock_after_fork_in_parent();
@@ -42,6 +45,7 @@ void unlock_in_parent() {
 }
 
 void unlock_in_child() {
+  block_pool_lock().unlock_after_fork_in_child();
   trace::output_lock().unlock_after_fork_in_child();
   thread_pool.each_arena_lock([](sync::Lock& lock) { lock.unlock_after_fork_in_child(); });
   observers.lock().unlock_after_fork_in_child();

@@ -13,11 +13,16 @@ bool is_crowded() { return thread_limit() > default_width(); }
 }  // namespace
 
 Arena::Search Spin::search() const {
-  // An interruption takes about 10 us on two processors, and these rounds 2 us.
-  constexpr std::uint32_t kRoundsBeforeInterruption = 6;
   if (rounds_ == 0) return Arena::Search::kQuick;
-  return rounds_ < kRoundsBeforeInterruption && !is_crowded() ? Arena::Search::kCareful
-                                                              : Arena::Search::kInterrupting;
+  return rounds_ < before_interruption_ && !is_crowded() ? Arena::Search::kCareful
+                                                         : Arena::Search::kInterrupting;
+}
+
+void Spin::judge_interruption() {
+  constexpr std::uint64_t kWorthwhile = 2000;  // ns
+  const bool paid = os::now_ns() - begin_run_ >= kWorthwhile;
+  before_interruption_ = paid ? kFewestRounds : kMostRounds;
+  begin_run_ = 0;
 }
 
 bool Spin::once_more() {

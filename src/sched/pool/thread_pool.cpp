@@ -285,9 +285,10 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
         arena.wake_on_next_push(t);
       }
+      spin.begin_run();
       run_found(t, found);
       drain(t);
-      spin.reset();
+      spin.end_run();
       if (must_leave(arena)) break;
       continue;
     }

@@ -46,9 +46,6 @@ inline graph_task* combine_captured(context_node& context, graph_task* left,
 // A task of a node that calls its body, or only pulls a message.
 template <typename Input>
 class input_task : public graph_task {
- public:
-  input_task* next;  // in the list of those that wait
-
  protected:
   friend class function_input<Input>;
   input_task(function f, function_input<Input>& n);
@@ -185,17 +182,17 @@ class function_input : public flow::graph_node, public flow::receiver<Input> {
 
   // All are trivially destructible.
   union gates {
-    serial_queue<task> serial;
-    counted_queue<task> counted;
+    serial_queue<graph_task> serial;
+    counted_queue<graph_task> counted;
     pulling_gate<> rejects;
 
     gates(std::uint8_t kind, std::uint32_t limit) {
       if (kind == kRejects) {
         ::new (&rejects) pulling_gate<>(limit);
       } else if (kind == kCounted) {
-        ::new (&counted) counted_queue<task>(limit);
+        ::new (&counted) counted_queue<graph_task>(limit);
       } else {
-        ::new (&serial) serial_queue<task>();
+        ::new (&serial) serial_queue<graph_task>();
       }
     }
   };

@@ -35,6 +35,7 @@ class graph_task : public detail::task_base {
 
   graph& owner;
   const node_priority_t priority;
+  graph_task* next;  // in the list of those that wait, in their node or to be passed on
 };
 
 }  // namespace flow
@@ -59,6 +60,21 @@ void submit(graph_task& task);
 
 // Runs a task that is not counted yet as if the graph were cancelled.
 void drop(graph_task& task) noexcept;
+
+// Spawns the task, which is counted, in a thread of the graph's arena; returns false if there is no
+// memory.
+inline bool try_spawn(thread_data& thread, task_base& task) noexcept {
+#if CORBEL_EXCEPTIONS
+  try {
+    spawn(thread, task);
+  } catch (...) {
+    return false;
+  }
+#else
+  spawn(thread, task);
+#endif
+  return true;
+}
 
 // Submits `left` and returns `right` if both are tasks; otherwise returns the one that says more.
 // Throws bad_alloc; both have been dropped then.

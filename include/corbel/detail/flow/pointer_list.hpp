@@ -53,6 +53,12 @@ class pointer_list {
     erase_at(0);
     return first;
   }
+  // Makes the first entry the last one.
+  void push_back_first() {
+    T* const first = items_[0];
+    for (std::size_t i = 1; i < size_; ++i) items_[i - 1] = items_[i];
+    items_[size_ - 1] = first;
+  }
   // Removes the first entry that is `item`; returns false if there is none.
   bool erase(const T* item) {
     for (std::size_t i = 0; i < size_; ++i) {

@@ -40,6 +40,15 @@ class predecessor_cache {
     return count_.load(std::memory_order_relaxed) == 0;
   }
 
+  // Makes the edge that was not used for the longest time the last one; returns its sender, or
+  // nullptr if there is none.
+  sender_type* first_to_end() {
+    const flow_lock lock(mutex_);
+    if (senders_.size() == 0) return nullptr;
+    if (senders_.size() > 1) senders_.push_back_first();
+    return senders_[senders_.size() - 1];
+  }
+
   // Takes the edge that was not used for the longest time; nullptr if there is none.
   sender_type* take() {
     const flow_lock lock(mutex_);

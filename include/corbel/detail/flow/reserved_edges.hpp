@@ -8,7 +8,7 @@
 namespace corbel {
 namespace detail {
 
-// The edges of a predecessor_cache, one of which may be reserved: it is not in the cache then. Of
+// The edges of a predecessor_cache, one of which may be reserved: it stays in the cache then. Of
 // the threads that use the object, one at a time may reserve.
 template <typename T>
 class reserved_edges {
@@ -24,22 +24,13 @@ class reserved_edges {
   // Reserves a message for `self`, whose edges these are. Edges that have none become push edges.
   // Returns false if there is no message. Throws what the assignment throws; the edge stays then.
   bool reserve(receiver_type& self, T& message, flow::message_metainfo& info) {
-    struct edge_scope {
-      predecessor_cache<T>& edges;
-      sender_type* kept;
-      ~edge_scope() {
-        if (CORBEL_UNLIKELY(kept != nullptr)) edges.add(*kept);
-      }
-    } scope{edges_, nullptr};
-    while ((scope.kept = edges_.take()) != nullptr) {
-      sender_type* const from = scope.kept;
+    while (sender_type* const from = edges_.first_to_end()) {
       if (from->try_reserve(message, info)) {
-        scope.kept = nullptr;
         reserved_ = from;
         return true;
       }
-      scope.kept = nullptr;
-      from->register_successor(self);
+      // Removed before the sender is told: it may find that it has a message at once.
+      if (edges_.remove(*from)) from->register_successor(self);
     }
     return false;
   }
@@ -62,7 +53,6 @@ class reserved_edges {
     sender_type* const from = reserved_;
     if (from == nullptr) return;
     reserved_ = nullptr;
-    edges_.add(*from);
     if (consumes) {
       from->try_consume();
     } else {

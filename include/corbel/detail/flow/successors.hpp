@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receivers that a node pushes its messages to. Not for programs to include.
 //
-// Messages are passed on without a lock. The usual single successor lies in the object itself; more
-// of them lie in a table, which grows by making a new one. Entries change in place: nullptr is
-// free. A table that has been replaced stays until the end of the object, since threads may still
-// read it; tables double, so all of them take less than twice the last one. Changes take the lock.
+// Messages are passed on without a lock. The usual one or two successors lie in the object itself.
+// The second gives its place to a table once there are more, and lies in that then; the table grows
+// by making a new one. Entries change in place: nullptr is free. A table that has been replaced
+// stays until the end of the object, since threads may still read it; tables double, so all of them
+// take less than twice the last one. Changes take the lock.
 //
 // A successor that rejects a message may take over the edge (messages.hpp). It is set aside here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
@@ -42,8 +43,8 @@ class edge_list {
   edge_list(const edge_list&) = delete;
   edge_list& operator=(const edge_list&) = delete;
   ~edge_list() {
-    // relaxed, both: no other thread uses the object
-    for (table* t = table_.load(std::memory_order_relaxed); t != nullptr;) {
+    // relaxed: no other thread uses the object
+    for (table* t = table_of(second_.load(std::memory_order_relaxed)); t != nullptr;) {
       table* const older = t->older;
       deallocate_block(t, table::bytes_for(t->capacity));
       t = older;
@@ -53,20 +54,19 @@ class edge_list {
   // Adds an entry, at its old place if it was set aside. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* place = find(mark_of(entry));
-    if (place == nullptr) place = find(nullptr);
+    place* p = find(mark_of(entry));
+    if (p == nullptr) p = find(0);
     // (1) release: publishes what the entry points to to (2)
-    (place != nullptr ? place : grow())->store(&entry, std::memory_order_release);
+    (p != nullptr ? p : grow())->store(bits_of(entry), std::memory_order_release);
   }
 
   // Removes one entry of this value; returns false if there is none, or it is set aside.
   bool remove(Entry& entry) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* place = find(&entry);
-    const bool found = place != nullptr;
-    if (!found) place = find(mark_of(entry));
-    // relaxed: publishes nothing
-    if (place != nullptr) place->store(nullptr, std::memory_order_relaxed);
+    place* p = find(bits_of(entry));
+    const bool found = p != nullptr;
+    if (!found) p = find(mark_of(entry));
+    if (p != nullptr) p->store(0, std::memory_order_relaxed);  // relaxed: publishes nothing
     return found;
   }
 
@@ -75,34 +75,34 @@ class edge_list {
   template <typename MaySetAside>
   void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
     const lock_scope lock(lock_);
-    Atomic<Entry*>* const found = find(&entry);
-    if (found == nullptr || !may_set_aside()) return;
-    // An only entry needs no mark: no thread goes on to another place. relaxed: see find
-    const bool is_only = table_.load(std::memory_order_relaxed) == nullptr;
-    // (4) release: get_only, which knows no marks, sees by (2) that there is a table
-    found->store(is_only ? nullptr : mark_of(entry), std::memory_order_release);
+    place* const p = find(bits_of(entry));
+    if (p == nullptr || !may_set_aside()) return;
+    p->store(mark_of(entry), std::memory_order_relaxed);  // relaxed: publishes nothing
   }
 
   // Calls f(entry) for all entries until it returns true. Returns whether one did.
   template <typename F>
   bool find_one(const F& f) const {
     // (2) acquire, both: see what (1) and (3) published
-    Entry* const first = first_.load(std::memory_order_acquire);
-    const table* const t = table_.load(std::memory_order_acquire);  // (2)
-    if (is_entry(first) && f(*first)) return true;
-    if (CORBEL_LIKELY(t == nullptr)) return false;
+    const std::uintptr_t first = first_.load(std::memory_order_acquire);
+    const std::uintptr_t second = second_.load(std::memory_order_acquire);  // (2)
+    if (is_entry(first) && f(entry_of(first))) return true;
+    const table* const t = table_of(second);
+    if (CORBEL_LIKELY(t == nullptr)) return is_entry(second) && f(entry_of(second));
     for (std::uint32_t i = 0; i < t->capacity; ++i) {
-      Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
-      if (is_entry(entry) && f(*entry)) return true;
+      const std::uintptr_t entry = t->entry(i).load(std::memory_order_acquire);  // (2)
+      if (is_entry(entry) && f(entry_of(entry))) return true;
     }
     return false;
   }
 
   // The only entry; nullptr if there may be others, or none.
   Entry* get_only() const {
-    // (2) acquire: see find_one and (4). relaxed: only compared, the table is not read
-    Entry* const first = first_.load(std::memory_order_acquire);
-    return CORBEL_LIKELY(table_.load(std::memory_order_relaxed) == nullptr) ? first : nullptr;
+    // (2) acquire: see find_one. relaxed: only compared, what it points to is not read
+    const std::uintptr_t first = first_.load(std::memory_order_acquire);
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    return CORBEL_LIKELY((second | (first & kIsMark)) == 0) ? reinterpret_cast<Entry*>(first)
+                                                            : nullptr;
   }
 
   bool empty() const {
@@ -113,22 +113,29 @@ class edge_list {
   void clear() {
     const lock_scope lock(lock_);
     // relaxed, all: publish nothing; see find
-    first_.store(nullptr, std::memory_order_relaxed);
-    table* const t = table_.load(std::memory_order_relaxed);
+    first_.store(0, std::memory_order_relaxed);
+    table* const t = table_of(second_.load(std::memory_order_relaxed));
+    if (t == nullptr) second_.store(0, std::memory_order_relaxed);
     for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i)
-      t->entry(i).store(nullptr, std::memory_order_relaxed);
+      t->entry(i).store(0, std::memory_order_relaxed);
   }
 
  private:
+  // 0, an entry, the mark of one that is set aside (kIsMark), or, only in second_, a table
+  // (kIsTable). Entries are aligned to four bytes or more.
+  using place = Atomic<std::uintptr_t>;
+  static constexpr std::uintptr_t kIsMark = 1;
+  static constexpr std::uintptr_t kIsTable = 2;
+
   struct table {
     table* older;
     std::uint32_t capacity;
 
     static std::size_t bytes_for(std::size_t capacity) {
-      return sizeof(table) + capacity * sizeof(Atomic<Entry*>);
+      return sizeof(table) + capacity * sizeof(place);
     }
-    Atomic<Entry*>& entry(std::size_t i) const {
-      return reinterpret_cast<Atomic<Entry*>*>(const_cast<table*>(this) + 1)[i];
+    place& entry(std::size_t i) const {
+      return reinterpret_cast<place*>(const_cast<table*>(this) + 1)[i];
     }
   };
 
@@ -138,42 +145,47 @@ class edge_list {
     ~lock_scope() { lock.unlock(); }
   };
 
-  // What keeps the place of an entry that is set aside.
-  static Entry* mark_of(Entry& entry) {
-    return reinterpret_cast<Entry*>(reinterpret_cast<std::uintptr_t>(&entry) | 1);
-  }
-  static bool is_entry(const Entry* value) {
-    return value != nullptr && (reinterpret_cast<std::uintptr_t>(value) & 1) == 0;
+  static std::uintptr_t bits_of(Entry& entry) { return reinterpret_cast<std::uintptr_t>(&entry); }
+  static std::uintptr_t mark_of(Entry& entry) { return bits_of(entry) | kIsMark; }
+  static bool is_entry(std::uintptr_t bits) { return bits != 0 && (bits & kIsMark) == 0; }
+  static Entry& entry_of(std::uintptr_t bits) { return *reinterpret_cast<Entry*>(bits); }
+  static table* table_of(std::uintptr_t second) {
+    return (second & kIsTable) != 0 ? reinterpret_cast<table*>(second - kIsTable) : nullptr;
   }
 
-  // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
-  // only its holder changes entries.
-  Atomic<Entry*>* find(const Entry* entry) {
-    if (first_.load(std::memory_order_relaxed) == entry) return &first_;
-    table* const t = table_.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i) {
-      if (t->entry(i).load(std::memory_order_relaxed) == entry) return &t->entry(i);
+  // Returns a place with these bits; nullptr if there is none. The lock is held, so all loads are
+  // relaxed: only its holder changes places.
+  place* find(std::uintptr_t bits) {
+    if (first_.load(std::memory_order_relaxed) == bits) return &first_;
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    table* const t = table_of(second);
+    if (t == nullptr) return second == bits ? &second_ : nullptr;
+    for (std::uint32_t i = 0; i < t->capacity; ++i) {
+      if (t->entry(i).load(std::memory_order_relaxed) == bits) return &t->entry(i);
     }
     return nullptr;
   }
 
-  // Makes a larger table, and returns a free entry in it. The lock is held: loads are relaxed as in
-  // find.
-  CORBEL_NOINLINE Atomic<Entry*>* grow() {
-    table* const old = table_.load(std::memory_order_relaxed);
-    const std::uint32_t used = old == nullptr ? 0 : old->capacity;
+  // Makes a larger table, into which the second entry or the full table moves, and returns a free
+  // place in it. The lock is held: loads are relaxed as in find.
+  CORBEL_NOINLINE place* grow() {
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    table* const old = table_of(second);
+    const std::uint32_t used = old == nullptr ? 1 : old->capacity;
     const std::uint32_t capacity = old == nullptr ? 6 : 2 * used + 2;
     table* const t = ::new (allocate_block(table::bytes_for(capacity))) table{old, capacity};
     for (std::uint32_t i = 0; i < capacity; ++i) {
-      ::new (&t->entry(i))
-          Atomic<Entry*>(i < used ? old->entry(i).load(std::memory_order_relaxed) : nullptr);
+      std::uintptr_t moved = 0;
+      if (i < used) moved = old == nullptr ? second : old->entry(i).load(std::memory_order_relaxed);
+      ::new (&t->entry(i)) place(moved);
     }
-    table_.store(t, std::memory_order_release);  // (3) release: publishes the table to (2)
+    // (3) release: publishes the table, and what the moved entries point to, to (2)
+    second_.store(reinterpret_cast<std::uintptr_t>(t) | kIsTable, std::memory_order_release);
     return &t->entry(used);
   }
 
-  Atomic<Entry*> first_{nullptr};
-  Atomic<table*> table_{nullptr};
+  place first_{0};
+  place second_{0};
   Lock lock_;
 };
 

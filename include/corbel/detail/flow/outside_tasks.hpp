@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks that threads outside of a graph's arena submit. Not for programs to include.
+//
+// To enqueue a task in an arena takes locks and may wake a thread. So such tasks are collected, and
+// one collecting task is enqueued for all that come before it runs; it spawns them.
+#ifndef CORBEL_DETAIL_FLOW_OUTSIDE_TASKS_HPP
+#define CORBEL_DETAIL_FLOW_OUTSIDE_TASKS_HPP
+
+#include <atomic>
+
+#include <corbel/detail/flow/graph_task.hpp>
+#include <corbel/task_arena.hpp>
+
+namespace corbel {
+namespace detail {
+
+// A list that any thread adds to, and that is taken as a whole. Task has a member `next`.
+//
+// The thread that finds the list empty must have it taken, once. So a list is taken by the take()
+// that its first task is the reason for.
+template <typename Task, template <typename> class Atomic = plain_atomic>
+class outside_list {
+ public:
+  // Adds a task. Returns whether the list was empty: then the caller must have it taken.
+  bool add(Task& task) {
+    Task* newest = newest_.load(std::memory_order_relaxed);  // relaxed: compared again
+    do {
+      task.next = newest;
+      // (1) release: publishes the task to (2), also by way of later additions, which all read the
+      // value of the one before. relaxed on failure: nothing is read
+    } while (!newest_.compare_exchange_weak(newest, &task, std::memory_order_release,
+                                            std::memory_order_relaxed));
+    return newest == nullptr;
+  }
+
+  // Takes all tasks, the newest first.
+  Task* take() {
+    return newest_.exchange(nullptr, std::memory_order_acquire);  // (2) acquire: see (1)
+  }
+
+ private:
+  Atomic<Task*> newest_{nullptr};
+};
+
+// The list of a graph, and the collecting task, which is a part of it. The task is in the arena's
+// queue at most once: it is enqueued again only after it has taken the list.
+class outside_tasks : private task_base {
+ public:
+  outside_tasks() : task_base(&run) {}
+  outside_tasks(const outside_tasks&) = delete;
+  outside_tasks& operator=(const outside_tasks&) = delete;
+
+  // The context of the graph's tasks, before any of them is added.
+  void set_context(context_node& node) { context = &node; }
+
+  // Passes on a task, which is counted, to the threads of the arena.
+  void submit(thread_data& thread, arena_handle& arena, graph_task& task) {
+    if (list_.add(task)) enqueue(thread, arena);
+  }
+
+ private:
+  // Without memory in the arena's queue, the tasks run here.
+  CORBEL_NOINLINE void enqueue(thread_data& thread, arena_handle& arena) {
+#if CORBEL_EXCEPTIONS
+    try {
+      enqueue_in(arena, *this);
+    } catch (...) {
+      for (graph_task* t = list_.take(); t != nullptr;) {
+        graph_task* const older = t->next;
+        run_any(thread, t);
+        t = older;
+      }
+    }
+#else
+    static_cast<void>(thread);
+    enqueue_in(arena, *this);
+#endif
+  }
+
+  // Spawns all but the oldest task, which runs next. The thread takes the others from its deque in
+  // the order of their age.
+  static task_base* run(task_base* self, thread_data& thread, bool) {
+    graph_task* t = static_cast<outside_tasks*>(self)->list_.take();
+    while (graph_task* const older = t->next) {
+      if (CORBEL_UNLIKELY(!try_spawn(thread, *t))) run_any(thread, t);
+      t = older;
+    }
+    return t;
+  }
+
+  outside_list<graph_task> list_;
+};
+
+}  // namespace detail
+}  // namespace corbel
+
+#endif  // CORBEL_DETAIL_FLOW_OUTSIDE_TASKS_HPP

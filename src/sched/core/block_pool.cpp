@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks are cut from chunks, each of blocks of one class. A chunk counts its free blocks and is
+// given back to operator new's memory when all of them are free, except for a few: the next blocks
+// come from those. A thread that only allocates and one that only frees, as on the two sides of a
+// queue of tasks, take the lock once for many blocks. (J. Bonwick's slabs, "The Slab Allocator",
+// USENIX 1994, with the exchange in batches of "Magazines and Vmem", USENIX 2001.)
+#include "sched/core/block_pool.hpp"
+
+#include <cstdint>
+#include <new>
+
+#include "sched/core/lock_ranks.hpp"
+
+namespace corbel::sched {
+namespace {
+
+using Block = block_cache::block;
+
+constexpr std::size_t kChunkBytes = 32 << 10;  // also the alignment: a block leads to its chunk
+constexpr std::size_t kBatchBytes = 8 << 10;   // what a cache takes or gives back at a time
+constexpr std::uint32_t kMaxSpares = 8;        // free chunks that a class keeps
+
+struct alignas(detail::kCacheLine) Chunk {
+  Chunk* next;
+  Chunk* previous;
+  Block* free;         // blocks that were used before
+  std::uint32_t cut;   // the number of blocks that have been used, from the front
+  std::uint32_t used;  // of these, the number of those that are not free
+};
+
+constexpr std::size_t block_bytes(std::size_t c) { return (c + 1) * block_cache::kStep; }
+
+constexpr std::uint32_t blocks_of_chunk(std::size_t c) {
+  return std::uint32_t((kChunkBytes - sizeof(Chunk)) / block_bytes(c));
+}
+
+Chunk* chunk_of(const void* block) {
+  return reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunkBytes - 1));
+}
+
+Chunk* new_chunk() {
+  void* const memory = ::operator new(kChunkBytes, std::align_val_t{kChunkBytes});
+  return ::new (memory) Chunk{nullptr, nullptr, nullptr, 0, 0};
+}
+
+void delete_chunks(Chunk* chunks) noexcept {
+  while (chunks != nullptr) {
+    Chunk* const next = chunks->next;
+    ::operator delete(chunks, kChunkBytes, std::align_val_t{kChunkBytes});
+    chunks = next;
+  }
+}
+
+// The blocks of one class. All functions are called under the lock.
+class Pool {
+ public:
+  // Returns a block of a chunk that has one; nullptr if there is none.
+  void* take(std::size_t c) {
+    Chunk* const chunk = first_;
+    if (chunk == nullptr) return nullptr;
+    void* block = chunk->free;
+    if (block != nullptr) {
+      chunk->free = chunk->free->next;
+    } else {
+      block = reinterpret_cast<char*>(chunk + 1) + chunk->cut++ * block_bytes(c);
+    }
+    if (chunk->used++ == 0) --spares_;
+    if (is_full(*chunk, c)) {
+      unlink(first_, *chunk);
+      link(first_full_, *chunk);
+    }
+    return block;
+  }
+
+  // Adds a chunk, all of which is free.
+  void add(Chunk& chunk) {
+    ++spares_;
+    link(first_, chunk);
+  }
+
+  // Takes a block back; returns its chunk if that is to be deleted.
+  Chunk* give_back(void* memory, std::size_t c) {
+    Chunk* const chunk = chunk_of(memory);
+    if (is_full(*chunk, c)) {
+      unlink(first_full_, *chunk);
+      link(first_, *chunk);
+    }
+    chunk->free = ::new (memory) Block{chunk->free, 0};
+    if (--chunk->used != 0) return nullptr;
+    if (spares_ < kMaxSpares) {
+      ++spares_;
+      return nullptr;
+    }
+    unlink(first_, *chunk);
+    return chunk;
+  }
+
+ private:
+  static bool is_full(const Chunk& chunk, std::size_t c) {
+    return chunk.free == nullptr && chunk.cut == blocks_of_chunk(c);
+  }
+
+  static void link(Chunk*& first, Chunk& chunk) {
+    chunk.previous = nullptr;
+    chunk.next = first;
+    if (first != nullptr) first->previous = &chunk;
+    first = &chunk;
+  }
+  static void unlink(Chunk*& first, Chunk& chunk) {
+    (chunk.previous == nullptr ? first : chunk.previous->next) = chunk.next;
+    if (chunk.next != nullptr) chunk.next->previous = chunk.previous;
+  }
+
+  Chunk* first_ = nullptr;       // the chunks with free blocks
+  Chunk* first_full_ = nullptr;  // the others, for tools that look for leaks
+  std::uint32_t spares_ = 0;     // chunks with nothing but free blocks
+};
+
+constinit sync::Lock lock{kBlockPool};
+constinit Pool pools[block_cache::kClasses];
+
+// Takes up to a batch of blocks; returns the first and puts the others into the cache. Returns
+// nullptr if there are none.
+void* take_batch(block_cache* cache, std::size_t c) {
+  void* const first = pools[c].take(c);
+  if (first == nullptr || cache == nullptr) return first;
+  for (std::size_t taken = block_bytes(c); taken < kBatchBytes; taken += block_bytes(c)) {
+    void* const block = pools[c].take(c);
+    if (block == nullptr) break;
+    cache->keep(block, c);
+  }
+  return first;
+}
+
+// Takes blocks back under the lock, and deletes chunks at the end of the scope, without the lock.
+class Return {
+ public:
+  Return() = default;
+  ~Return() { delete_chunks(deleted_); }
+  Return(const Return&) = delete;
+  Return& operator=(const Return&) = delete;
+
+  void add(void* block, std::size_t c) {
+    if (Chunk* const chunk = pools[c].give_back(block, c)) {
+      chunk->next = deleted_;
+      deleted_ = chunk;
+    }
+  }
+
+ private:
+  Chunk* deleted_ = nullptr;
+};
+
+}  // namespace
+
+sync::Lock& block_pool_lock() { return lock; }
+
+void* take_blocks(block_cache* cache, std::size_t c) {
+  {
+    const sync::LockGuard guard(lock);
+    if (void* const block = take_batch(cache, c)) return block;
+  }
+  Chunk* const chunk = new_chunk();
+  const sync::LockGuard guard(lock);
+  pools[c].add(*chunk);
+  return take_batch(cache, c);
+}
+
+void give_back_blocks(block_cache* cache, void* block, std::size_t c) noexcept {
+  Return back;
+  const sync::LockGuard guard(lock);
+  back.add(block, c);
+  if (cache == nullptr) return;
+  for (std::size_t given = block_bytes(c); given < kBatchBytes; given += block_bytes(c)) {
+    void* const kept = cache->take(c);
+    if (kept == nullptr) break;
+    back.add(kept, c);
+  }
+}
+
+void give_back_all_blocks(block_cache& cache) noexcept {
+  Return back;
+  const sync::LockGuard guard(lock);
+  for (std::size_t c = 0; c < block_cache::kClasses; ++c) {
+    while (void* const block = cache.take(c)) back.add(block, c);
+  }
+}
+
+}  // namespace corbel::sched

@@ -73,7 +73,7 @@ class edge_list {
   // Sets one entry of this value aside until it is added again, if there is one and may_set_aside()
   // returns true, which is called under the lock.
   template <typename MaySetAside>
-  void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
+  CORBEL_NOINLINE void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
     const lock_scope lock(lock_);
     place* const p = find(bits_of(entry));
     if (p == nullptr || !may_set_aside()) return;

@@ -3,6 +3,7 @@
 #include <tbb/flow_graph.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -10,9 +11,12 @@
 
 #include <gtest/gtest.h>
 
+#include "nodes.hpp"
+
 namespace {
 
 using namespace tbb::flow;
+using flow_test::gate;
 using node = continue_node<continue_msg>;
 
 // A continue_node may call its body in several threads at the same time.
@@ -251,6 +255,52 @@ TEST(BroadcastNode, PassesToAll) {
   EXPECT_TRUE(start.try_put(2));
   g.wait_for_all();
   EXPECT_EQ(sum, 150);
+}
+
+// While a message is passed on, two successors reject another one, and their edges come back in
+// the opposite order.
+TEST(BroadcastNode, PassesNothingTwiceOverEdgesThatComeBack) {
+  graph g;
+  broadcast_node<int> node(g);
+  gate<int> first(g, true, true), last(g, true, true);
+  struct between : gate<int> {
+    using gate<int>::gate;
+    graph_task* try_put_task(const int& message) override {
+      if (message == 1) meanwhile();
+      return gate<int>::try_put_task(message);
+    }
+    std::function<void()> meanwhile;
+  } second(g);
+  second.meanwhile = [&] {
+    first.close();
+    last.close();
+    EXPECT_TRUE(node.try_put(2));
+    ASSERT_EQ(first.predecessors.size(), 1U);
+    ASSERT_EQ(last.predecessors.size(), 1U);
+    first.open();
+    last.open();
+    node.register_successor(last);
+    node.register_successor(first);
+  };
+  make_edge(node, first);
+  make_edge(node, second);
+  make_edge(node, last);
+  EXPECT_TRUE(node.try_put(1));
+  EXPECT_TRUE(node.try_put(3));
+  g.wait_for_all();
+  EXPECT_EQ(first.got, (std::vector<int>{1, 3}));
+  EXPECT_EQ(second.got, (std::vector<int>{2, 1, 3}));
+  EXPECT_EQ(last.got, (std::vector<int>{1, 3}));
+  // An edge that is away can be removed, and its place used.
+  first.close();
+  EXPECT_TRUE(node.try_put(4));
+  remove_edge(node, first);
+  gate<int> other(g);
+  make_edge(node, other);
+  first.open();
+  EXPECT_TRUE(node.try_put(5));
+  EXPECT_EQ(first.got, (std::vector<int>{1, 3}));
+  EXPECT_EQ(other.got, (std::vector<int>{5}));
 }
 
 }  // namespace

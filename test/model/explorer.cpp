@@ -26,12 +26,19 @@ Result Explorer::explore(int threads, const std::function<std::unique_ptr<Test>(
     }
   } while (result_.failure.empty() && next_path());
   result_.states = long(seen_.size());
-  test_.reset();
+  end_test();
   return result_;
 }
 
-void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
+// Destroys the test. Its destructors find one outcome of each step, also after a run that was
+// abandoned.
+void Explorer::end_test() {
+  for (std::size_t t = 1; t < threads_.size(); ++t) join(memory_.clock(0), memory_.clock(int(t)));
   test_.reset();
+}
+
+void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
+  end_test();
   memory_.clear();
   ops_.clear();
   futexes_.clear();
@@ -43,6 +50,7 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
   // The start and the end of the threads are events: what happened before one is known after it.
   Clock& main_clock = memory_.clock(0);
   ++main_clock[0];
+  first_step_ = memory_.events().size();
   for (std::size_t t = 1; t < threads_.size(); ++t) {
     Thread& thread = threads_[t];
     thread.done = false;
@@ -115,6 +123,10 @@ void Explorer::schedule() {
 int Explorer::choose(std::size_t count) {
   if (count == 1) return 0;
   if (depth_ == path_.size()) path_.push_back({0, int(count)});
+  if (path_[depth_].count != int(count)) {
+    fail("the test is not deterministic");
+    return 0;
+  }
   return path_[depth_++].taken;
 }
 
@@ -281,7 +293,8 @@ int Explorer::wake(int location, bool all) {
 
 // Ends the run if this execution was met before: what can follow it is known.
 void Explorer::note_state() {
-  if (int(memory_.events().size()) > kMaxSteps) return fail("no end: a thread runs forever");
+  if (memory_.events().size() > first_step_ + kMaxSteps)
+    return fail("no end: a thread runs forever");
   if (depth_ < path_.size()) return;  // the run still repeats the one before
   std::uint64_t hash = 0;
   for (const Thread& thread : threads_) hash = mix(hash, thread.history);

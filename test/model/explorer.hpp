@@ -117,8 +117,8 @@ class Explorer {
 
  private:
   static constexpr std::size_t kStackSize = 128 * 1024;
-  // of one execution; an execution with more steps has no end
-  static constexpr int kMaxSteps = 200;
+  // of the threads in one execution; one with more steps fails, since it has no end
+  static constexpr std::size_t kMaxSteps = 200;
   static constexpr long kMaxRuns = 20'000'000;
   static constexpr int kMaxSpurious = 1;  // spurious failures of weak exchanges in one execution
 
@@ -154,6 +154,7 @@ class Explorer {
   }
 
   static void enter();
+  void end_test();
   void run_once(const std::function<std::unique_ptr<Test>()>& make);
   void leave(Ended how);
   void schedule();
@@ -173,6 +174,7 @@ class Explorer {
   std::vector<Thread> threads_;  // the first is the main thread
   int current_ = 0;
   int spurious_ = 0;
+  std::size_t first_step_ = 0;  // of the threads, after those of the set-up
   Ended ended_ = Ended::kNo;
   std::unique_ptr<Test> test_;
   Mutation mutation_;

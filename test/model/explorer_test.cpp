@@ -292,6 +292,30 @@ struct Endless : Test {
   }
 };
 
+// A set-up of any length is no part of the execution.
+struct LongSetup : Litmus {
+  LongSetup() {
+    for (int i = 0; i < 300; ++i) x.store(i, relaxed);
+  }
+  void run(int) override { x.fetch_add(1, relaxed); }
+};
+
+TEST(Explorer, LongSetup) { EXPECT_SOUND((explore<LongSetup>(2, nullptr))); }
+
+// Every other run has one step less.
+struct Capricious : Litmus {
+  static inline int runs = 0;
+  Capricious() { ++runs; }
+  void run(int thread) override {
+    if (thread == 0 && runs % 2 == 0) return;
+    x.store(1, relaxed);
+  }
+};
+
+TEST(Explorer, NotDeterministic) {
+  EXPECT_BROKEN((explore<Capricious>(3, nullptr)), "not deterministic");
+}
+
 TEST(Explorer, NoEnd) { EXPECT_BROKEN((explore<Endless>(2, nullptr)), "no end"); }
 
 }  // namespace

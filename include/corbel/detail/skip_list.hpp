@@ -62,7 +62,8 @@ struct skip_target {
 //   what is in the list at level 0 gets all its links even if a comparison would throw, every level
 //   has the order of level 0, also among equal keys, and the height of a tower can be told from the
 //   links that lead to it. It is not stored.
-template <template <typename> class Atomic, bool kHinted, int kHeights = 16>
+template <template <typename> class Atomic, bool kHinted, int kHeights = 16,
+          std::size_t kMinIndexed = 512>
 class basic_skip_list {
  public:
   using link = skip_word<Atomic>;
@@ -396,8 +397,6 @@ class basic_skip_list {
   void add_to_size(std::size_t n) {
     size_.fetch_add(n, std::memory_order_relaxed);  // relaxed: a number, no data
   }
-
-  static constexpr std::size_t kMinIndexed = 512;
 
   Atomic<int> height_;
   Atomic<int> is_indexing_;  // 1: a thread is making an index

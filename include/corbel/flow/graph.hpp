@@ -398,23 +398,10 @@ inline void submit_urgent(thread_data& thread, graph_task& task) noexcept {
   make_available_or_run(thread, g, *available);
 }
 
-// Puts `next`, which has the reservation of the caller, into the heap and takes the most urgent
-// task.
+// Exchanges `next`, which has the reservation of the caller, for the most urgent task.
 inline graph_task* exchange_urgent(flow::graph& g, graph_task& next) noexcept {
   urgent_tasks& urgent = graph_access::urgent(g);
-  if (!urgent.may_have_some()) return &next;
-#if CORBEL_EXCEPTIONS
-  try {
-    urgent.push(next);
-  } catch (...) {
-    return &next;
-  }
-#else
-  urgent.push(next);
-#endif
-  // Not nullptr, unless all picks that were to come have found their tasks: then one of them has
-  // taken this one, and its thread has taken over the reservation.
-  return urgent.pop();
+  return urgent.may_have_some() ? urgent.push_and_pop(next) : &next;
 }
 
 inline void submit_counted(thread_data& thread, graph_task& task) noexcept {

@@ -7,10 +7,13 @@
 // stays until the end of the object, since threads may still read it; tables double, so all of them
 // take less than twice the last one. Changes take the lock.
 //
-// A successor that rejects a message may take over the edge (messages.hpp). It is removed from here
+// A successor that rejects a message may take over the edge (messages.hpp). It is set aside here
 // under the lock, so that a registration by the successor, which may find the sender empty at once,
-// comes after the removal. So register_predecessor is called under the lock, and so may be
+// comes after that. So register_predecessor is called under the lock, and so may be
 // remove_predecessor: they must not call the sender. The order of locks is: sender, then receiver.
+//
+// An edge that comes back gets its old place, which a mark keeps for it. Otherwise two such edges
+// could change places, and a thread that has given its message to one of them would meet it again.
 //
 // A thread that passes on a message while an edge is added or removed may miss the new successor,
 // or still give the message to the old one. A receiver must not be destroyed while its predecessors
@@ -48,71 +51,53 @@ class edge_list {
     }
   }
 
-  // Adds an entry. Throws bad_alloc.
+  // Adds an entry, at its old place if it was set aside. Throws bad_alloc.
   void add(Entry& entry) {
     const lock_scope lock(lock_);
-    // relaxed loads: see find_in
-    if (first_.load(std::memory_order_relaxed) == nullptr) {
-      // (1) release: publishes what the entry points to to (2)
-      first_.store(&entry, std::memory_order_release);
-      return;
-    }
-    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
-    if (second == 0) {
-      // (1) release: as above
-      second_.store(reinterpret_cast<std::uintptr_t>(&entry), std::memory_order_release);
-      return;
-    }
-    Atomic<Entry*>* const free = find_in(table_of(second), nullptr);
-    // (1) release: as above
-    (free != nullptr ? free : grow(second))->store(&entry, std::memory_order_release);
+    place* p = find(mark_of(entry));
+    if (p == nullptr) p = find(0);
+    // (1) release: publishes what the entry points to to (2)
+    (p != nullptr ? p : grow())->store(bits_of(entry), std::memory_order_release);
   }
 
-  // Removes one entry of this value; returns false if there is none. Calls may_remove() under the
-  // lock first, and does not remove the entry if that returns false.
-  template <typename MayRemove>
-  bool remove_if(const Entry& entry, const MayRemove& may_remove) {
-    return remove_if(entry, may_remove, [] {});
+  // Removes one entry of this value; returns false if there is none, or it is set aside.
+  bool remove(Entry& entry) {
+    return remove(entry, [] {});
   }
-  // Calls otherwise() under the lock if there is no entry of this value.
-  template <typename MayRemove, typename Otherwise>
-  bool remove_if(const Entry& entry, const MayRemove& may_remove, const Otherwise& otherwise) {
+  // Calls otherwise() under the lock if it returns false.
+  template <typename Otherwise>
+  bool remove(Entry& entry, const Otherwise& otherwise) {
     const lock_scope lock(lock_);
-    // relaxed loads: see find_in. relaxed stores: publish nothing
-    if (first_.load(std::memory_order_relaxed) == &entry) {
-      if (!may_remove()) return false;
-      first_.store(nullptr, std::memory_order_relaxed);
-      return true;
-    }
-    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
-    if (second == reinterpret_cast<std::uintptr_t>(&entry)) {
-      if (!may_remove()) return false;
-      second_.store(0, std::memory_order_relaxed);
-      return true;
-    }
-    Atomic<Entry*>* const found = find_in(table_of(second), &entry);
-    if (found == nullptr) {
-      otherwise();
-      return false;
-    }
-    if (!may_remove()) return false;
-    found->store(nullptr, std::memory_order_relaxed);
-    return true;
+    place* p = find(bits_of(entry));
+    const bool found = p != nullptr;
+    if (!found) p = find(mark_of(entry));
+    if (p != nullptr) p->store(0, std::memory_order_relaxed);  // relaxed: publishes nothing
+    if (!found) otherwise();
+    return found;
+  }
+
+  // Sets one entry of this value aside until it is added again, if there is one and may_set_aside()
+  // returns true, which is called under the lock.
+  template <typename MaySetAside>
+  CORBEL_NOINLINE void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
+    const lock_scope lock(lock_);
+    place* const p = find(bits_of(entry));
+    if (p == nullptr || !may_set_aside()) return;
+    p->store(mark_of(entry), std::memory_order_relaxed);  // relaxed: publishes nothing
   }
 
   // Calls f(entry) for all entries until it returns true. Returns whether one did.
   template <typename F>
   bool find_one(const F& f) const {
     // (2) acquire, both: see what (1) and (3) published
-    Entry* const first = first_.load(std::memory_order_acquire);
+    const std::uintptr_t first = first_.load(std::memory_order_acquire);
     const std::uintptr_t second = second_.load(std::memory_order_acquire);  // (2)
-    if (first != nullptr && f(*first)) return true;
-    if (second == 0) return false;
+    if (is_entry(first) && f(entry_of(first))) return true;
     const table* const t = table_of(second);
-    if (CORBEL_LIKELY(t == nullptr)) return f(*reinterpret_cast<Entry*>(second));
+    if (CORBEL_LIKELY(t == nullptr)) return is_entry(second) && f(entry_of(second));
     for (std::uint32_t i = 0; i < t->capacity; ++i) {
-      Entry* const entry = t->entry(i).load(std::memory_order_acquire);  // (2)
-      if (entry != nullptr && f(*entry)) return true;
+      const std::uintptr_t entry = t->entry(i).load(std::memory_order_acquire);  // (2)
+      if (is_entry(entry) && f(entry_of(entry))) return true;
     }
     return false;
   }
@@ -120,8 +105,10 @@ class edge_list {
   // The only entry; nullptr if there may be others, or none.
   Entry* get_only() const {
     // (2) acquire: see find_one. relaxed: only compared, what it points to is not read
-    Entry* const first = first_.load(std::memory_order_acquire);
-    return CORBEL_LIKELY(second_.load(std::memory_order_relaxed) == 0) ? first : nullptr;
+    const std::uintptr_t first = first_.load(std::memory_order_acquire);
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    return CORBEL_LIKELY((second | (first & kIsMark)) == 0) ? reinterpret_cast<Entry*>(first)
+                                                            : nullptr;
   }
 
   bool empty() const {
@@ -130,22 +117,31 @@ class edge_list {
 
   // Removes all entries.
   void clear() {
-    find_one([this](Entry& entry) {
-      remove_if(entry, [] { return true; });
-      return false;
-    });
+    const lock_scope lock(lock_);
+    // relaxed, all: publish nothing; see find
+    first_.store(0, std::memory_order_relaxed);
+    table* const t = table_of(second_.load(std::memory_order_relaxed));
+    if (t == nullptr) second_.store(0, std::memory_order_relaxed);
+    for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i)
+      t->entry(i).store(0, std::memory_order_relaxed);
   }
 
  private:
+  // 0, an entry, the mark of one that is set aside (kIsMark), or, only in second_, a table
+  // (kIsTable). Entries are aligned to four bytes or more.
+  using place = Atomic<std::uintptr_t>;
+  static constexpr std::uintptr_t kIsMark = 1;
+  static constexpr std::uintptr_t kIsTable = 2;
+
   struct table {
     table* older;
     std::uint32_t capacity;
 
     static std::size_t bytes_for(std::size_t capacity) {
-      return sizeof(table) + capacity * sizeof(Atomic<Entry*>);
+      return sizeof(table) + capacity * sizeof(place);
     }
-    Atomic<Entry*>& entry(std::size_t i) const {
-      return reinterpret_cast<Atomic<Entry*>*>(const_cast<table*>(this) + 1)[i];
+    place& entry(std::size_t i) const {
+      return reinterpret_cast<place*>(const_cast<table*>(this) + 1)[i];
     }
   };
 
@@ -155,44 +151,47 @@ class edge_list {
     ~lock_scope() { lock.unlock(); }
   };
 
-  // Marks the address of a table in second_. Entries are aligned to more than one byte.
-  static constexpr std::uintptr_t kIsTable = 1;
-
+  static std::uintptr_t bits_of(Entry& entry) { return reinterpret_cast<std::uintptr_t>(&entry); }
+  static std::uintptr_t mark_of(Entry& entry) { return bits_of(entry) | kIsMark; }
+  static bool is_entry(std::uintptr_t bits) { return bits != 0 && (bits & kIsMark) == 0; }
+  static Entry& entry_of(std::uintptr_t bits) { return *reinterpret_cast<Entry*>(bits); }
   static table* table_of(std::uintptr_t second) {
     return (second & kIsTable) != 0 ? reinterpret_cast<table*>(second - kIsTable) : nullptr;
   }
 
-  // Returns where this value is; nullptr if nowhere. The lock is held, so all loads are relaxed:
-  // only its holder changes entries.
-  static Atomic<Entry*>* find_in(table* t, const Entry* entry) {
-    for (std::uint32_t i = 0; t != nullptr && i < t->capacity; ++i) {
-      if (t->entry(i).load(std::memory_order_relaxed) == entry) return &t->entry(i);
+  // Returns a place with these bits; nullptr if there is none. The lock is held, so all loads are
+  // relaxed: only its holder changes places.
+  place* find(std::uintptr_t bits) {
+    if (first_.load(std::memory_order_relaxed) == bits) return &first_;
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
+    table* const t = table_of(second);
+    if (t == nullptr) return second == bits ? &second_ : nullptr;
+    for (std::uint32_t i = 0; i < t->capacity; ++i) {
+      if (t->entry(i).load(std::memory_order_relaxed) == bits) return &t->entry(i);
     }
     return nullptr;
   }
 
-  // Makes a larger table in the place of `second`, which is an entry or a full table, and returns a
-  // free entry in it. The lock is held: loads are relaxed as in find_in.
-  CORBEL_NOINLINE Atomic<Entry*>* grow(std::uintptr_t second) {
+  // Makes a larger table, into which the second entry or the full table moves, and returns a free
+  // place in it. The lock is held: loads are relaxed as in find.
+  CORBEL_NOINLINE place* grow() {
+    const std::uintptr_t second = second_.load(std::memory_order_relaxed);
     table* const old = table_of(second);
     const std::uint32_t used = old == nullptr ? 1 : old->capacity;
     const std::uint32_t capacity = old == nullptr ? 6 : 2 * used + 2;
     table* const t = ::new (allocate_block(table::bytes_for(capacity))) table{old, capacity};
     for (std::uint32_t i = 0; i < capacity; ++i) {
-      Entry* moved = nullptr;
-      if (i < used) {
-        moved = old == nullptr ? reinterpret_cast<Entry*>(second)
-                               : old->entry(i).load(std::memory_order_relaxed);
-      }
-      ::new (&t->entry(i)) Atomic<Entry*>(moved);
+      std::uintptr_t moved = 0;
+      if (i < used) moved = old == nullptr ? second : old->entry(i).load(std::memory_order_relaxed);
+      ::new (&t->entry(i)) place(moved);
     }
     // (3) release: publishes the table, and what the moved entries point to, to (2)
     second_.store(reinterpret_cast<std::uintptr_t>(t) | kIsTable, std::memory_order_release);
     return &t->entry(used);
   }
 
-  Atomic<Entry*> first_{nullptr};
-  Atomic<std::uintptr_t> second_{0};  // an entry, a table (kIsTable) or 0
+  place first_{0};
+  place second_{0};
   Lock lock_;
 };
 
@@ -227,11 +226,9 @@ class successor_cache {
   // edge needs to become another kind. Returns false if there is no edge that pushes.
   bool remove_successor(sender_type& owner, receiver_type& to) {
     const bool counts = to.is_continue_receiver();
-    const bool found = successors_.remove_if(
-        to, [] { return true; },
-        [&] {
-          if (!counts) to.remove_predecessor(owner);
-        });
+    const bool found = successors_.remove(to, [&] {
+      if (!counts) to.remove_predecessor(owner);
+    });
     if (found && counts) to.remove_predecessor(owner);
     return found;
   }
@@ -268,9 +265,9 @@ class successor_cache {
     graph_task* const next =
         CORBEL_LIKELY(info.empty()) ? to.try_put_task(message) : to.try_put_task(message, info);
     if (CORBEL_UNLIKELY(next == nullptr)) {
-      // The receiver remembers the sender before it is removed here. If it has become free since it
-      // rejected the message, it makes sure that it pulls.
-      successors_.remove_if(to, [&] { return to.register_predecessor(owner); });
+      // The receiver remembers the sender before it is set aside here. If it has become free since
+      // it rejected the message, it makes sure that it pulls.
+      successors_.set_aside_if(to, [&] { return to.register_predecessor(owner); });
     }
     return next;
   }

@@ -3,7 +3,8 @@
 //
 // Invariant: there are at least as many picks to come as tasks in the heap. A pick takes the most
 // urgent task, which need not be the one that the pick was made for. A selector in a deque is a
-// pick; so is a task that puts another one into the heap and takes one out. Tasks without priority
+// pick. A task that exchanges another one for one of the heap does both in one step: between them,
+// other threads could run all tasks and end the graph, and the heap with it. Tasks without priority
 // look into the heap before they begin, so that an urgent task waits for no queue.
 #ifndef CORBEL_DETAIL_FLOW_URGENT_TASKS_HPP
 #define CORBEL_DETAIL_FLOW_URGENT_TASKS_HPP
@@ -20,7 +21,9 @@ namespace corbel {
 namespace detail {
 
 // A binary heap. Any thread may call any member at any time.
-class urgent_tasks {
+template <typename Task, template <typename> class Atomic = plain_atomic,
+          typename Lock = spinning_mutex>
+class basic_urgent_tasks {
  public:
   // A hint: whether there may be a task.
   bool may_have_some() const {
@@ -29,12 +32,12 @@ class urgent_tasks {
   }
 
   // Throws bad_alloc.
-  void push(graph_task& task) {
-    const flow_lock lock(mutex_);
+  void push(Task& task) {
+    const lock_scope lock(lock_);
     heap_.push_back(&task);
     std::size_t i = heap_.size() - 1;
     for (; i > 0; i = (i - 1) / 2) {
-      graph_task* const above = heap_[(i - 1) / 2];
+      Task* const above = heap_[(i - 1) / 2];
       if (above->priority >= task.priority) break;
       heap_[i] = above;
     }
@@ -43,34 +46,54 @@ class urgent_tasks {
   }
 
   // Removes and returns a task of the highest priority; nullptr if there is none.
-  graph_task* pop() {
-    const flow_lock lock(mutex_);
+  Task* pop() {
+    const lock_scope lock(lock_);
     if (heap_.size() == 0) return nullptr;
-    graph_task* const first = heap_[0];
-    graph_task* const last = heap_.pop_back();
-    const std::size_t size = heap_.size();
-    std::size_t i = 0;
-    for (;;) {
-      std::size_t below = 2 * i + 1;
-      if (below >= size) break;
-      if (below + 1 < size && heap_[below + 1]->priority > heap_[below]->priority) ++below;
-      if (heap_[below]->priority <= last->priority) break;
-      heap_[i] = heap_[below];
-      i = below;
-    }
-    if (size > 0) heap_[i] = last;
+    Task* const first = heap_[0];
+    Task* const last = heap_.pop_back();
+    if (heap_.size() > 0) replace_first(*last);
     publish_size();
     return first;
   }
 
+  // Does what push(task) and pop() do, in one step and without memory.
+  Task* push_and_pop(Task& task) {
+    const lock_scope lock(lock_);
+    if (heap_.size() == 0 || heap_[0]->priority < task.priority) return &task;
+    Task* const first = heap_[0];
+    replace_first(task);
+    return first;
+  }
+
  private:
+  struct lock_scope {
+    Lock& lock;
+    explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
+    ~lock_scope() { lock.unlock(); }
+  };
+
+  void replace_first(Task& task) {
+    std::size_t i = 0;
+    for (;;) {
+      std::size_t below = 2 * i + 1;
+      if (below >= heap_.size()) break;
+      if (below + 1 < heap_.size() && heap_[below + 1]->priority > heap_[below]->priority) ++below;
+      if (heap_[below]->priority <= task.priority) break;
+      heap_[i] = heap_[below];
+      i = below;
+    }
+    heap_[i] = &task;
+  }
+
   // relaxed: a hint
   void publish_size() { count_.store(std::uint32_t(heap_.size()), std::memory_order_relaxed); }
 
-  std::atomic<std::uint32_t> count_{0};
-  spinning_mutex mutex_;
-  pointer_list<graph_task> heap_;
+  Atomic<std::uint32_t> count_{0};
+  Lock lock_;
+  pointer_list<Task> heap_;
 };
+
+using urgent_tasks = basic_urgent_tasks<graph_task>;
 
 }  // namespace detail
 }  // namespace corbel

@@ -72,7 +72,7 @@ class basic_skip_list {
   static constexpr int kBitsPerLevel = 2;
   static constexpr int kMaxHeight = kHeights;
   // The levels above 0 that have hints: the few towers that are higher stay in the cache.
-  static constexpr int kHintedLevels = 3;
+  static constexpr int kHintedLevels = 2;
   // The index has the towers that are at least so high.
   static constexpr int kIndexedHeight = 2;
 

@@ -72,18 +72,7 @@ class skip_index {
   std::size_t first_from(std::uintptr_t hint) const {
     if (count_ == 0) return 0;
     const std::uintptr_t* from = hints();
-    std::size_t left = count_;
-    // While the range is larger than a page, loads both places that may be next.
-    for (constexpr std::size_t kPage = 512; left > kPage;) {
-      const std::size_t half = left / 2, rest = left - half;
-      __builtin_prefetch(from + rest / 2 - 1);
-      __builtin_prefetch(from + half + rest / 2 - 1);
-      from += half & (0 - static_cast<std::size_t>(from[half - 1] < hint));
-      left -= half;
-    }
-    // The page is known, and so is, nearly, the tower.
-    __builtin_prefetch(towers() + (from - hints()) + left / 2);
-    while (left > 1) {
+    for (std::size_t left = count_; left > 1;) {
       const std::size_t half = left / 2;
       // A mask, since compilers make a branch of ?: here.
       from += half & (0 - static_cast<std::size_t>(from[half - 1] < hint));

@@ -289,12 +289,13 @@ class basic_skip_list {
 
  private:
   static constexpr bool is_hinted(int level) {
-    return kHinted && level > 0 && level <= kHintedLevels;
+    return kHinted && static_cast<unsigned>(level - 1) < static_cast<unsigned>(kHintedLevels);
   }
   static Atomic<std::uintptr_t>& at(const link* tower, int level) {
-    const int most = kHinted ? kHintedLevels + 1 : 1;
-    const int others = level < most ? level : most;
-    return const_cast<link*>(tower)[-level - (level == 0 ? 1 : others)].bits;
+    constexpr int kFirstWithout = kHinted ? kHintedLevels + 1 : 1;
+    const int above = level - kFirstWithout;
+    const int both = level == 0 ? -1 : -2 * level;
+    return const_cast<link*>(tower)[above > 0 ? both + above : both].bits;
   }
   static Atomic<std::uintptr_t>& hint_at(const link* tower, int level) {
     return const_cast<link*>(tower)[-2 * level - 1].bits;

@@ -51,6 +51,54 @@ TEST(BoundedQueue, Capacity) {
   EXPECT_TRUE(q.try_push(1));
 }
 
+// What claim_within asks lets other operations come between its look at the tail and its claim.
+struct large {
+  std::uint64_t word[75];  // two slots in a segment
+};
+using segments = detail::segment_queue<large, tbb::cache_aligned_allocator<large>>;
+
+TEST(BoundedQueue, TailThatComesBackHasAnotherNumber) {
+  segments q{tbb::cache_aligned_allocator<large>()};
+  static_assert(segments::slots() == 2);
+  const auto push = [&](std::uint64_t value) { q.complete(q.claim(), large{{value}}); };
+  const auto pop = [&] {
+    segments::slot claimed;
+    if (!q.claim_element(claimed)) return std::uint64_t(0);
+    large result{};
+    q.remove(claimed, result);
+    return result.word[0];
+  };
+  for (const bool has_room_then : {false, true}) {
+    push(1);
+    ASSERT_EQ(pop(), 1U);
+    std::vector<std::size_t> asked;
+    segments::slot claimed;
+    const segments::limited result = q.claim_within(claimed, [&](std::size_t elements_now) {
+      if (asked.empty()) {
+        for (std::uint64_t i = 2; i < 5; ++i) {
+          push(i);
+          EXPECT_EQ(pop(), i);
+        }
+        push(5);
+      }
+      asked.push_back(elements_now);
+      return asked.size() == 1 || has_room_then;
+    });
+    EXPECT_GE(asked.size(), 2U) << "the segment is another one";
+    EXPECT_TRUE(has_room_then || asked.back() == 1);
+    EXPECT_EQ(result, has_room_then ? segments::limited::kClaimed : segments::limited::kSurplus);
+    if (has_room_then) {
+      q.complete(claimed, large{{6}});
+    } else {
+      q.give_up(claimed);
+    }
+    EXPECT_EQ(q.size(), has_room_then ? 2U : 1U);
+    EXPECT_EQ(pop(), 5U);
+    EXPECT_EQ(pop(), has_room_then ? 6U : 0U);
+    EXPECT_TRUE(q.empty());
+  }
+}
+
 TEST(BoundedQueue, LowerCapacityKeepsTheElements) {
   queue q{1, 2, 3};
   q.set_capacity(2);

@@ -95,13 +95,13 @@ TEST(BoundedQueue, PushIsAborted) { EXPECT_SOUND(run({1, 1, 0, {"B", "+"}})); }
 TEST(BoundedQueue, LargerCapacity) { EXPECT_SOUND(run({0, 1, 1, {"1", "+"}})); }
 TEST(BoundedQueue, HandsOver) { EXPECT_SOUND(run({0, 1, 1, {"+", "-"}})); }
 TEST(BoundedQueue, TryPushAtTheLimit) { EXPECT_SOUND(run({1, 1, 1, {"p", "p"}})); }
+TEST(BoundedQueue, TryPushAtTheEndOfASegment) { EXPECT_SOUND(run({1, 2, 2, {"p", "p"}})); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 
 // The locations of the core: it follows the queue and the word of the model's pushes.
 enum CoreLocation {
   kCapacity = kQueueLocations + 1,
-  kClaimsLock,
   kConsumersWord,
   kConsumersCount,
   kProducersWord,
@@ -132,11 +132,11 @@ TEST(BoundedQueueMutant, AbortChangesNothing) {
   const Mutation quiet = leave_out(kConsumersWord, Op::kFetch, 2);
   EXPECT_BROKEN(run({-1, 1, 1, {"A", "-"}}, quiet), "deadlock");
 }
-TEST(BoundedQueueMutant, ClaimsAreNotLocked) {
-  const Mutation open = [](Step& step) {
-    if (step.location == kClaimsLock) step.op = Op::kNothing;
+TEST(BoundedQueueMutant, HeadIsThoughtToBeAhead) {
+  const Mutation ahead = [](Step& step) {
+    if (step.location == kKnownHead && step.op == Op::kStore) ++step.operand;
   };
-  EXPECT_BROKEN(run({1, 1, 1, {"p", "p"}}, open), "the capacity is exceeded");
+  EXPECT_BROKEN(run({2, 1, 1, {"p", "pp"}}, ahead), "the capacity is exceeded");
 }
 
 }  // namespace

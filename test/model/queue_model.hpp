@@ -96,6 +96,7 @@ enum QueueLocation {
   kHeadSegment,
   kKnownTail,
   kTail,
+  kKnownHead,
   kTailNumber,
   kBroken,
   kLock,

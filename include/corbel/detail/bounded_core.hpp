@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/config.hpp>
-#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/queue_segments.hpp>
 #include <corbel/detail/queue_waiters.hpp>
 #include <corbel/exceptions.hpp>
@@ -18,10 +16,10 @@
 namespace corbel {
 namespace detail {
 
-// Where there is a limit, producers claim under a lock: they must know the number of claims for
-// certain. There is room if the elements, minus the waiting pops, are fewer than the capacity. A
-// waiting consumer stops counting itself before it claims, and room() looks at the claims before it
-// looks at that count, so no consumer is seen twice.
+// Where there is a limit, producers claim by segment_queue::claim_within. There is room if the
+// elements, minus the waiting pops, are fewer than the capacity. A waiting consumer stops counting
+// itself before it claims, and has_room() gets the claims before it looks at that count, so no
+// consumer is seen twice.
 //
 // What makes room removes the producers' mark and gives them the signal: a claim to pop (which sees
 // the mark), a pop that begins to wait, a push that fails, a larger capacity. What makes an element
@@ -55,10 +53,13 @@ class bounded_core {
       claimed = elements.claim();
       return true;
     }
-    const guard held(claims_lock_);
-    if (!has_room(elements)) return false;
-    claimed = elements.claim();
-    return true;
+    const typename Elements::limited result = elements.claim_within(
+        claimed, [this](std::size_t elements_now) { return has_room(elements_now); });
+    if (CORBEL_UNLIKELY(result == Elements::limited::kSurplus)) {
+      const push_end at_end(*this, elements, claimed);
+      elements.give_up(claimed);
+    }
+    return result == Elements::limited::kClaimed;
   }
 
   // What is to do after a push, whether it has made an element or failed.
@@ -114,15 +115,12 @@ class bounded_core {
  private:
   static constexpr std::ptrdiff_t kUnlimited = PTRDIFF_MAX / 8;
 
-  using mutex_type = basic_mutex<Atomic, System>;
-
-  using guard = mutex_guard<mutex_type>;
-
-  bool has_room(const Elements& elements) const {
-    const std::ptrdiff_t elements_now = static_cast<std::ptrdiff_t>(elements.size());
+  bool has_room(std::size_t elements_now) const {
     // relaxed: see try_claim
-    return elements_now - consumers_.count() < capacity_.load(std::memory_order_relaxed);
+    return static_cast<std::ptrdiff_t>(elements_now) - consumers_.count() <
+           capacity_.load(std::memory_order_relaxed);
   }
+  bool has_room(const Elements& elements) const { return has_room(elements.size()); }
 
   void wake_consumer(Elements& elements) {
     if (elements.take_consumer_mark()) consumers_.signal();
@@ -189,7 +187,6 @@ class bounded_core {
   }
 
   Atomic<std::ptrdiff_t> capacity_{kUnlimited};
-  mutex_type claims_lock_;
   waiters consumers_;
   waiters producers_;
 };

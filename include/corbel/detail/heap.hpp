@@ -189,6 +189,34 @@ class heap {
     layout::move(allocator_, layout::at(memory_, to), layout::at(memory_, from));
   }
 
+  // The largest of the child at `first` and the three after it.
+  std::size_t largest_of_four(std::size_t first, std::false_type) const {
+    const heap& h = *this;
+    const std::size_t left = first + (compare_(h[first], h[first + 1]) ? 1 : 0);
+    const std::size_t right = first + 2 + (compare_(h[first + 2], h[first + 3]) ? 1 : 0);
+    return compare_(h[left], h[right]) ? right : left;
+  }
+  // Numbers and pointers are kept in registers: the last comparison does not wait for memory again.
+  std::size_t largest_of_four(std::size_t first, std::true_type) const {
+    const T a = (*this)[first], b = (*this)[first + 1];
+    const T c = (*this)[first + 2], d = (*this)[first + 3];
+    const bool second = compare_(a, b), fourth = compare_(c, d);
+    const T left = second ? b : a;
+    const T right = fourth ? d : c;
+    const std::size_t left_at = first + (second ? 1 : 0);
+    const std::size_t right_at = first + 2 + (fourth ? 1 : 0);
+    // A mask, since compilers make a branch of ?: here.
+    const std::size_t is_right = compare_(left, right) ? 1 : 0;
+    return left_at ^ ((left_at ^ right_at) & (0 - is_right));
+  }
+
+  // Whether there are 16 grandchildren, which are neighbours, of the children at `first`, and they
+  // take few cache lines.
+  static constexpr std::size_t kGrandchildren = kChildren * kChildren;
+  bool may_prefetch(std::size_t first) const {
+    return sizeof(entry) <= 2 * sizeof(void*) && kChildren * first + kGrandchildren < capacity_;
+  }
+
   // The way that a hole takes from `top` down to where `sinking` belongs, in a heap of `size`
   // entries: at each step the largest child.
   class path {
@@ -197,9 +225,14 @@ class heap {
       // First down to the bottom, where it nearly always belongs, then back.
       std::size_t child = kChildren * top + 1;
       for (; child + kChildren <= size; child = kChildren * steps_[length_ - 1] + 1) {
-        const std::size_t left = child + (h.compare_(h[child], h[child + 1]) ? 1 : 0);
-        const std::size_t right = child + 2 + (h.compare_(h[child + 2], h[child + 3]) ? 1 : 0);
-        steps_[length_++] = h.compare_(h[left], h[right]) ? right : left;
+        if (h.may_prefetch(child)) {
+          // Loads the next level while this one is compared.
+          const entry* const next = at(h.memory_, kChildren * child + 1);
+          __builtin_prefetch(next);
+          __builtin_prefetch(next + kGrandchildren / 2);
+          __builtin_prefetch(next + kGrandchildren - 1);
+        }
+        steps_[length_++] = h.largest_of_four(child, std::is_scalar<T>());
       }
       if (child < size) {
         std::size_t largest = child;

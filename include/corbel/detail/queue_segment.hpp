@@ -12,6 +12,7 @@
 
 #include <corbel/detail/backoff.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/queue_words.hpp>
 #include <corbel/detail/wait_on_address.hpp>
 
 namespace corbel {
@@ -34,9 +35,6 @@ struct queue_system : sleeping_wait {
     spin_until(condition);
   }
 };
-
-// The claims are counted above the address of a segment, in one word.
-constexpr unsigned kSegmentAddressBits = 48;
 
 // A number of slots, with a state each.
 template <typename T, template <typename> class Atomic, typename System>

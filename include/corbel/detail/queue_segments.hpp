@@ -14,6 +14,7 @@
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/queue_segment.hpp>
+#include <corbel/detail/queue_words.hpp>
 
 namespace corbel {
 namespace detail {
@@ -26,6 +27,13 @@ namespace detail {
 // of claims on it. A fetch-and-add returns both, so a producer that gets an index below kSlots owns
 // that slot of that very segment. Any other number is a claim on no slot; it is forgotten when the
 // tail moves on to the next segment, under the lock.
+//
+// Claiming a slot if there is room. The producer reads the number of the tail's segment, the tail,
+// then the head, and claims by a compare-and-swap. If that finds the tail unchanged, and the
+// segment has that number, no slot was claimed meanwhile; and the head only grows: there is room
+// for certain. With another number, the segment was left and reused, and the tail has come back to
+// the same word. Then the producer looks again, and gives the slot up if there is no room:
+// consumers skip it. At the end of a segment all this happens under the lock.
 //
 // Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
 // grows, so a compare-and-swap on it succeeds only if it has not changed at all. A consumer that
@@ -51,9 +59,7 @@ namespace detail {
 // (test/model/queue_model.cpp).
 template <typename T, typename Allocator, template <typename> class Atomic = std::atomic,
           typename System = queue_system>
-class segment_queue {
-  using word = std::uint64_t;
-
+class segment_queue : public queue_words {
  public:
   using segment = queue_segment<T, Atomic, System>;
   // A function, so that the class does not need a complete T.
@@ -89,6 +95,40 @@ class segment_queue {
     }
     return claim_in_next();
   }
+
+  // Claims the next slot if has_room(n), where n is not less than the number of elements before it.
+  // Throws what the allocator throws; nothing has changed then.
+  template <typename HasRoom>
+  limited claim_within(slot& claimed, const HasRoom& has_room) {
+    for (;;) {
+      // (6) acquire: with (2); the tail is that of this segment, or a later one
+      const word number = tail_number_.load(std::memory_order_acquire);
+      word tail = tail_.load(std::memory_order_acquire);  // (7) acquire: with (2)
+      const unsigned index = index_in(tail);
+      if (CORBEL_UNLIKELY(index >= slots())) {
+        const appended result = claim_first_within(claimed, has_room);
+        if (result == appended::kOther) continue;
+        return result == appended::kYes ? limited::kClaimed : limited::kRefused;
+      }
+      if (!has_room_before(number * slots() + index, has_room)) {
+        // relaxed: after (7), so it sees the number of the tail's segment, or a later one
+        if (number == tail_number_.load(std::memory_order_relaxed)) return limited::kRefused;
+        continue;
+      }
+      // (1) acquire: sees the segment that (2) published. relaxed if it fails: loads again
+      if (!tail_.compare_exchange_weak(tail, tail + kOneClaim, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+        continue;
+      }
+      claimed = slot{segment_in(tail), index, (tail & kConsumerWaits) != 0};
+      if (CORBEL_LIKELY(claimed.in->number == number)) return limited::kClaimed;
+      return has_room_before(claimed.in->number * slots() + index, has_room) ? limited::kClaimed
+                                                                             : limited::kSurplus;
+    }
+  }
+
+  // Consumers skip the claimed slot.
+  void give_up(slot claimed) noexcept { const completion at_end(*this, claimed); }
 
   // Makes an element in a claimed slot. Throws what its constructor throws; consumers skip the slot
   // then.
@@ -148,7 +188,6 @@ class segment_queue {
 
   // The number of slots that have been claimed to be pushed, or popped, since the beginning. A
   // thread that knows of the claim finds it counted.
-  using position = std::uint64_t;
   position head_position() const {
     // (5) acquire: with (10)
     const word head = head_.load(std::memory_order_acquire) & ~kProducerWaits;
@@ -237,28 +276,13 @@ class segment_queue {
  private:
   using mutex_type = basic_mutex<Atomic, System>;
 
-  // The head: a segment's number, and the index of the oldest slot in it that no consumer has
-  // claimed; slots() if there is none.
-  static constexpr unsigned kIndexBits = 16;
-  static constexpr word kIndexMask = (word(1) << kIndexBits) - 1;
-  static constexpr word kProducerWaits = word(1) << 63;  // the mark of a producer
-  static unsigned index_of(word head) { return static_cast<unsigned>(head & kIndexMask); }
-
-  // The tail: a segment's address, and above it the number of claims. Each thread adds at most one
-  // to slots() before it enters the lock, and claim_in_next sets it back there.
-  static constexpr word kOneClaim = word(1) << kSegmentAddressBits;
-  static constexpr word kConsumerWaits = 1;  // the mark of a consumer; an address is even
   static segment* segment_in(word tail) {
-    return reinterpret_cast<segment*>(
-        static_cast<std::uintptr_t>(tail & (kOneClaim - 1) & ~kConsumerWaits));
+    return reinterpret_cast<segment*>(queue_words::address_in(tail));
   }
-  static unsigned index_in(word tail) { return static_cast<unsigned>(tail >> kSegmentAddressBits); }
   static unsigned bounded_index(word tail) {
     return index_in(tail) < slots() ? index_in(tail) : slots();
   }
-  static word tail_at(segment* s, unsigned claims) {
-    return static_cast<word>(reinterpret_cast<std::uintptr_t>(s)) | kOneClaim * claims;
-  }
+
   // What a queue has besides its store. By default, that of an empty queue without a segment: the
   // head is at the end of segment 0, which does not exist.
   struct contents {
@@ -269,6 +293,7 @@ class segment_queue {
           head_segment(q.head_segment_.load(std::memory_order_relaxed)),
           known_tail(q.known_tail_.load(std::memory_order_relaxed)),
           tail(q.tail_.load(std::memory_order_relaxed)),
+          known_head(q.known_head_.load(std::memory_order_relaxed)),
           tail_number(q.tail_number_.load(std::memory_order_relaxed)),
           broken(q.broken_.load(std::memory_order_relaxed)),
           last(q.last_) {}
@@ -278,6 +303,7 @@ class segment_queue {
       q.head_segment_.store(head_segment, std::memory_order_relaxed);
       q.known_tail_.store(known_tail, std::memory_order_relaxed);
       q.tail_.store(tail, std::memory_order_relaxed);
+      q.known_head_.store(known_head, std::memory_order_relaxed);
       q.tail_number_.store(tail_number, std::memory_order_relaxed);
       q.broken_.store(broken, std::memory_order_relaxed);
       q.last_ = last;
@@ -286,6 +312,7 @@ class segment_queue {
     segment* head_segment = nullptr;
     word known_tail = 0;
     word tail = kOneClaim * slots();
+    position known_head = 0;
     word tail_number = 0;
     std::size_t broken = 0;
     segment* last = nullptr;
@@ -328,6 +355,20 @@ class segment_queue {
     claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
+  // Whether there is room for a slot at the position, the tail's.
+  template <typename HasRoom>
+  bool has_room_before(position tail, const HasRoom& has_room) {
+    // Written and read only by producers: they seldom need the line of the consumers. relaxed: the
+    // head has been there, and only grows
+    const position known = known_head_.load(std::memory_order_relaxed);
+    if (CORBEL_LIKELY(has_room(elements_before(tail, known)))) return true;
+    const position head = head_position();
+    known_head_.store(head, std::memory_order_relaxed);  // relaxed: as above
+    // relaxed: see size
+    const bool has_broken = broken_.load(std::memory_order_relaxed) != 0;
+    return has_room(has_broken ? size_without_broken() : elements_before(tail, head));
+  }
+
   // How many slots of the segment `first`, the head's, producers have claimed. Meaningful only if
   // the head does not move meanwhile and is not at the end: there the address may be the next
   // one's.
@@ -344,10 +385,6 @@ class segment_queue {
     // (6) acquire: with (2)
     return tail_number_.load(std::memory_order_acquire) == (head & ~kProducerWaits) >> kIndexBits;
   }
-
-  // kClaimed: `claimed` is the caller's. kMoved: another thread was faster. kAtEnd: the head is at
-  // the end of a segment that is not the last one. kEmpty: there was no slot to claim.
-  enum class attempt { kClaimed, kMoved, kAtEnd, kEmpty };
 
   // Tries to claim the oldest slot that a producer has claimed.
   attempt claim_oldest(slot& claimed) {
@@ -438,27 +475,41 @@ class segment_queue {
   // Claims the first slot of the next segment, or another slot if there is one already.
   CORBEL_NOINLINE slot claim_in_next() {
     slot claimed{nullptr, 0, false};
+    const bool is_done = claim_first(claimed, [] { return true; }) == appended::kYes;
+    return is_done ? claimed : claim();
+  }
+  // Claims the first slot of the next segment if there is room.
+  template <typename HasRoom>
+  CORBEL_NOINLINE appended claim_first_within(slot& claimed, const HasRoom& has_room) {
+    return claim_first(claimed, [&] {
+      // relaxed: see size
+      return broken_.load(std::memory_order_relaxed) == 0
+                 ? has_room(elements_before(tail_position_under_lock(), head_position()))
+                 : has_room(size_without_broken_under_lock());
+    });
+  }
+  template <typename HasRoom>
+  appended claim_first(slot& claimed, const HasRoom& has_room) {
     segment* made = nullptr;
-    appended result = append(made, claimed);
+    appended result = append(made, claimed, has_room);
     if (result == appended::kNeedsMemory) {
       made = store_.make();
-      result = append(made, claimed);
+      result = append(made, claimed, has_room);
       if (made != nullptr) store_.free(made);
     }
-    return result == appended::kYes ? claimed : claim();
+    return result;
   }
 
-  // kOther: another thread has appended a segment. kNeedsMemory: there is no segment to append.
-  enum class appended { kYes, kOther, kNeedsMemory };
-
-  // Appends the segment `made`, or an unused one if that is nullptr, and claims its first slot.
-  // Sets `made` to nullptr if it has taken it.
-  appended append(segment*& made, slot& claimed) {
+  // Appends the segment `made`, or an unused one if that is nullptr, and claims its first slot, if
+  // has_room(). Sets `made` to nullptr if it has taken it.
+  template <typename HasRoom>
+  appended append(segment*& made, slot& claimed, const HasRoom& has_room) {
     const guard held(lock_);
     // relaxed: only the holder of the lock changes the address
-    if (index_in(tail_.load(std::memory_order_relaxed)) < slots()) {
-      made = store_.keep(made);
-      return appended::kOther;
+    const bool is_other = index_in(tail_.load(std::memory_order_relaxed)) < slots();
+    if (is_other || !has_room()) {
+      if (made != nullptr) made = store_.keep(made);
+      return is_other ? appended::kOther : appended::kNoRoom;
     }
     segment* const next = made != nullptr ? made : store_.take();
     made = nullptr;
@@ -501,6 +552,9 @@ class segment_queue {
   // The elements from the head on, those that break meanwhile perhaps included.
   CORBEL_NOINLINE std::size_t size_without_broken() const {
     const guard held(lock_);
+    return size_without_broken_under_lock();
+  }
+  std::size_t size_without_broken_under_lock() const {
     // relaxed: the segment changes under the lock, so it is the one of any head read here
     segment* s = head_segment_.load(std::memory_order_relaxed);
     const position from = head_position();
@@ -529,6 +583,7 @@ class segment_queue {
   Atomic<word> known_tail_{0};
   char apart_[kCacheLine];
   Atomic<word> tail_{kOneClaim * slots()};
+  Atomic<position> known_head_{0};
   char apart_too_[kCacheLine];
   Atomic<word> tail_number_{0};
   Atomic<std::size_t> broken_{0};

@@ -17,7 +17,7 @@ namespace detail {
 // A word of a tower: a link to the next tower of its level, or a hint. What follows a tower in
 // memory is its element, and a pointer to a tower is the address of the element. Level 0 has one
 // word, the last, so that it shares a cache line with the element; each level above has its link,
-// and a hint in front of it if the list is hinted.
+// and a hint in front of it if the list is hinted and the level one of the lower ones.
 template <template <typename> class Atomic>
 struct skip_word {
   Atomic<std::uintptr_t> bits;
@@ -72,6 +72,8 @@ class basic_skip_list {
   // One tower of four is higher than 1, one of sixteen higher than 2, and so on.
   static constexpr int kBitsPerLevel = 2;
   static constexpr int kMaxHeight = kHeights;
+  // The levels above 0 that have hints: the few towers that are higher stay in the cache.
+  static constexpr int kHintedLevels = 2;
   // The index has the towers that are at least so high.
   static constexpr int kIndexedHeight = 2;
 
@@ -86,7 +88,9 @@ class basic_skip_list {
   basic_skip_list& operator=(const basic_skip_list&) = delete;
 
   // The number of words of a tower.
-  static constexpr int words_of(int height) { return kHinted ? 2 * height - 1 : height; }
+  static constexpr int words_of(int height) {
+    return height + (!kHinted ? 0 : height <= kHintedLevels ? height - 1 : kHintedLevels);
+  }
 
   // The tower in front of all: it has links, and no element.
   link* head() const { return const_cast<link*>(words_) + words_of(kMaxHeight); }
@@ -285,8 +289,14 @@ class basic_skip_list {
   }
 
  private:
+  static constexpr bool is_hinted(int level) {
+    return kHinted && static_cast<unsigned>(level - 1) < static_cast<unsigned>(kHintedLevels);
+  }
   static Atomic<std::uintptr_t>& at(const link* tower, int level) {
-    return const_cast<link*>(tower)[kHinted && level > 0 ? -2 * level : -1 - level].bits;
+    constexpr int kFirstWithout = kHinted ? kHintedLevels + 1 : 1;
+    const int above = level - kFirstWithout;
+    const int both = level == 0 ? -1 : -2 * level;
+    return const_cast<link*>(tower)[above > 0 ? both + above : both].bits;
   }
   static Atomic<std::uintptr_t>& hint_at(const link* tower, int level) {
     return const_cast<link*>(tower)[-2 * level - 1].bits;
@@ -298,10 +308,10 @@ class basic_skip_list {
   }
   static void set_hint(link* tower, int level, std::uintptr_t hint) {
     // relaxed: as set
-    if (kHinted && level > 0) hint_at(tower, level).store(hint, std::memory_order_relaxed);
+    if (is_hinted(level)) hint_at(tower, level).store(hint, std::memory_order_relaxed);
   }
   static std::uintptr_t hint(const link* tower, int level) {
-    if (!kHinted || level == 0) return kNoHint;
+    if (!is_hinted(level)) return kNoHint;
     // (6) acquire: sees the link that was there before (5)
     return hint_at(tower, level).load(std::memory_order_acquire);
   }
@@ -344,13 +354,12 @@ class basic_skip_list {
     for (;;) {
       const std::uintptr_t found = hint(before, level);  // before the link is read: see (5)
       link* const candidate = next(before, level);
-      if (kHinted && level > 0 && found < target.hint) {
+      if (is_hinted(level) && found < target.hint) {
         before = candidate;
         continue;
       }
       if (candidate == known) return candidate;
-      if (kHinted && level > 0 && !exactly && found > target.hint && found != kNoHint)
-        return candidate;
+      if (is_hinted(level) && !exactly && found > target.hint && found != kNoHint) return candidate;
       if (candidate == nullptr || !target.is_before(candidate)) {
         known = candidate;
         return candidate;
@@ -366,7 +375,7 @@ class basic_skip_list {
     link* after = p.after[level];
     for (;;) {
       set(tower, level, after);
-      if (kHinted) set_hint(tower, level, after == nullptr ? kNoHint : hint_of(after));
+      if (is_hinted(level)) set_hint(tower, level, after == nullptr ? kNoHint : hint_of(after));
       // (3) release: publishes the links of the tower up to this level to (2)
       if (CORBEL_LIKELY(try_link(before, level, after, tower))) break;
       while (after != p.after[level] && first_of(before, tower, after) == after) {
@@ -375,7 +384,7 @@ class basic_skip_list {
       }
     }
     // (5) release: a thread that reads it by (6) and then the link sees the tower, or one before it
-    if (kHinted) hint_at(before, level).store(hint_of(tower), std::memory_order_release);
+    if (is_hinted(level)) hint_at(before, level).store(hint_of(tower), std::memory_order_release);
   }
 
   // Returns which of the two towers after `from` comes first.

@@ -11,29 +11,12 @@
 
 #include <corbel/detail/backoff.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/hash_bucket.hpp>
 #include <corbel/detail/hash_tags.hpp>
 #include <corbel/detail/highest_bit.hpp>
 
 namespace corbel {
 namespace detail {
-
-// The part of a node that the buckets know.
-struct hashed_node {
-  std::uint32_t hash = 0;  // set before the node is linked
-};
-
-// A bucket, or a block that a full bucket has its further nodes in. Its state: see hash_tags.hpp.
-template <template <typename> class Atomic>
-struct basic_bucket {
-  explicit basic_bucket(std::uint64_t first_state) noexcept : state(first_state) {
-    // relaxed: published with the bucket
-    for (Atomic<std::uintptr_t>& slot : slots) slot.store(0, std::memory_order_relaxed);
-  }
-
-  Atomic<std::uint64_t> state;
-  // Pointers to nodes; of a bucket that overflows, the last one points to a block instead, plus 1.
-  Atomic<std::uintptr_t> slots[hash_tags::kSlots];
-};
 
 // There are 2^28 buckets at most, 16 GiB. Elements beyond what they are for make them overflow.
 struct hash_buckets_sizes {
@@ -113,7 +96,7 @@ class basic_hash_buckets {
   template <typename Visit>
   bool look(std::uint32_t hash, const Visit& visit) const {
     for (place in = responsible(hash);;) {
-      if (look_in(in, hash, visit)) return true;
+      if (in.in->look(in.state, hash, visit)) return true;
       const place now = responsible(hash);
       if (CORBEL_LIKELY(now.in == in.in && ((now.state ^ in.state) & tags::kVersion) == 0)) {
         return false;
@@ -149,8 +132,7 @@ class basic_hash_buckets {
   template <typename Visit>
   void for_each_in(std::size_t i, const Visit& visit) const {
     if (at(i).state.load(std::memory_order_relaxed) == tags::kNotSplit) return;
-    for_each_of(at(i), at(i).state.load(std::memory_order_relaxed),
-                [&](hashed_node* n, std::uint64_t) { return visit(n); });
+    at(i).for_each(at(i).state.load(std::memory_order_relaxed), visit);
   }
 
   // ---- changing
@@ -161,18 +143,13 @@ class basic_hash_buckets {
    public:
     explicit spare_blocks(const Source& source) noexcept : source_(source) {}
     ~spare_blocks() {
-      while (first_ != nullptr) source_.free_buckets(take(first_), 1);
+      while (first_ != nullptr) source_.free_buckets(bucket::take(first_), 1);
     }
     spare_blocks(const spare_blocks&) = delete;
     spare_blocks& operator=(const spare_blocks&) = delete;
 
     // Throws what the source throws.
-    void add() {
-      bucket* const added = ::new (source_.allocate_buckets(1)) bucket(0);
-      // relaxed: not published
-      added->slots[0].store(reinterpret_cast<std::uintptr_t>(first_), std::memory_order_relaxed);
-      first_ = added;
-    }
+    void add() { bucket::give(first_, ::new (source_.allocate_buckets(1)) bucket(0)); }
 
    private:
     friend class basic_hash_buckets;
@@ -210,14 +187,12 @@ class basic_hash_buckets {
       for (std::uint64_t state = state_;;) {
         for (std::uint64_t m = tags::matches(state, wanted); m != 0; m &= m - 1) {
           // relaxed, here and below: only the lock's holder writes
-          const std::size_t slot = tags::first(m);
-          hashed_node* const n = node_of(at_->slots[slot].load(std::memory_order_relaxed));
-          if (n->hash != hash || !is_it(n)) continue;
-          slot_ = slot;
-          return n;
+          slot_ = tags::first(m);
+          hashed_node* const n = at_->node_in(slot_);
+          if (n->hash == hash && is_it(n)) return n;
         }
         if ((state & tags::kOverflows) == 0) return nullptr;
-        at_ = block_of(*at_);
+        at_ = at_->block();
         state = at_->state.load(std::memory_order_relaxed);
       }
     }
@@ -238,7 +213,7 @@ class basic_hash_buckets {
     // Links `n`. Returns false if that takes a block and there is none.
     template <typename Source>
     bool link(hashed_node* n, std::uint32_t hash, spare_blocks<Source>& spare) noexcept {
-      return put(*bucket_, state_, word_of(n), tags::of(hash), spare.first_);
+      return bucket_->put(state_, n, hash, spare.first_);
     }
 
     void unlock() noexcept {
@@ -347,7 +322,7 @@ class basic_hash_buckets {
       // relaxed, here and below: no other thread uses the object
       const std::uint64_t state = at(i).state.load(std::memory_order_relaxed);
       if (state != tags::kNotSplit && (state & tags::kOverflows) != 0) {
-        each_block(block_of(at(i)), [&](bucket* freed) { source.free_buckets(freed, 1); });
+        bucket::each_block(at(i).block(), [&](bucket* freed) { source.free_buckets(freed, 1); });
       }
     }
     for (std::size_t s = 1; s < kSegments; ++s) {
@@ -384,8 +359,7 @@ class basic_hash_buckets {
   static constexpr unsigned kFirstBits = Sizes::kFirstBits;
   static constexpr std::size_t kSegments = Sizes::kSegments;
   static constexpr std::size_t kMaxBuckets = kFirstBuckets << (kSegments - 1);
-  static constexpr std::uintptr_t kBlock = 1;  // marks a pointer to a block
-  static constexpr std::size_t kLastSlot = tags::kSlots - 1;
+  static constexpr std::size_t kLastSlot = bucket::kLastSlot;
 
   // The bucket that is responsible for a hash, and its state.
   struct place {
@@ -411,19 +385,6 @@ class basic_hash_buckets {
       of.split_.fetch_add(done, std::memory_order_release);
     }
   };
-
-  static hashed_node* node_of(std::uintptr_t word) noexcept {
-    return reinterpret_cast<hashed_node*>(word);
-  }
-  static std::uintptr_t word_of(hashed_node* n) noexcept {
-    return reinterpret_cast<std::uintptr_t>(n);
-  }
-  static bucket* block_of(std::uintptr_t word) noexcept {
-    return reinterpret_cast<bucket*>(word - kBlock);
-  }
-  static bucket* block_of(const bucket& b) noexcept {
-    return block_of(b.slots[kLastSlot].load(std::memory_order_relaxed));  // relaxed: under the lock
-  }
 
   template <typename Word>
   static void swap_words(Word& a, Word& b) noexcept {
@@ -476,112 +437,6 @@ class basic_hash_buckets {
     return i ^ (std::size_t{1} << highest_bit(i));
   }
 
-  // ---- slots
-
-  // As look(), for one bucket.
-  template <typename Visit>
-  bool look_in(const place& in, std::uint32_t hash, const Visit& visit) const {
-    const std::uint64_t wanted = tags::repeated(tags::of(hash));
-    const bucket* b = in.in;
-    for (std::uint64_t state = in.state;;) {
-      std::uintptr_t word = 0;
-      for (std::uint64_t m = tags::matches(state, wanted); m != 0; m &= m - 1) {
-        // (15) acquire: sees the node or the block, published by (4) or (9), and what a split did
-        // before (4)
-        word = b->slots[tags::first(m)].load(std::memory_order_acquire);
-        if (CORBEL_UNLIKELY((word & kBlock) != 0)) break;
-        hashed_node* const n = node_of(word);
-        if (n->hash == hash && visit(n)) return true;
-      }
-      if (CORBEL_UNLIKELY((state & tags::kOverflows) != 0)) {
-        word = b->slots[kLastSlot].load(std::memory_order_acquire);  // (15)
-      }
-      // The last slot has a node instead of a block if a split has unlinked the blocks: then the
-      // version has changed.
-      if (CORBEL_LIKELY((word & kBlock) == 0)) return false;
-      b = block_of(word);
-      state = b->state.load(std::memory_order_acquire);  // (12)
-    }
-  }
-
-  // Calls visit(node, bit 7 of its tag) for the nodes of a bucket with this state, which is locked,
-  // until it returns true.
-  template <typename Visit>
-  static void for_each_of(const bucket& b, std::uint64_t state, const Visit& visit) {
-    for (std::uint64_t m = tags::used(state); m != 0; m &= m - 1) {
-      // relaxed, here and below: only the lock's holder writes
-      if (visit(node_of(b.slots[tags::first(m)].load(std::memory_order_relaxed)), m & (0 - m))) {
-        return;
-      }
-    }
-    if ((state & tags::kOverflows) == 0) return;
-    const bucket* const next = block_of(b);
-    for_each_of(*next, next->state.load(std::memory_order_relaxed), visit);
-  }
-
-  // Calls visit(block) for a block and those after it; it may free the block.
-  template <typename Visit>
-  static void each_block(bucket* block, const Visit& visit) {
-    while (block != nullptr) {
-      // relaxed: no longer changed
-      const bool is_last = (block->state.load(std::memory_order_relaxed) & tags::kOverflows) == 0;
-      bucket* const next = is_last ? nullptr : block_of(*block);
-      visit(block);
-      block = next;
-    }
-  }
-
-  static bucket* take(bucket*& spare) noexcept {
-    bucket* const taken = spare;
-    // relaxed: not published
-    spare = reinterpret_cast<bucket*>(taken->slots[0].load(std::memory_order_relaxed));
-    return taken;
-  }
-
-  // Puts a node with this tag into a free slot of a locked bucket whose state is going to be
-  // `state`, or of its blocks. Returns false if that takes a block and there is none to spare.
-  static bool put(bucket& first, std::uint64_t& state, std::uintptr_t word, std::uint64_t tag,
-                  bucket*& spare) noexcept {
-    bucket* b = &first;
-    std::uint64_t s = state;
-    for (; tags::free(s) == 0; s = b->state.load(std::memory_order_relaxed)) {
-      // relaxed, here and below: only the lock's holder writes
-      if ((s & tags::kOverflows) == 0) {
-        if (spare == nullptr) return false;
-        s = add_block(*b, s, *take(spare));
-        if (b == &first) {
-          state = s;
-        } else {
-          b->state.store(s, std::memory_order_release);  // (3) release: as in publish()
-        }
-      }
-      b = block_of(*b);
-    }
-    const std::size_t slot = tags::first(tags::free(s));
-    // (4) release: publishes the node, and what a split did before
-    b->slots[slot].store(word, std::memory_order_release);
-    s |= tags::at(tag, slot);
-    if (CORBEL_LIKELY(b == &first)) {
-      state = s;
-    } else {
-      b->state.store(s, std::memory_order_release);  // (3) release: as in publish()
-    }
-    return true;
-  }
-
-  // Moves the node in the last slot of a full bucket with this state to a block, which takes the
-  // slot. Returns the state that the bucket has to get.
-  static std::uint64_t add_block(bucket& full, std::uint64_t state, bucket& added) noexcept {
-    // relaxed: (9) publishes it; and only the lock's holder writes the slot
-    added.slots[0].store(full.slots[kLastSlot].load(std::memory_order_relaxed),
-                         std::memory_order_relaxed);
-    added.state.store(tags::at(tags::get(state, kLastSlot), 0), std::memory_order_relaxed);
-    // (9) release: publishes the block
-    full.slots[kLastSlot].store(reinterpret_cast<std::uintptr_t>(&added) | kBlock,
-                                std::memory_order_release);
-    return (state & ~tags::at(0xff, kLastSlot)) | tags::kOverflows;
-  }
-
   // ---- growing
 
   template <typename Source>
@@ -623,8 +478,8 @@ class basic_hash_buckets {
       // relaxed: not followed
       for (std::uint64_t m = tags::used(parent.state.load(std::memory_order_relaxed)); m != 0;
            m &= m - 1) {
-        __builtin_prefetch(
-            node_of(parent.slots[tags::first(m)].load(std::memory_order_relaxed)));
+        const void* const node = parent.node_in(tags::first(m));
+        __builtin_prefetch(node);
       }
     }
   }
@@ -656,7 +511,7 @@ class basic_hash_buckets {
         // relaxed: changed only under the lock of the parent, until it is split off
         if (child.state.load(std::memory_order_relaxed) != tags::kNotSplit) return false;
         std::size_t staying = 0;
-        for_each_of(*parent.bucket_, parent.state_, [&](const hashed_node* n, std::uint64_t) {
+        parent.bucket_->for_each(parent.state_, [&](const hashed_node* n) {
           ++((n->hash & bit) != 0 ? moving : staying);
           return false;
         });
@@ -665,7 +520,7 @@ class basic_hash_buckets {
           blocks = SIZE_MAX;
         }
       }
-      each_block(unlinked, [&](bucket* block) { source.retire_block(block); });
+      bucket::each_block(unlinked, [&](bucket* block) { source.retire_block(block); });
       if (blocks == SIZE_MAX) return true;
       for (; moving > tags::kSlots + blocks * kLastSlot; ++blocks) spare.add();
     }
@@ -677,49 +532,35 @@ class basic_hash_buckets {
                       bucket*& spare) noexcept {
     bucket& b = *parent.bucket_;
     std::uint64_t state = 0;
-    for_each_of(b, parent.state_, [&](hashed_node* n, std::uint64_t) {
-      if ((n->hash & bit) != 0) put(child, state, word_of(n), tags::of(n->hash), spare);
+    b.for_each(parent.state_, [&](hashed_node* n) {
+      if ((n->hash & bit) != 0) child.put(state, n, n->hash, spare);
       return false;
     });
     // (6) release: publishes the child's nodes
     child.state.store(state | tags::kLocked, std::memory_order_release);
-    bucket* const blocks = (parent.state_ & tags::kOverflows) != 0 ? block_of(b) : nullptr;
-    parent.state_ = without(b, parent.state_, bit) + tags::kVersionStep;
+    bucket* const blocks = (parent.state_ & tags::kOverflows) != 0 ? b.block() : nullptr;
+    parent.state_ = b.without(bit, parent.state_) + tags::kVersionStep;
     parent.publish(parent.state_ | tags::kLocked);  // (7)
     bucket* unlinked = nullptr;
     // Not into the last slot, where readers look for the blocks.
     if (blocks != nullptr && staying <= kLastSlot) {
-      for_each_of(*blocks, blocks->state.load(std::memory_order_relaxed),
-                  [&](hashed_node* n, std::uint64_t) {
-                    bucket* none = nullptr;
-                    if ((n->hash & bit) == 0) {
-                      put(b, parent.state_, word_of(n), tags::of(n->hash), none);
-                    }
-                    return false;
-                  });
+      bucket* none = nullptr;
+      // relaxed: only the lock's holder writes
+      blocks->for_each(blocks->state.load(std::memory_order_relaxed), [&](hashed_node* n) {
+        if ((n->hash & bit) == 0) b.put(parent.state_, n, n->hash, none);
+        return false;
+      });
       parent.state_ = (parent.state_ & ~tags::kOverflows) + tags::kVersionStep;
       unlinked = blocks;
     } else {
-      each_block(blocks, [&](bucket* block) {
+      bucket::each_block(blocks, [&](bucket* block) {
         // relaxed: only the lock's holder writes. (5) release: as in unlink()
-        block->state.store(without(*block, block->state.load(std::memory_order_relaxed), bit),
+        block->state.store(block->without(bit, block->state.load(std::memory_order_relaxed)),
                            std::memory_order_release);
       });
     }
     child.state.store(state, std::memory_order_release);  // (8) release: orders (7) before changes
     return unlinked;
-  }
-
-  // The state of a bucket or block without the tags of the nodes whose hash has the bit.
-  static std::uint64_t without(const bucket& b, std::uint64_t state, std::uint32_t bit) noexcept {
-    std::uint64_t left = state;
-    for (std::uint64_t m = tags::used(state); m != 0; m &= m - 1) {
-      const std::size_t slot = tags::first(m);
-      // relaxed: only the lock's holder writes
-      const hashed_node* const n = node_of(b.slots[slot].load(std::memory_order_relaxed));
-      if ((n->hash & bit) != 0) left &= ~tags::at(0xff, slot);
-    }
-    return left;
   }
 
   // The number of buckets, and the bits of a hash that choose one of the next power of two buckets:

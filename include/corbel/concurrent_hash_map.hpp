@@ -182,7 +182,8 @@ class concurrent_hash_map {
   // before it requests memory for more.
   size_type bucket_count() const noexcept { return core_.capacity(); }
 
-  // Makes bucket_count() n or more, if it is less: insertions up to this number of elements need not.
+  // Makes bucket_count() n or more, if it is less: insertions up to this number of elements need
+  // not.
   void rehash(size_type n = 0) { core_.reserve(n); }
 
   // Destroys all elements and frees the buckets.

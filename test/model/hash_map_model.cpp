@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protocols of concurrent_hash_map. The lock of an element (detail/element_lock.hpp): accessors
-// exclude each other, and one thread destroys an erased element when no thread reads it. The buckets
-// (detail/hash_buckets.hpp): a look-up finds what is there, while a thread links, unlinks and
-// splits.
+// exclude each other, and one thread destroys an erased element when no thread reads it. The
+// buckets (detail/hash_buckets.hpp): a look-up finds what is there, while a thread links, unlinks
+// and splits.
 #include <corbel/detail/element_lock.hpp>
 #include <corbel/detail/hash_buckets.hpp>
 
@@ -244,7 +244,7 @@ std::uint32_t hash_of(int number) {
 // buckets and splits them off. The other threads look for one node each.
 struct Filled : Test {
   Filled(const std::string& before, const std::string& all, const std::string& wanted)
-      : buckets(*new (storage) Buckets), acts(all), looks(wanted) {
+      : buckets(*new(storage) Buckets), acts(all), looks(wanted) {
     Source::blocks().clear();
     perform(before);
     linked_before = linked;

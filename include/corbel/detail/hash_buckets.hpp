@@ -349,7 +349,8 @@ class basic_hash_buckets {
     for (std::size_t s = 1; s < kSegments; ++s) swap_words(bases_[s], other.bases_[s]);
     for (std::size_t i = 0; i < kFirstBuckets; ++i) {
       swap_words(at(i).state, other.at(i).state);
-      for (std::size_t s = 0; s < tags::kSlots; ++s) swap_words(at(i).slots[s], other.at(i).slots[s]);
+      for (std::size_t s = 0; s < tags::kSlots; ++s)
+        swap_words(at(i).slots[s], other.at(i).slots[s]);
     }
   }
 

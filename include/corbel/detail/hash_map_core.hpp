@@ -360,8 +360,8 @@ class hash_map_core {
 #endif
   }
 
-  // How many buckets there should be. A bucket that is not split has up to twice as many elements as
-  // one that is, and what does not fit costs another cache line. So the number doubles while the
+  // How many buckets there should be. A bucket that is not split has up to twice as many elements
+  // as one that is, and what does not fit costs another cache line. So the number doubles while the
   // elements become only a third more: from 4.5 for each bucket to 6 for each that there was.
   static std::size_t wanted_buckets(std::size_t elements, std::size_t buckets) noexcept {
     const std::size_t whole = std::size_t{1} << highest_bit(buckets);

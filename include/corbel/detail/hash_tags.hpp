@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a bucket of a concurrent hash map, one word: a tag for each slot. Not for programs to
-// include.
+// The state of a bucket of a concurrent hash map, one word: a tag for each slot. Not for programs
+// to include.
 #ifndef CORBEL_DETAIL_HASH_TAGS_HPP
 #define CORBEL_DETAIL_HASH_TAGS_HPP
 

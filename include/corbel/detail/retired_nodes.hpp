@@ -20,8 +20,8 @@ inline void wait_for_readers() noexcept {
 
 // Nodes, in batches: when one is full, those of earlier batches are freed that no thread reads any
 // more, at the cost of a process barrier for all of them. The batches of a container begin small
-// and grow. Node is a pointer, or a word that says what to free. `Source` frees it, and allocates and
-// frees batches, in words: free_node(Node), allocate_batch(n) -> void* or nullptr,
+// and grow. Node is a pointer, or a word that says what to free. `Source` frees it, and allocates
+// and frees batches, in words: free_node(Node), allocate_batch(n) -> void* or nullptr,
 // free_batch(void*, n). Not thread-safe.
 template <typename Node>
 class retired_nodes {

@@ -84,7 +84,7 @@ class concurrent_hash_map {
       : concurrent_hash_map(HashCompare(), allocator) {}
   explicit concurrent_hash_map(const HashCompare& compare, const Allocator& allocator = Allocator())
       : core_(hash_traits(compare), allocator) {}
-  // Make an empty map with n buckets or more.
+  // Make an empty map whose bucket_count() is n or more.
   concurrent_hash_map(size_type n, const Allocator& allocator = Allocator())
       : concurrent_hash_map(n, HashCompare(), allocator) {}
   concurrent_hash_map(size_type n, const HashCompare& compare,
@@ -178,10 +178,12 @@ class concurrent_hash_map {
   bool empty() const noexcept { return size() == 0; }
   // The greatest number of elements that the allocator could have memory for.
   size_type max_size() const noexcept { return core_.source().max_nodes(); }
-  // The number of buckets, up to which the map grows before it requests memory for more.
-  size_type bucket_count() const noexcept { return core_.chains().capacity(); }
+  // The number of elements that there are buckets for: one for every four. Up to it the map grows
+  // before it requests memory for more.
+  size_type bucket_count() const noexcept { return core_.capacity(); }
 
-  // Makes n buckets or more, if there are fewer: insertions up to this number of elements need not.
+  // Makes bucket_count() n or more, if it is less: insertions up to this number of elements need
+  // not.
   void rehash(size_type n = 0) { core_.reserve(n); }
 
   // Destroys all elements and frees the buckets.
@@ -281,16 +283,16 @@ class concurrent_hash_map {
   // ---- iteration: no other thread may insert or erase
 
   // The first element, and the place after the last.
-  iterator begin() { return iterator(core_.chains(), 0, nullptr); }
-  iterator end() { return iterator(core_.chains(), core_.chains().count(), nullptr); }
-  const_iterator begin() const { return const_iterator(core_.chains(), 0, nullptr); }
+  iterator begin() { return iterator(core_.buckets(), 0, nullptr); }
+  iterator end() { return iterator(core_.buckets(), core_.buckets().count(), nullptr); }
+  const_iterator begin() const { return const_iterator(core_.buckets(), 0, nullptr); }
   const_iterator end() const {
-    return const_iterator(core_.chains(), core_.chains().count(), nullptr);
+    return const_iterator(core_.buckets(), core_.buckets().count(), nullptr);
   }
   const_iterator cbegin() const { return begin(); }
   const_iterator cend() const { return end(); }
 
-  // A range of all elements for parallel loops, divisible down to `grainsize` buckets.
+  // A range of all elements for parallel loops, divisible down to `grainsize` of bucket_count().
   range_type range(size_type grainsize = 1) { return range_type(*this, grainsize); }
   const_range_type range(size_type grainsize = 1) const {
     return const_range_type(*this, grainsize);
@@ -368,7 +370,7 @@ class concurrent_hash_map {
   std::pair<Iterator, Iterator> find_range(const K& key) const {
     std::size_t bucket = 0;
     node* const found = core_.find_only(key, bucket);
-    Iterator first(core_.chains(), found != nullptr ? bucket : core_.chains().count(), found);
+    Iterator first(core_.buckets(), found != nullptr ? bucket : core_.buckets().count(), found);
     Iterator last = first;
     if (found != nullptr) ++last;
     return {first, last};

@@ -355,6 +355,20 @@ TEST(ConcurrentHashMap, EqualRange) {
   EXPECT_EQ(constant.equal_range(2).first->second, "b");
 }
 
+// Not at the same time, but by the same thread.
+TEST(ConcurrentHashMap, KeepsIteratorsAcrossInsertions) {
+  tbb::concurrent_hash_map<int, int> m;
+  for (int i = 0; i < 20; ++i) m.insert({i, i});
+  std::size_t seen = 0;
+  for (auto i = m.begin(); i != m.end(); ++i) {
+    const int key = i->first;
+    for (int n = 0; n < 100 && m.size() < 2000; ++n) m.insert({int(m.size()), 0});
+    EXPECT_EQ(i->first, key);
+    ++seen;
+  }
+  EXPECT_GE(seen, 20u);
+}
+
 TEST(ConcurrentHashMap, RangesSplit) {
   tbb::concurrent_hash_map<int, int> m;
   EXPECT_TRUE(m.range().empty());

@@ -232,6 +232,56 @@ TEST(ConcurrentHashMapExceptions, Growth) {
                    });
 }
 
+// Few different hashes: buckets overflow, and splitting them takes memory.
+struct few_hashes {
+  static std::size_t hash(const key& k) { return std::size_t(k.number % 5); }
+  static bool equal(const key& a, const key& b) { return a.number == b.number; }
+};
+
+TEST(ConcurrentHashMapExceptions, Overflow) {
+  using map =
+      tbb::concurrent_hash_map<key, value, few_hashes, allocator<std::pair<const key, value>>>;
+  const auto check = [](const map& m, const std::vector<bool>& in) {
+    calls_left = 0;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      size += in[i] ? 1 : 0;
+      EXPECT_EQ(m.count(int(i)), in[i] ? 1u : 0u);
+    }
+    EXPECT_EQ(m.size(), size);
+    EXPECT_EQ(std::size_t(std::distance(m.begin(), m.end())), size);
+  };
+  for (int n = 1; n < 30; ++n) {
+    map m;
+    std::vector<bool> in(300);
+    for (int i = 0; i < 300; ++i) {
+      calls_left = i % n == 0 ? 1 + i % 7 : 0;
+      try {
+        in[std::size_t(i)] = m.insert({key(i), value(i)});
+      } catch (const failure&) {
+      }
+    }
+    check(m, in);
+    for (int i = 0; i < 300; i += 3) {
+      calls_left = 0;
+      EXPECT_EQ(m.erase(i), in[std::size_t(i)]);
+      in[std::size_t(i)] = false;
+    }
+    for (bool ended = false; !ended;) {
+      calls_left = n;
+      try {
+        m.rehash(2000);
+        ended = true;
+      } catch (const failure&) {
+      }
+      check(m, in);
+      if (!ended) ++n;
+    }
+  }
+  EXPECT_EQ(live_values, 0);
+  EXPECT_EQ(live_bytes, 0);
+}
+
 TEST(ConcurrentHashMapExceptions, WholeMaps) {
   const auto fill = [](map& m, int n) {
     for (int i = 0; i < n; ++i) m.insert(element(i, i));

@@ -118,7 +118,7 @@ class Explorer {
  private:
   static constexpr std::size_t kStackSize = 128 * 1024;
   // of the threads in one execution; one with more steps fails, since it has no end
-  static constexpr std::size_t kMaxSteps = 200;
+  static constexpr std::size_t kMaxSteps = 600;
   static constexpr long kMaxRuns = 20'000'000;
   static constexpr int kMaxSpurious = 1;  // spurious failures of weak exchanges in one execution
 

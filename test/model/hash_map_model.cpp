@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protocols of concurrent_hash_map. The lock of an element (detail/element_lock.hpp): accessors
-// exclude each other, and one thread destroys an erased element when no thread reads it. The chains
-// (detail/hash_chains.hpp): a look-up finds what is there, while a thread links, unlinks and
-// splits.
+// exclude each other, and one thread destroys an erased element when no thread reads it. The
+// buckets (detail/hash_buckets.hpp): a look-up finds what is there, while a thread links, unlinks
+// and splits.
 #include <corbel/detail/element_lock.hpp>
-#include <corbel/detail/hash_chains.hpp>
+#include <corbel/detail/hash_buckets.hpp>
 
 #include <array>
 #include <cstddef>
@@ -174,7 +174,7 @@ TEST(ElementLockMutant, KillingIsNotReleased) {
   EXPECT_BROKEN(run("cwe", weak), "data race");
 }
 
-// ---- the chains ------------------------------------------------------------------------------
+// ---- the buckets -----------------------------------------------------------------------------
 
 struct Sizes {
   static constexpr unsigned kFirstBits = 1;
@@ -182,8 +182,8 @@ struct Sizes {
   static constexpr std::size_t kBatch = 64;
 };
 
-using Chains = detail::basic_hash_chains<Atomic, Sizes>;
-using Base = detail::basic_chain_node<Atomic>;
+using Buckets = detail::basic_hash_buckets<Atomic, Sizes>;
+using Base = detail::hashed_node;
 
 struct Node : Base {
   Var<int> content;
@@ -194,131 +194,222 @@ struct Node : Base {
   }
 };
 
-// Hashes of bucket 1: the first two stay in it, the others go to bucket 3 when it is split off.
-constexpr std::uint32_t kHashes[] = {1, 1 + 4, 3, 3 + 4};
-constexpr int kNodes = 4;
+// Memory that outlives the readers: retired blocks must stay as they are.
+struct Source {
+  Buckets::bucket* allocate_buckets(std::size_t n) const {
+    const auto& block = blocks().emplace_back(new std::byte[(n + 1) * sizeof(Buckets::bucket)]);
+    return reinterpret_cast<Buckets::bucket*>(block.get());
+  }
+  void free_buckets(Buckets::bucket*, std::size_t) const {}
+  void retire_block(Buckets::bucket*) const {}
 
-// What thread 0 does: a digit links the node of that number, '-' and a digit unlinks it, 's' adds
+  static std::vector<std::unique_ptr<std::byte[]>>& blocks() {
+    static std::vector<std::unique_ptr<std::byte[]>> all;
+    return all;
+  }
+};
+
+// The nodes are a, b, c ... in bucket 1. Those from a on stay in it when bucket 3 is split off,
+// those from k on go there. b and l have equal tags, as have c and m.
+constexpr int kNodes = 20;
+constexpr int kFirstMoving = 10;
+
+std::uint32_t hash_of(int number) {
+  static const std::vector<std::uint32_t> all = [] {
+    std::vector<std::uint32_t> made(kNodes);
+    std::vector<std::uint64_t> used;
+    const auto find = [&](std::uint32_t from, std::uint64_t tag) {
+      for (std::uint32_t hash = from;; hash += 4) {
+        const std::uint64_t own = detail::hash_tags::of(hash);
+        bool fits = tag == 0 || own == tag;
+        for (const std::uint64_t other : used) fits = fits && (tag != 0 || other != own);
+        for (const std::uint32_t other : made) fits = fits && other != hash;
+        if (!fits) continue;
+        used.push_back(own);
+        return hash;
+      }
+    };
+    for (int i = 0; i < kFirstMoving; ++i) made[std::size_t(i)] = find(1, 0);
+    for (int i = kFirstMoving; i < kNodes; ++i) {
+      const bool is_equal = i == kFirstMoving + 1 || i == kFirstMoving + 2;
+      made[std::size_t(i)] =
+          find(3, is_equal ? detail::hash_tags::of(made[std::size_t(i - kFirstMoving)]) : 0);
+    }
+    return made;
+  }();
+  return all[std::size_t(number)];
+}
+
+// What thread 0 does: a letter links the node of that name, '-' and a letter unlinks it, '+' adds
 // buckets and splits them off. The other threads look for one node each.
-struct Chained : Test {
-  Chained(const std::string& before, const std::string& all, const std::string& wanted)
-      : chains(*new(storage) Chains), acts(all), looks(wanted) {
-    blocks.clear();
+struct Filled : Test {
+  Filled(const std::string& before, const std::string& all, const std::string& wanted)
+      : buckets(*new(storage) Buckets), acts(all), looks(wanted) {
+    Source::blocks().clear();
     perform(before);
     linked_before = linked;
   }
 
-  alignas(Chains) std::byte storage[sizeof(Chains)];  // never destroyed
-  Chains& chains;
+  alignas(Buckets) std::byte storage[sizeof(Buckets)];  // never destroyed
+  Buckets& buckets;
   std::array<Node, kNodes> nodes;
   const std::string acts;
   const std::string looks;
   std::array<bool, kNodes> linked{};
   std::array<bool, kNodes> linked_before{};
-  static inline std::vector<std::unique_ptr<std::byte[]>> blocks;
 
   void perform(const std::string& what) {
+    const Source source;
     for (std::size_t i = 0; i < what.size(); ++i) {
-      if (what[i] == 's') {
-        chains.grow(4, [](std::size_t n) {
-          const auto& block = blocks.emplace_back(new std::byte[n * sizeof(Chains::bucket)]);
-          return reinterpret_cast<Chains::bucket*>(block.get());
-        });
+      if (what[i] == '+') {
+        buckets.grow(4, source);
         continue;
       }
       const bool unlinks = what[i] == '-';
       if (unlinks) ++i;
-      const auto number = std::size_t(what[i] - '0');
-      Node& node = nodes[number];
-      linked[number] = !unlinks;
-      if (!unlinks) node.prepare(kHashes[number]);
-      Chains::locked in(chains, kHashes[number]);
-      in.to(kHashes[number]);
-      if (unlinks) {
-        check(in.here() == &node, "a linked node is not in its place");
-        in.unlink();
-      } else {
-        check(in.here() != &node, "a node is linked already");
-        in.link(&node);
+      const int number = what[i] - 'a';
+      Node& node = nodes[std::size_t(number)];
+      linked[std::size_t(number)] = !unlinks;
+      if (!unlinks) node.prepare(hash_of(number));
+      Buckets::spare_blocks<Source> spare(source);
+      for (bool done = false; !done;) {
+        Buckets::locked in(buckets, hash_of(number));
+        const bool is_there =
+            in.find(hash_of(number), [&](Base* found) { return found == &node; }) != nullptr;
+        check(is_there == unlinks, "a linked node is not in its place, or one that is not");
+        done = true;
+        if (unlinks) {
+          in.unlink();
+        } else if (!in.link(&node, hash_of(number), spare)) {
+          in.unlock();
+          spare.add();
+          done = false;
+        }
       }
     }
   }
 
-  bool look(std::size_t number) {
-    return chains.look(kHashes[number], [&](Base* found) {
-      check(found == &nodes[number], "another node is found");
-      check(nodes[number].content.get() == 1, "the content is wrong");
+  bool look(int number) {
+    return buckets.look(hash_of(number), [&](Base* found) {
+      check(found == &nodes[std::size_t(number)], "another node is found");
+      check(nodes[std::size_t(number)].content.get() == 1, "the content is wrong");
       return true;
     });
   }
 
   void run(int thread) override {
     if (thread == 0) return perform(acts);
-    const auto number = std::size_t(looks[std::size_t(thread - 1)] - '0');
-    const bool found = look(number);
-    const bool stays = linked_before[number] && acts.find(char('0' + number)) == std::string::npos;
+    const char name = looks[std::size_t(thread - 1)];
+    const bool found = look(name - 'a');
+    const bool stays =
+        linked_before[std::size_t(name - 'a')] && acts.find(name) == std::string::npos;
     if (stays) check(found, "a look-up misses a node");
   }
 
   void finish() override {
-    for (std::size_t i = 0; i < kNodes; ++i) check(look(i) == linked[i], "the chains are wrong");
+    for (int i = 0; i < kNodes; ++i) {
+      check(look(i) == linked[std::size_t(i)], "the buckets are wrong");
+    }
   }
 };
 
 Result run(const std::string& before, const std::string& acts, const std::string& looks,
            const Mutation& mutation = nullptr) {
-  return explore<Chained>(1 + int(looks.size()), mutation, before, acts, looks);
+  return explore<Filled>(1 + int(looks.size()), mutation, before, acts, looks);
 }
 
-TEST(HashChains, Linking) {
-  EXPECT_SOUND(run("", "0", "0"));
-  EXPECT_SOUND(run("03", "12", "3"));
-  EXPECT_SOUND(run("03", "1", "13"));
+TEST(HashBuckets, Linking) {
+  EXPECT_SOUND(run("", "a", "a"));
+  EXPECT_SOUND(run("ak", "bl", "k"));
+  EXPECT_SOUND(run("ak", "b", "bk"));
 }
-TEST(HashChains, Unlinking) {
-  EXPECT_SOUND(run("013", "-1", "3"));
-  EXPECT_SOUND(run("0123", "-0-1", "3"));
-  EXPECT_SOUND(run("0123", "-1-2", "13"));
-  EXPECT_SOUND(run("013", "-12", "3"));
+TEST(HashBuckets, Unlinking) {
+  EXPECT_SOUND(run("abk", "-b", "k"));
+  EXPECT_SOUND(run("abkl", "-a-b", "k"));
+  EXPECT_SOUND(run("abkl", "-b-l", "bk"));
+  EXPECT_SOUND(run("abk", "-bl", "k"));
+  // l gets the slot and the tag of b.
+  EXPECT_SOUND(run("ab", "-bl", "bl"));
 }
-TEST(HashChains, Splitting) {
-  EXPECT_SOUND(run("0123", "s", "3"));
-  EXPECT_SOUND(run("0123", "s", "1"));
-  EXPECT_SOUND(run("23", "s", "2"));
+// A full bucket gets a block.
+TEST(HashBuckets, Overflowing) {
+  EXPECT_SOUND(run("abcdefg", "h", "g"));
+  EXPECT_SOUND(run("abcdefg", "h", "gh"));
+  EXPECT_SOUND(run("abcdefgh", "-a-g", "h"));
+  EXPECT_SOUND(run("abcdefg", "h-a", "g"));
+  EXPECT_SOUND(run("abcdefghijknop", "q", "g"));
 }
-TEST(HashChains, SplittingAndChanging) {
-  EXPECT_SOUND(run("013", "s2", "3"));
-  EXPECT_SOUND(run("0123", "s-2", "3"));
-  EXPECT_SOUND(run("0123", "s-1", "3"));
+TEST(HashBuckets, Splitting) {
+  EXPECT_SOUND(run("abkl", "+", "k"));
+  EXPECT_SOUND(run("abkl", "+", "b"));
+  EXPECT_SOUND(run("kl", "+", "l"));
+}
+TEST(HashBuckets, SplittingAndChanging) {
+  EXPECT_SOUND(run("abk", "+l", "k"));
+  EXPECT_SOUND(run("abkl", "+-l", "k"));
+  EXPECT_SOUND(run("abkl", "+-b", "k"));
+  // c gets the slot and m had its tag.
+  EXPECT_SOUND(run("abm", "+c", "m"));
+}
+// Nodes leave the block, which is unlinked.
+TEST(HashBuckets, SplittingWithBlock) {
+  EXPECT_SOUND(run("klmnopab", "+", "a"));
+  EXPECT_SOUND(run("klmnopab", "+", "b"));
+  EXPECT_SOUND(run("abcdopkl", "+", "k"));
+  EXPECT_SOUND(run("abcdopkl", "+ef", "d"));
+}
+// ... or stay in it.
+TEST(HashBuckets, SplittingWithBlockThatStays) {
+  EXPECT_SOUND(run("abcdefghk", "+", "h"));
+  EXPECT_SOUND(run("abcdefghk", "+", "k"));
+  EXPECT_SOUND(run("abcdefghk", "+i", "g"));
+}
+// The bucket gets another block where the first one was.
+TEST(HashBuckets, SplittingAndOverflowing) {
+  EXPECT_SOUND(run("klmnopab", "+cdefgh", "a"));
+  EXPECT_SOUND(run("klmnopab", "+cdefgh", "b"));
 }
 
-// The locations in the order of construction: the number of buckets, 2 segments, 2 buckets, two
-// words about growing, the links of the nodes.
-constexpr int kLinks = 1 + 2 + 2 + 2;
+// The locations in the order of construction: the number of buckets, 2 segments, 3 words about
+// growing, 2 buckets of 8 words.
+constexpr int kState = 1 + 2 + 3 + 8;  // of bucket 1
+constexpr int kSlots = kState + 1;
 
-// Not among the mutants: (6). A node that it publishes was linked before (9), unless two threads
-// change the chains at a time.
+// Not among the mutants: (6). A node that it publishes was linked before (10), unless two threads
+// change the buckets at a time.
 Mutation weaken_all(Op op, std::memory_order from) {
   return [=](Step& step) {
     if (step.op == op && step.order == from) step.order = relaxed;
   };
 }
-
-TEST(HashChainsMutant, NodesAreNotReleased) {
-  EXPECT_BROKEN(run("", "0", "0", weaken_all(Op::kStore, release)), "data race");
+Mutation without_version(Op op) {
+  return [=](Step& step) {
+    if (step.location == kState && step.op == op) step.operand &= ~std::uint64_t{0xfc};
+  };
 }
-TEST(HashChainsMutant, NodesAreNotAcquired) {
-  EXPECT_BROKEN(run("", "0", "0", weaken_all(Op::kLoad, acquire)), "data race");
+
+TEST(HashBucketsMutant, NodesAreNotReleased) {
+  EXPECT_BROKEN(run("", "a", "a", weaken_all(Op::kStore, release)), "data race");
+}
+TEST(HashBucketsMutant, NodesAreNotAcquired) {
+  EXPECT_BROKEN(run("", "a", "a", weaken_all(Op::kLoad, acquire)), "data race");
 }
 // The reader sees the cut and not the child.
-TEST(HashChainsMutant, CutIsNotReleased) {
-  EXPECT_BROKEN(run("0123", "s", "3", weaken(kLinks + 1, Op::kStore, release, relaxed)), "misses");
+TEST(HashBucketsMutant, CutIsNotReleased) {
+  EXPECT_BROKEN(run("abkl", "+", "k", weaken(kState, Op::kStore, release, relaxed)), "misses");
 }
-TEST(HashChainsMutant, CutIsNotAcquired) {
-  EXPECT_BROKEN(run("0123", "s", "3", weaken(kLinks + 1, Op::kLoad, acquire, relaxed)), "misses");
+TEST(HashBucketsMutant, CutIsNotAcquired) {
+  EXPECT_BROKEN(run("abkl", "+", "k", weaken(kState, Op::kLoad, acquire, relaxed)), "misses");
 }
-TEST(HashChainsMutant, BucketsAreNotReleased) {
-  EXPECT_BROKEN(run("0123", "s", "3", weaken(0, Op::kStore, release, relaxed)), "constructed");
+TEST(HashBucketsMutant, BucketsAreNotReleased) {
+  EXPECT_BROKEN(run("abkl", "+", "k", weaken(0, Op::kStore, release, relaxed)), "constructed");
+}
+// The reader sees the slots as they are after the split, with the state from before.
+TEST(HashBucketsMutant, SlotsAreNotReleased) {
+  EXPECT_BROKEN(run("klmnopab", "+", "a", weaken_all(Op::kStore, release)), "misses");
+}
+TEST(HashBucketsMutant, VersionsAreTheSame) {
+  EXPECT_BROKEN(run("klmnopab", "+cdefgh", "b", without_version(Op::kStore)), "misses");
 }
 
 }  // namespace

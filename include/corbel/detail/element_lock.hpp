@@ -96,8 +96,8 @@ class basic_element_lock {
   static constexpr std::uint32_t kReaders = ~(kReader - 1);
 
   outcome try_write() noexcept {
-    // relaxed: the read-modify-write that follows decides
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    // Free, as a rule: then the first step on the cache line, which is often far away, is the last.
+    std::uint32_t seen = 0;
     for (;;) {
       if ((seen & kDead) != 0) return outcome::kDead;
       if ((seen & kWriter) != 0) return outcome::kBusy;

@@ -71,8 +71,7 @@ class basic_epochs {
   // reader; none is added or removed meanwhile.
   template <typename EachReader>
   bool has_passed(epoch_number epoch, const EachReader& each_reader) {
-    // acquire: sees the ends of the sections that the thread saw which stored the number (5)
-    if (passed_.load(std::memory_order_acquire) >= epoch) return true;
+    if (is_known_passed(epoch)) return true;
     // (6) acquire: sees what was unlinked before (2), by any thread. So it precedes the barrier,
     // and the answer holds for the objects of all threads up to this epoch.
     epoch_number oldest = current_.load(std::memory_order_acquire);
@@ -87,6 +86,12 @@ class basic_epochs {
                                           std::memory_order_relaxed)) {
     }
     return oldest >= epoch;
+  }
+
+  // The same, without looking: false if no call of has_passed() has found it.
+  bool is_known_passed(epoch_number epoch) const {
+    // acquire: sees the ends of the sections that the thread saw which stored the number (5)
+    return passed_.load(std::memory_order_acquire) >= epoch;
   }
 
  private:
@@ -158,6 +163,10 @@ inline epoch_number retire_epoch() noexcept { return all_epochs.retire(); }
 // microsecond) and a look at each thread that reads, unless a later epoch is known to have passed:
 // to be called once for many objects. Not in a reading section, which would wait for itself.
 CORBEL_EXPORT bool has_passed(epoch_number epoch) noexcept;
+// The same if an earlier call has found it. Costs a load.
+inline bool is_known_passed(epoch_number epoch) noexcept {
+  return all_epochs.is_known_passed(epoch);
+}
 
 }  // namespace detail
 }  // namespace corbel

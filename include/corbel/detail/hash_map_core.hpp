@@ -13,12 +13,12 @@
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/epoch.hpp>
 #include <corbel/detail/hash_map_memory.hpp>
+#include <corbel/detail/highest_bit.hpp>
 
 namespace corbel {
 namespace detail {
 
 // How many elements there are, and which nodes were erased, of some of the threads.
-template <typename Node>
 class hash_map_stripe {
  public:
   hash_map_stripe() noexcept : locked_(false), count_(0) {}
@@ -38,21 +38,19 @@ class hash_map_stripe {
   // The number of elements inserted minus that of those erased, modulo 2^n. relaxed: the order of
   // the counts of different stripes is not defined anyway.
   std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  // Changes it; returns what it is now. Under the lock.
+  // Changes it; returns what it is now.
   std::size_t add(std::size_t n) noexcept {
-    const std::size_t sum = count_.load(std::memory_order_relaxed) + n;  // relaxed: under the lock
-    count_.store(sum, std::memory_order_relaxed);                        // relaxed: as in count()
-    return sum;
+    return count_.fetch_add(n, std::memory_order_relaxed) + n;  // relaxed: as in count()
   }
 
-  retired_nodes<Node>& retired() noexcept { return retired_; }  // under the lock
+  retired_nodes<retired_node>& retired() noexcept { return retired_; }  // under the lock
 
  private:
   plain_atomic<bool> locked_;
   plain_atomic<std::size_t> count_;
-  retired_nodes<Node> retired_;
+  retired_nodes<retired_node> retired_;
   // Threads that use different stripes write different cache lines.
-  unsigned char unused_[kCacheLine - 2 * sizeof(std::size_t) - sizeof(retired_nodes<Node>)];
+  unsigned char unused_[kCacheLine - 2 * sizeof(std::size_t) - sizeof(retired_nodes<retired_node>)];
 };
 
 // No thread waits for an element while it has locked a bucket or is in a reading section: it backs
@@ -86,7 +84,7 @@ class hash_map_core {
   const Hash& hash() const noexcept { return hash_; }
   const memory& source() const noexcept { return memory_; }
   memory& source() noexcept { return memory_; }
-  const hash_chains& chains() const noexcept { return chains_; }
+  const hash_buckets& buckets() const noexcept { return buckets_; }
 
   std::size_t size() const noexcept {
     std::size_t sum = 0;
@@ -114,7 +112,7 @@ class hash_map_core {
   node* find_only(const K& key, std::size_t& in) const {
     const std::uint32_t hash = hash_.hash(key);
     return static_cast<node*>(
-        chains_.find_only(hash, in, [&](chain_node* n) { return hash_.equal(key, key_of(n)); }));
+        buckets_.find_only(hash, in, [&](hashed_node* n) { return hash_.equal(key, key_of(n)); }));
   }
 
   // Inserts the node of `spare`, which make() fills if it is empty, unless there is an element with
@@ -140,9 +138,9 @@ class hash_map_core {
     node* erased = nullptr;
     bool is_last = false;
     {
-      hash_chains::locked in(chains_, hash);
-      if (!go_to(in, key, hash)) return false;
-      erased = static_cast<node*>(in.here());
+      hash_buckets::locked in(buckets_, hash);
+      erased = find_in(in, key, hash);
+      if (erased == nullptr) return false;
       in.unlink();
       is_last = erased->lock.kill();
     }
@@ -155,14 +153,13 @@ class hash_map_core {
   bool erase(node* held, std::uint32_t holder) {
     bool is_last = false;
     {
-      hash_chains::locked in(chains_, held->hash);
+      hash_buckets::locked in(buckets_, held->hash);
       if (held->lock.is_dead()) {
         in.unlock();
         leave(held, holder);
         return false;
       }
-      in.to(held->hash);
-      while (in.here() != held) in.to_next();
+      in.find(held->hash, [held](hashed_node* n) { return n == held; });
       in.unlink();
       is_last = held->lock.kill_and_leave(holder);
     }
@@ -175,33 +172,37 @@ class hash_map_core {
     if (CORBEL_UNLIKELY(held->lock.leave(holder))) dispose(held, 0);
   }
 
-  // Makes at least as many buckets. Throws what the allocator throws.
-  void reserve(std::size_t buckets) { chains_.reserve(buckets, bucket_source()); }
+  // Makes buckets for at least as many elements. Throws what the allocator throws.
+  void reserve(std::size_t elements) { buckets_.reserve(buckets_for(elements), source_of()); }
   // The same for an empty map that no other thread uses.
-  void reserve_empty(std::size_t buckets) { chains_.reserve_empty(buckets, bucket_source()); }
+  void reserve_empty(std::size_t elements) {
+    buckets_.reserve_empty(buckets_for(elements), source_of());
+  }
+  // The number of elements that all buckets which exist in memory are for.
+  std::size_t capacity() const noexcept { return buckets_.capacity() * kPerBucket; }
 
   // Destroys all elements and frees all memory. No other thread uses the map.
   void clear() noexcept {
-    const std::size_t buckets = chains_.count();
+    const std::size_t buckets = buckets_.count();
     for (std::size_t i = 0; i < buckets; ++i) {
-      for (chain_node* next = chains_.first_in(i); next != nullptr;) {
-        node* const freed = static_cast<node*>(next);
-        next = next->next.load(std::memory_order_relaxed);  // relaxed: no other thread
+      buckets_.for_each_in(i, [this](hashed_node* n) {
+        node* const freed = static_cast<node*>(n);
         memory_.destroy_value(freed);
         memory_.free_node(freed);
-      }
+        return false;
+      });
     }
     for (stripe& s : stripes_) {
       s.add(0 - s.count());
       s.retired().clear(memory_);
     }
-    chains_.reset([this](bucket* freed, std::size_t n) { memory_.deallocate(freed, n); });
+    buckets_.reset(source_of());
   }
 
   // Exchange the elements and their memory, and what hashes the keys. No other thread uses either
   // map.
   void swap_elements(hash_map_core& other) noexcept {
-    chains_.swap(other.chains_);
+    buckets_.swap(other.buckets_);
     for (std::size_t i = 0; i < kStripes; ++i) {
       const std::size_t count = stripes_[i].count();
       stripes_[i].add(other.stripes_[i].count() - count);
@@ -214,21 +215,32 @@ class hash_map_core {
 
  private:
   using outcome = element_lock::outcome;
-  using stripe = hash_map_stripe<node>;
-  using bucket = hash_chains::bucket;
+  using stripe = hash_map_stripe;
+  using bucket = hash_buckets::bucket;
 
   static constexpr std::size_t kStripes = 4;
+  static constexpr std::size_t kPerBucket = hash_buckets_sizes::kNodes;
   // Up to this number of buckets every insertion looks whether there are enough, above it only
   // some.
-  static constexpr std::size_t kFewBuckets = 1024;
-  static constexpr std::size_t kInsertionsPerLook = hash_chains_sizes::kBatch / 2;
+  static constexpr std::size_t kFewBuckets = 256;
+  static constexpr std::size_t kInsertionsPerLook = hash_buckets_sizes::kBatch;
 
-  // What allocates buckets.
-  struct allocate_buckets {
-    const memory& source;
-    bucket* operator()(std::size_t n) const { return source.template allocate<bucket>(n); }
+  // What has memory for buckets.
+  struct bucket_source {
+    hash_map_core& of;
+    bucket* allocate_buckets(std::size_t n) const {
+      return of.memory_.template allocate<bucket>(n);
+    }
+    void free_buckets(bucket* freed, std::size_t n) const noexcept {
+      of.memory_.deallocate(freed, n);
+    }
+    void retire_block(bucket* block) const noexcept { of.retire(retired_node(block)); }
   };
-  allocate_buckets bucket_source() const noexcept { return allocate_buckets{memory_}; }
+  bucket_source source_of() noexcept { return bucket_source{*this}; }
+
+  static std::size_t buckets_for(std::size_t elements) noexcept {
+    return elements / kPerBucket + (elements % kPerBucket != 0 ? 1 : 0);
+  }
 
   // Disposes of a node at the end of a scope, after the reading section in it.
   struct disposal {
@@ -253,7 +265,7 @@ class hash_map_core {
     }
   };
 
-  static const typename Hash::key_type& key_of(chain_node* n) noexcept {
+  static const typename Hash::key_type& key_of(hashed_node* n) noexcept {
     return static_cast<node*>(n)->value().first;
   }
 
@@ -264,7 +276,7 @@ class hash_map_core {
     disposal end{*this, nullptr};
     outcome result = outcome::kDead;
     const reading_section section;
-    chains_.look(hash, [&](chain_node* n) {
+    buckets_.look(hash, [&](hashed_node* n) {
       found = static_cast<node*>(n);
       result =
           Hash::kPlain ? visit_plain<kHolder>(key, found, end) : visit<kHolder>(key, found, end);
@@ -305,50 +317,58 @@ class hash_map_core {
     return is_found ? outcome::kHeld : end.last != nullptr ? outcome::kLast : outcome::kDead;
   }
 
-  // Goes to the node with the key, or to where it has to be linked. Returns whether there is one.
+  // Goes to the node with the key, and returns it; or nullptr.
   template <typename K>
-  bool go_to(hash_chains::locked& in, const K& key, std::uint32_t hash) const {
-    in.to(hash);
-    for (; in.here() != nullptr && in.here()->hash == hash; in.to_next()) {
-      if (hash_.equal(key, key_of(in.here()))) return true;
-    }
-    return false;
+  node* find_in(hash_buckets::locked& in, const K& key, std::uint32_t hash) const {
+    return static_cast<node*>(
+        in.find(hash, [&](hashed_node* n) { return hash_.equal(key, key_of(n)); }));
   }
 
   // Links the node of `spare`, and returns kDead, unless there is an element with the key.
   template <std::uint32_t kHolder, typename K>
   outcome link(const K& key, std::uint32_t hash, owner& spare, node*& element) {
-    {
-      hash_chains::locked at(chains_, hash);
-      if (go_to(at, key, hash)) {
-        element = static_cast<node*>(at.here());
+    const bucket_source source = source_of();
+    hash_buckets::spare_blocks<bucket_source> blocks(source);
+    for (;; blocks.add()) {
+      hash_buckets::locked at(buckets_, hash);
+      element = find_in(at, key, hash);
+      if (element != nullptr) {
         return kHolder == kNone ? outcome::kHeld : element->lock.template try_enter<kHolder>();
       }
-      element = spare.take(hash);
-      at.link(element);
+      element = spare.prepare(hash);
+      if (CORBEL_LIKELY(at.link(element, hash, blocks))) break;
     }
-    stripe& s = this_stripe();
-    s.lock();
-    const std::size_t count = s.add(1);
-    s.unlock();
-    const std::size_t buckets = chains_.count();
+    spare.give_away();
+    const std::size_t count = this_stripe().add(1);
+    const std::size_t buckets = buckets_.count();
     if (buckets <= kFewBuckets || count % kInsertionsPerLook == 0) grow(buckets);
     return outcome::kDead;
   }
 
-  // Four buckets for five elements. More make the map faster only: it goes on without them if there
-  // is no memory.
+  // Makes more buckets if there are too few. They make the map faster only: it goes on without them
+  // if there is no memory.
   void grow(std::size_t buckets) noexcept {
-    const std::size_t wanted = size() / 5 * 4;
+    const std::size_t wanted = wanted_buckets(size(), buckets);
     if (wanted <= buckets) return;
 #if CORBEL_EXCEPTIONS
     try {
-      chains_.grow(wanted, bucket_source());
+      buckets_.grow(wanted, source_of());
     } catch (...) {
     }
 #else
-    chains_.grow(wanted, bucket_source());
+    buckets_.grow(wanted, source_of());
 #endif
+  }
+
+  // How many buckets there should be. A bucket that is not split has up to twice as many elements
+  // as one that is, and what does not fit costs another cache line. So the number doubles while the
+  // elements become only a third more: from 4.5 for each bucket to 6 for each that there was.
+  static std::size_t wanted_buckets(std::size_t elements, std::size_t buckets) noexcept {
+    const std::size_t whole = std::size_t{1} << highest_bit(buckets);
+    const std::size_t enough = whole / 2 * 9;
+    if (elements <= enough) return 0;
+    const std::size_t wanted = whole + (elements - enough) / 3 * 2;
+    return wanted < 2 * whole ? wanted : 2 * whole;
   }
 
   void end_erase(node* erased, bool is_last) noexcept {
@@ -356,10 +376,7 @@ class hash_map_core {
       dispose(erased, 1);
       return;
     }
-    stripe& s = this_stripe();
-    s.lock();
-    s.add(std::size_t{0} - 1);
-    s.unlock();
+    this_stripe().add(std::size_t{0} - 1);
     if (!Hash::kPlain) wait_for_readers();
   }
 
@@ -367,13 +384,18 @@ class hash_map_core {
   // Counts `erased` elements less.
   void dispose(node* last, std::size_t erased) noexcept {
     memory_.destroy_value(last);
+    if (erased != 0) this_stripe().add(0 - erased);
+    retire(retired_node(static_cast<hashed_node*>(last)));
+  }
+
+  // Frees a node or block when no thread reads it any more.
+  void retire(retired_node retired) noexcept {
     stripe& s = this_stripe();
     s.lock();
-    s.add(0 - erased);
-    auto* const old = s.retired().add(last, memory_);
+    auto* const old = s.retired().add(retired, memory_);
     s.unlock();
     if (CORBEL_LIKELY(old == nullptr)) return;
-    auto* const kept = retired_nodes<node>::reclaim(old, memory_);
+    auto* const kept = retired_nodes<retired_node>::reclaim(old, memory_);
     if (kept == nullptr) return;
     s.lock();
     s.retired().give_back(kept);
@@ -389,7 +411,7 @@ class hash_map_core {
 
   Hash hash_;
   memory memory_;
-  hash_chains chains_;
+  hash_buckets buckets_;
   stripe stripes_[kStripes];
 };
 

@@ -31,8 +31,8 @@ class hash_map_iterator {
   hash_map_iterator() = default;
   // Points to `n`, which is in the given bucket; if that is nullptr, to the first element of that
   // bucket or of a later one.
-  hash_map_iterator(const hash_chains& chains, std::size_t bucket, chain_node* n)
-      : chains_(&chains), bucket_(bucket), node_(n) {
+  hash_map_iterator(const hash_buckets& buckets, std::size_t bucket, hashed_node* n)
+      : buckets_(&buckets), bucket_(bucket), node_(n) {
     if (node_ == nullptr) to_bucket();
   }
   // Converts iterator to const_iterator.
@@ -40,16 +40,16 @@ class hash_map_iterator {
             typename = typename std::enable_if<std::is_same<Other, mutable_value>::value &&
                                                !std::is_same<Other, Value>::value>::type>
   hash_map_iterator(const hash_map_iterator<Other>& other)
-      : chains_(other.chains_), bucket_(other.bucket_), node_(other.node_) {}
+      : buckets_(other.buckets_), bucket_(other.bucket_), node_(other.node_) {}
 
   reference operator*() const { return static_cast<node*>(node_)->value(); }
   pointer operator->() const { return static_cast<node*>(node_)->address(); }
 
   hash_map_iterator& operator++() {
-    node_ = hash_chains::next_of(*node_);
-    if (node_ == nullptr) {
-      ++bucket_;
-      to_bucket();
+    if (CORBEL_UNLIKELY(!to_next())) {
+      // Insertions after the iterator was made have moved the element to another bucket.
+      bucket_ = buckets_->bucket_of(node_->hash);
+      to_next();
     }
     return *this;
   }
@@ -74,16 +74,36 @@ class hash_map_iterator {
   template <typename>
   friend class hash_map_range;
 
+  // Goes to the next element. Returns false if this one is not in its bucket.
+  bool to_next() {
+    bool is_after = false;
+    hashed_node* next = nullptr;
+    buckets_->for_each_in(bucket_, [&](hashed_node* n) {
+      if (is_after) next = n;
+      is_after = is_after || n == node_;
+      return next != nullptr;
+    });
+    if (!is_after) return false;
+    node_ = next;
+    if (next == nullptr) {
+      ++bucket_;
+      to_bucket();
+    }
+    return true;
+  }
   void to_bucket() {
-    for (const std::size_t end = chains_->count(); bucket_ < end; ++bucket_) {
-      node_ = chains_->first_in(bucket_);
+    for (const std::size_t end = buckets_->count(); bucket_ < end; ++bucket_) {
+      buckets_->for_each_in(bucket_, [this](hashed_node* n) {
+        node_ = n;
+        return true;
+      });
       if (node_ != nullptr) return;
     }
   }
 
-  const hash_chains* chains_ = nullptr;
+  const hash_buckets* buckets_ = nullptr;
   std::size_t bucket_ = 0;
-  chain_node* node_ = nullptr;
+  hashed_node* node_ = nullptr;
 };
 
 // The elements between two iterators; splits at the bucket in the middle.
@@ -96,7 +116,7 @@ class hash_map_range {
   using difference_type = typename Iterator::difference_type;
   using size_type = std::size_t;
 
-  // All elements of `map`, which is not divisible if it has `grainsize` buckets or fewer.
+  // All elements of `map`, which is not divisible if bucket_count() is `grainsize` or less.
   template <typename Map>
   explicit hash_map_range(Map& map, size_type grainsize = 1)
       : begin_(map.begin()), middle_(), end_(map.end()), grainsize_(grainsize) {
@@ -130,7 +150,7 @@ class hash_map_range {
   // The first element, and the one after the last.
   const Iterator& begin() const { return begin_; }
   const Iterator& end() const { return end_; }
-  // The maximum number of buckets of a range that is not divisible.
+  // The part of bucket_count() down to which the range is divisible.
   size_type grainsize() const { return grainsize_; }
 
  private:
@@ -141,8 +161,8 @@ class hash_map_range {
     const size_type first = begin_.bucket_;
     size_type buckets = begin_ == end_ ? 0 : end_.bucket_ - first;
     // Again in the first half if the second is empty.
-    for (; buckets > grainsize_; buckets /= 2) {
-      middle_ = Iterator(*begin_.chains_, first + buckets / 2, nullptr);
+    for (; buckets > 1 && buckets * hash_buckets_sizes::kNodes > grainsize_; buckets /= 2) {
+      middle_ = Iterator(*begin_.buckets_, first + buckets / 2, nullptr);
       if (middle_ != end_) return;
     }
     middle_ = end_;

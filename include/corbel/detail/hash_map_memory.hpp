@@ -12,19 +12,18 @@
 #include <utility>
 
 #include <corbel/detail/element_lock.hpp>
-#include <corbel/detail/hash_chains.hpp>
+#include <corbel/detail/hash_buckets.hpp>
 #include <corbel/detail/retired_nodes.hpp>
 
 namespace corbel {
 namespace detail {
 
 using element_lock = basic_element_lock<plain_atomic>;
-using chain_node = basic_chain_node<plain_atomic>;
-using hash_chains = basic_hash_chains<plain_atomic, hash_chains_sizes>;
+using hash_buckets = basic_hash_buckets<plain_atomic, hash_buckets_sizes>;
 
 // A node with an element. The value is constructed and destroyed by the allocator.
 template <typename Value>
-struct hash_map_node : chain_node {
+struct hash_map_node : hashed_node {
   // `holder` is inside the lock from the beginning, 0 if there is none.
   explicit hash_map_node(std::uint32_t holder) noexcept : lock(holder) {}
 
@@ -33,6 +32,26 @@ struct hash_map_node : chain_node {
 
   element_lock lock;
   alignas(Value) unsigned char bytes[sizeof(Value)];
+};
+
+// What waits until no thread reads it any more: a node, or a block of a bucket.
+class retired_node {
+ public:
+  retired_node() noexcept = default;
+  explicit retired_node(hashed_node* n) noexcept : word_(reinterpret_cast<std::uintptr_t>(n)) {}
+  explicit retired_node(hash_buckets::bucket* b) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(b) | kBlock) {}
+
+  bool is_block() const noexcept { return (word_ & kBlock) != 0; }
+  hashed_node* node() const noexcept { return reinterpret_cast<hashed_node*>(word_); }
+  hash_buckets::bucket* block() const noexcept {
+    return reinterpret_cast<hash_buckets::bucket*>(word_ - kBlock);
+  }
+
+ private:
+  static constexpr std::uintptr_t kBlock = 1;
+
+  std::uintptr_t word_;
 };
 
 // Requests and returns the memory. Several threads may use one object: each uses a copy of the
@@ -45,7 +64,7 @@ class hash_map_memory {
   using allocator_of = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
 
  public:
-  using bucket = hash_chains::bucket;
+  using bucket = hash_buckets::bucket;
   using traits = traits_of<Value>;
 
   explicit hash_map_memory(const Allocator& allocator) : allocator_(allocator) {}
@@ -99,6 +118,13 @@ class hash_map_memory {
     node->~Node();
     deallocate(node, 1);
   }
+  void free_node(retired_node retired) const noexcept {
+    if (retired.is_block()) {
+      deallocate(retired.block(), 1);
+    } else {
+      free_node(static_cast<Node*>(retired.node()));
+    }
+  }
   void* allocate_batch(std::size_t words) const noexcept {
 #if CORBEL_EXCEPTIONS
     try {
@@ -135,7 +161,7 @@ class hash_map_memory {
   Allocator allocator_;
 };
 
-// Owns a node until it is taken.
+// Owns a node until it is given away.
 template <typename Memory, typename Node>
 class hash_map_node_owner {
  public:
@@ -164,13 +190,13 @@ class hash_map_node_owner {
 
   bool empty() const noexcept { return node_ == nullptr; }
 
-  // Gives the node away, which has the given hash.
-  Node* take(std::uint32_t hash) noexcept {
-    Node* const taken = node_;
-    node_ = nullptr;
-    taken->hash = hash;
-    return taken;
+  // The node, which gets the given hash.
+  Node* prepare(std::uint32_t hash) noexcept {
+    node_->hash = hash;
+    return node_;
   }
+  // The node has another owner now.
+  void give_away() noexcept { node_ = nullptr; }
 
  private:
   struct raw_node {

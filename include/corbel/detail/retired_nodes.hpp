@@ -20,8 +20,9 @@ inline void wait_for_readers() noexcept {
 
 // Nodes, in batches: when one is full, those of earlier batches are freed that no thread reads any
 // more, at the cost of a process barrier for all of them. The batches of a container begin small
-// and grow. `Source` frees a node, and allocates and frees batches, in words: free_node(Node*),
-// allocate_batch(n) -> void* or nullptr, free_batch(void*, n). Not thread-safe.
+// and grow. Node is a pointer, or a word that says what to free. `Source` frees it, and allocates
+// and frees batches, in words: free_node(Node), allocate_batch(n) -> void* or nullptr,
+// free_batch(void*, n). Not thread-safe.
 template <typename Node>
 class retired_nodes {
  public:
@@ -32,7 +33,7 @@ class retired_nodes {
     std::size_t capacity;
 
     // They follow.
-    Node** nodes() noexcept { return reinterpret_cast<Node**>(this + 1); }
+    Node* nodes() noexcept { return reinterpret_cast<Node*>(this + 1); }
   };
 
   retired_nodes() noexcept : open_(nullptr), full_(nullptr), capacity_(kFirstCapacity) {}
@@ -42,7 +43,7 @@ class retired_nodes {
   // Adds a node. Returns batches to free, or nullptr: reclaim() and give_back() take them, without
   // the lock that protects this object.
   template <typename Source>
-  batch* add(Node* node, Source& source) noexcept {
+  batch* add(Node node, Source& source) noexcept {
     if (open_ == nullptr) {
       open_ = static_cast<batch*>(source.allocate_batch(words_of(capacity_)));
       if (open_ == nullptr) {
@@ -67,10 +68,14 @@ class retired_nodes {
   // Frees the nodes of those batches of the list that no thread reads any more. Returns the others.
   template <typename Source>
   static batch* reclaim(batch* list, Source& source) noexcept {
+    epoch_number newest = 0;
+    for (batch* b = list; b != nullptr; b = b->next) newest = b->epoch > newest ? b->epoch : newest;
+    // One barrier for all: it finds how many epochs have passed.
+    has_passed(newest);
     batch* kept = nullptr;
     while (list != nullptr) {
       batch* const next = list->next;
-      if (has_passed(list->epoch)) {
+      if (is_known_passed(list->epoch)) {
         free_all(list, source);
       } else {
         list->next = kept;

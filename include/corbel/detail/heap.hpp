@@ -214,7 +214,8 @@ class heap {
   // take few cache lines.
   static constexpr std::size_t kGrandchildren = kChildren * kChildren;
   bool may_prefetch(std::size_t first) const {
-    return sizeof(entry) <= 2 * sizeof(void*) && kChildren * first + kGrandchildren < capacity_;
+    return sizeof(typename layout::entry) <= 2 * sizeof(void*) &&
+           kChildren * first + kGrandchildren < capacity_;
   }
 
   // The way that a hole takes from `top` down to where `sinking` belongs, in a heap of `size`
@@ -227,7 +228,7 @@ class heap {
       for (; child + kChildren <= size; child = kChildren * steps_[length_ - 1] + 1) {
         if (h.may_prefetch(child)) {
           // Loads the next level while this one is compared.
-          const entry* const next = at(h.memory_, kChildren * child + 1);
+          const typename layout::entry* const next = layout::at(h.memory_, kChildren * child + 1);
           __builtin_prefetch(next);
           __builtin_prefetch(next + kGrandchildren / 2);
           __builtin_prefetch(next + kGrandchildren - 1);

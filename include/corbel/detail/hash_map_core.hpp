@@ -21,7 +21,7 @@ namespace detail {
 // How many elements there are, and which nodes were erased, of some of the threads.
 class hash_map_stripe {
  public:
-  hash_map_stripe() noexcept : locked_(false), count_(0) {}
+  hash_map_stripe() noexcept : locked_(false), count_(0) { static_cast<void>(unused_); }
 
   void lock() noexcept {
     // (1) acquire: sees the last critical section, which (2) published

@@ -84,7 +84,7 @@ class concurrent_hash_map {
       : concurrent_hash_map(HashCompare(), allocator) {}
   explicit concurrent_hash_map(const HashCompare& compare, const Allocator& allocator = Allocator())
       : core_(hash_traits(compare), allocator) {}
-  // Make an empty map whose bucket_count() is n or more.
+  // Make an empty map whose bucket_count() is n or more, or 2^30.
   concurrent_hash_map(size_type n, const Allocator& allocator = Allocator())
       : concurrent_hash_map(n, HashCompare(), allocator) {}
   concurrent_hash_map(size_type n, const HashCompare& compare,
@@ -182,8 +182,8 @@ class concurrent_hash_map {
   // before it requests memory for more.
   size_type bucket_count() const noexcept { return core_.capacity(); }
 
-  // Makes bucket_count() n or more, if it is less: insertions up to this number of elements need
-  // not.
+  // Makes bucket_count() n or more, if it is less, or as great as it can be (2^30): insertions up
+  // to this number of elements need not.
   void rehash(size_type n = 0) { core_.reserve(n); }
 
   // Destroys all elements and frees the buckets.

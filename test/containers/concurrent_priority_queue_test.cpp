@@ -52,6 +52,25 @@ TEST_F(PriorityQueue, MemberTypes) {
                 concurrent_priority_queue<int, std::less<int>, tbb::cache_aligned_allocator<int>>>);
 }
 
+// A comparison that is not const, as the standard containers accept.
+struct counting_less {
+  int calls = 0;
+  bool operator()(int a, int b) {
+    ++calls;
+    return a < b;
+  }
+};
+
+TEST_F(PriorityQueue, TakesAComparisonThatIsNotConst) {
+  tbb::concurrent_priority_queue<int, counting_less> queue;
+  for (int i = 0; i < 100; ++i) queue.push(i * 37 % 100);
+  for (int i = 99; i >= 0; --i) {
+    int value = -1;
+    ASSERT_TRUE(queue.try_pop(value));
+    EXPECT_EQ(value, i);
+  }
+}
+
 TEST_F(PriorityQueue, Constructors) {
   using allocator = counting_allocator<element>;
   using queue = concurrent_priority_queue<element, std::less<element>, allocator>;

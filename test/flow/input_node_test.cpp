@@ -146,6 +146,23 @@ TEST(InputNode, ActivateBeginsAgainAfterTheEnd) {
   EXPECT_EQ(got, (std::vector<int>{3, 2, 1, 2, 1}));
 }
 
+TEST(InputNode, ActivateBeforeTheEndIsSeen) {
+  graph g;
+  int calls = 0;
+  input_node<int>* itself = nullptr;
+  input_node<int> node(g, [&](tbb::flow_control& control) {
+    control.stop();
+    if (++calls == 1) itself->activate();
+    return 0;
+  });
+  itself = &node;
+  function_node<int> end(g, serial, [](int) {});
+  make_edge(node, end);
+  node.activate();
+  g.wait_for_all();
+  EXPECT_EQ(calls, 2);
+}
+
 TEST(InputNode, ResetAndCopy) {
   graph g;
   input_node<int> source(g, numbers(10));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages that threads outside of the graph's arena put.
 #include <tbb/flow_graph.h>
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -70,6 +73,29 @@ TEST(OutsideTasks, RunWithoutAWaitingThread) {
     while (calls != round * kThreads) std::this_thread::yield();
   }
   g->wait_for_all();
+}
+
+// A waiting thread of the program takes the messages, its wait ends after the first of them, and
+// no worker may come.
+TEST(OutsideTasks, RunThoughTheWaitThatTookThemEnds) {
+  const tbb::global_control alone(tbb::global_control::max_allowed_parallelism, 1);
+  graph g;
+  tbb::task_group group;
+  tbb::task_handle last = group.defer([] {});
+  std::atomic<int> calls{0};
+  function_node<int> node(g, unlimited, [&](int i) {
+    if (i == 0) group.run(std::move(last));
+    ++calls;
+  });
+  std::thread([&] {
+    for (int i = 0; i < 3; ++i) node.try_put(i);
+  }).join();
+  group.wait();
+  for (int i = 0; i < 2000 && calls < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(calls, 3);
+  g.wait_for_all();
 }
 
 TEST(OutsideTasks, ASerialNodeKeepsTheOrderOfAThread) {

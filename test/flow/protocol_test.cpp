@@ -213,6 +213,58 @@ TEST(RemoveEdge, RemovesEdgesThatChangeTheirKindAllTheTime) {
   }
 }
 
+TEST(RemoveEdge, RemovesOneOfTwoEdgesThatPull) {
+  graph g;
+  queue_node<int> queue(g);
+  std::atomic<bool> may_end{false};
+  std::atomic<int> calls{0};
+  function_node<int, continue_msg, rejecting> node(g, 1, [&](int) {
+    while (!may_end) std::this_thread::yield();
+    ++calls;
+  });
+  make_edge(queue, node);
+  make_edge(queue, node);
+  std::thread waits([&] {
+    node.try_put(0);
+    queue.try_put(1);
+    g.wait_for_all();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  remove_edge(queue, node);
+  may_end = true;
+  waits.join();
+  EXPECT_EQ(calls, 2);
+  for (int i = 0; i < 3; ++i) queue.try_put(i);
+  g.wait_for_all();
+  EXPECT_EQ(calls, 5);
+  remove_edge(queue, node);
+  queue.try_put(9);
+  g.wait_for_all();
+  EXPECT_EQ(calls, 5);
+}
+
+// The task that is to make the edge one that pulls has not run yet.
+TEST(RemoveEdge, RemovesAnEdgeThatWasRejectedAtOnce) {
+  graph g;
+  overwrite_node<int> value(g);
+  std::atomic<bool> may_end{false};
+  std::atomic<int> calls{0};
+  function_node<int, continue_msg, rejecting> node(g, 1, [&](int) {
+    while (!may_end) std::this_thread::yield();
+    ++calls;
+  });
+  value.try_put(1);
+  node.try_put(0);
+  make_edge(value, node);
+  remove_edge(value, node);
+  may_end = true;
+  g.wait_for_all();
+  EXPECT_EQ(calls, 1);
+  value.try_put(2);
+  g.wait_for_all();
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(SingleValues, ASuccessorThatComesDuringAPutGetsTheMessage) {
   for (int i = 0; i < 5000; ++i) {
     graph g;

@@ -373,7 +373,7 @@ TEST(HashBuckets, SplittingAndOverflowing) {
 // The locations in the order of construction: the number of buckets, 2 segments, 3 words about
 // growing, 2 buckets of 8 words.
 constexpr int kState = 1 + 2 + 3 + 8;  // of bucket 1
-constexpr int kSlots = kState + 1;
+[[maybe_unused]] constexpr int kSlots = kState + 1;
 
 // Not among the mutants: (6). A node that it publishes was linked before (10), unless two threads
 // change the buckets at a time.

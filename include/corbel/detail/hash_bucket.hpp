@@ -19,10 +19,11 @@ struct hashed_node {
   std::uint32_t hash = 0;  // set before the node is linked
 };
 
-// A bucket, or a block that a full bucket has its further nodes in: a cache line. hash_buckets.hpp
-// has the protocol and the numbers of the atomic operations; hash_tags.hpp says what a state is.
-// Functions that change something, or are said to, need the lock of the bucket. What the lock's
-// holder reads is relaxed: only it writes.
+// A bucket, or a block that a full bucket has its further nodes in. It has the size of a cache
+// line, and a bucket is one; memory for blocks may be less aligned. hash_buckets.hpp has the
+// protocol and the numbers of the atomic operations; hash_tags.hpp says what a state is. Functions
+// that change something, or are said to, need the lock of the bucket. What the lock's holder reads
+// is relaxed: only it writes.
 template <template <typename> class Atomic>
 struct basic_bucket {
   using tags = hash_tags;
@@ -43,13 +44,26 @@ struct basic_bucket {
     const basic_bucket* b = this;
     for (;;) {
       std::uintptr_t word = 0;
-      for (std::uint64_t m = tags::matches(seen, wanted); m != 0; m &= m - 1) {
+      std::uint64_t m = tags::matches(seen, wanted);
+      while (m != 0) {
+        const std::size_t slot = tags::first(m);
         // (15) acquire: sees the node or the block, published by (4) or (9), and what a split did
         // before (4)
-        word = b->slots[tags::first(m)].load(std::memory_order_acquire);
+        word = b->slots[slot].load(std::memory_order_acquire);
         if (CORBEL_UNLIKELY((word & kBlock) != 0)) break;
+        m &= m - 1;
         hashed_node* const n = reinterpret_cast<hashed_node*>(word);
-        if (n->hash == hash && visit(n)) return true;
+        if (n->hash != hash) continue;
+        // If the node took the place of another one with the same tag, (4) came before its own tag:
+        // then it is not there yet. (12) acquire: like the first state; and by (15) it is not older
+        // than the state in which the slot was free.
+        const std::uint64_t now = b->state.load(std::memory_order_acquire);
+        if (CORBEL_UNLIKELY(((now ^ seen) & tags::at(0xff, slot)) != 0)) {
+          seen = now;
+          m = tags::matches(seen, wanted);
+        } else if (visit(n)) {
+          return true;
+        }
       }
       if (CORBEL_UNLIKELY((seen & tags::kOverflows) != 0)) {
         word = b->slots[kLastSlot].load(std::memory_order_acquire);  // (15)

@@ -279,14 +279,19 @@ class basic_hash_buckets {
     split_off(from, to, source);
   }
 
-  // Makes at least `wanted` buckets (as many as there can be, if that is less), and waits for the
-  // threads that are adding others.
+  // Makes at least `wanted` buckets, rounded up to a power of two (as many as there can be, if that
+  // is less), and waits for the threads that are adding others.
   template <typename Source>
   void reserve(std::size_t wanted, const Source& source) {
     if (wanted > kMaxBuckets) wanted = kMaxBuckets;
+    if ((wanted & (wanted - 1)) != 0) wanted = std::size_t{2} << highest_bit(wanted);
     spin_until([&] {
-      grow(wanted, source);
-      return count() >= wanted;
+      for (;;) {
+        const std::size_t before = count();
+        if (before >= wanted) return true;
+        grow(wanted, source);
+        if (count() == before) return false;
+      }
     });
   }
 
@@ -305,8 +310,7 @@ class basic_hash_buckets {
     }
   }
 
-  // The greatest number of buckets, and the number if all that exist in memory were split off.
-  static constexpr std::size_t max_count() noexcept { return kMaxBuckets; }
+  // The number of buckets if all that exist in memory were split off.
   std::size_t capacity() const noexcept {
     const std::size_t n = count();
     const std::size_t whole = std::size_t{1} << highest_bit(n);
@@ -359,6 +363,7 @@ class basic_hash_buckets {
 
   static constexpr unsigned kFirstBits = Sizes::kFirstBits;
   static constexpr std::size_t kSegments = Sizes::kSegments;
+  static_assert(2 * kSegments <= 64, "versions do not come round");
   static constexpr std::size_t kMaxBuckets = kFirstBuckets << (kSegments - 1);
   static constexpr std::size_t kLastSlot = bucket::kLastSlot;
 
@@ -503,6 +508,8 @@ class basic_hash_buckets {
   bool split_off(std::size_t i, const Source& source) {
     const std::uint32_t bit = std::uint32_t{1} << highest_bit(i);
     bucket& child = at(i);
+    // relaxed: looked at again under the lock
+    if (child.state.load(std::memory_order_relaxed) != tags::kNotSplit) return false;
     spare_blocks<Source> spare(source);
     for (std::size_t blocks = 0;;) {
       bucket* unlinked = nullptr;

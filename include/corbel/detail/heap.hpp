@@ -190,14 +190,14 @@ class heap {
   }
 
   // The largest of the child at `first` and the three after it.
-  std::size_t largest_of_four(std::size_t first, std::false_type) const {
+  std::size_t largest_of_four(std::size_t first, std::false_type) {
     const heap& h = *this;
     const std::size_t left = first + (compare_(h[first], h[first + 1]) ? 1 : 0);
     const std::size_t right = first + 2 + (compare_(h[first + 2], h[first + 3]) ? 1 : 0);
     return compare_(h[left], h[right]) ? right : left;
   }
   // Numbers and pointers are kept in registers: the last comparison does not wait for memory again.
-  std::size_t largest_of_four(std::size_t first, std::true_type) const {
+  std::size_t largest_of_four(std::size_t first, std::true_type) {
     const T a = (*this)[first], b = (*this)[first + 1];
     const T c = (*this)[first + 2], d = (*this)[first + 3];
     const bool second = compare_(a, b), fourth = compare_(c, d);

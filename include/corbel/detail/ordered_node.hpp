@@ -19,7 +19,8 @@ namespace detail {
 // What nodes are made of. Value may be incomplete: a class can have a container of itself.
 template <typename Value, typename Allocator, bool kHinted>
 struct ordered_node_types {
-  // An empty container is mainly its highest tower. With hints, most searches begin in the index.
+  // An empty container is mainly its highest tower. With hints and
+  // the usual comparison, most searches begin in the index.
   using list = basic_skip_list<std::atomic, kHinted, kHinted ? 11 : 16>;
   using link = typename list::link;
 

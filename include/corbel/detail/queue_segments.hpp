@@ -31,8 +31,9 @@ namespace detail {
 // Claiming a slot if there is room. The producer reads the number of the tail's segment, the tail,
 // then the head, and claims by a compare-and-swap. If that finds the tail unchanged, and the
 // segment has that number, no slot was claimed meanwhile; and the head only grows: there is room
-// for certain. With another number, the segment was left and reused, and the tail has come back to
-// the same word. Then the producer looks again, and gives the slot up if there is no room:
+// for certain. With another number, the tail moved on to another segment before it was read, or the
+// segment was left and reused and the tail has come back to the same word. Then the producer looks
+// again, and gives the slot up if there is no room:
 // consumers skip it. At the end of a segment all this happens under the lock.
 //
 // Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
@@ -358,12 +359,12 @@ class segment_queue : public queue_words {
   // Whether there is room for a slot at the position, the tail's.
   template <typename HasRoom>
   bool has_room_before(position tail, const HasRoom& has_room) {
-    // Written and read only by producers: they seldom need the line of the consumers. relaxed: the
-    // head has been there, and only grows
-    const position known = known_head_.load(std::memory_order_relaxed);
+    // Written and read only by producers: they seldom need the line of the consumers. (16) acquire:
+    // sees what the consumers did before the head was there, see (5)
+    const position known = known_head_.load(std::memory_order_acquire);
     if (CORBEL_LIKELY(has_room(elements_before(tail, known)))) return true;
     const position head = head_position();
-    known_head_.store(head, std::memory_order_relaxed);  // relaxed: as above
+    known_head_.store(head, std::memory_order_release);  // release: publishes what (5) saw to (16)
     // relaxed: see size
     const bool has_broken = broken_.load(std::memory_order_relaxed) != 0;
     return has_room(has_broken ? size_without_broken() : elements_before(tail, head));
@@ -408,8 +409,9 @@ class segment_queue : public queue_words {
       }
       known = (head & ~kIndexMask & ~kProducerWaits) | claims;
     }
-    // relaxed: (3) and (4) have seen what the slot needs
-    if (CORBEL_UNLIKELY(!head_.compare_exchange_strong(head, head + 1, std::memory_order_relaxed,
+    // release: publishes to (5) that the consumer does not wait any more (bounded_core). relaxed if
+    // it fails: (3) and (4) have seen what the slot needs
+    if (CORBEL_UNLIKELY(!head_.compare_exchange_strong(head, head + 1, std::memory_order_release,
                                                        std::memory_order_relaxed))) {
       return attempt::kMoved;
     }

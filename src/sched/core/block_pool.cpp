@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks are cut from chunks, each of blocks of one class. A chunk counts its free blocks and is
-// given back to operator new's memory when all of them are free, except for a few: the next blocks
-// come from those. A thread that only allocates and one that only frees, as on the two sides of a
-// queue of tasks, take the lock once for many blocks. (J. Bonwick's slabs, "The Slab Allocator",
-// USENIX 1994, with the exchange in batches of "Magazines and Vmem", USENIX 2001.)
+// given back to operator new's memory when all of them are free, except for a few, which are used
+// again once the others are full. A thread that only allocates and one that only frees, as on the
+// two sides of a queue of tasks, take the lock once for many blocks. (J. Bonwick's slabs, "The Slab
+// Allocator", USENIX 1994, with the exchange in batches of "Magazines and Vmem", USENIX 2001.)
 #include "sched/core/block_pool.hpp"
 
 #include <cstdint>
@@ -27,6 +27,8 @@ struct alignas(detail::kCacheLine) Chunk {
   std::uint32_t cut;   // the number of blocks that have been used, from the front
   std::uint32_t used;  // of these, the number of those that are not free
 };
+
+static_assert(block_cache::kStep % detail::kCacheLine == 0, "a block is aligned to a cache line");
 
 constexpr std::size_t block_bytes(std::size_t c) { return (c + 1) * block_cache::kStep; }
 
@@ -56,15 +58,15 @@ class Pool {
  public:
   // Returns a block of a chunk that has one; nullptr if there is none.
   void* take(std::size_t c) {
+    if (first_ == nullptr && !use_spare()) return nullptr;
     Chunk* const chunk = first_;
-    if (chunk == nullptr) return nullptr;
     void* block = chunk->free;
     if (block != nullptr) {
       chunk->free = chunk->free->next;
     } else {
       block = reinterpret_cast<char*>(chunk + 1) + chunk->cut++ * block_bytes(c);
     }
-    if (chunk->used++ == 0) --spares_;
+    ++chunk->used;
     if (is_full(*chunk, c)) {
       unlink(first_, *chunk);
       link(first_full_, *chunk);
@@ -75,7 +77,7 @@ class Pool {
   // Adds a chunk, all of which is free.
   void add(Chunk& chunk) {
     ++spares_;
-    link(first_, chunk);
+    link(first_spare_, chunk);
   }
 
   // Takes a block back; returns its chunk if that is to be deleted.
@@ -87,15 +89,22 @@ class Pool {
     }
     chunk->free = ::new (memory) Block{chunk->free, 0};
     if (--chunk->used != 0) return nullptr;
-    if (spares_ < kMaxSpares) {
-      ++spares_;
-      return nullptr;
-    }
     unlink(first_, *chunk);
-    return chunk;
+    if (spares_ == kMaxSpares) return chunk;
+    add(*chunk);
+    return nullptr;
   }
 
  private:
+  bool use_spare() {
+    Chunk* const chunk = first_spare_;
+    if (chunk == nullptr) return false;
+    --spares_;
+    unlink(first_spare_, *chunk);
+    link(first_, *chunk);
+    return true;
+  }
+
   static bool is_full(const Chunk& chunk, std::size_t c) {
     return chunk.free == nullptr && chunk.cut == blocks_of_chunk(c);
   }
@@ -111,26 +120,14 @@ class Pool {
     if (chunk.next != nullptr) chunk.next->previous = chunk.previous;
   }
 
-  Chunk* first_ = nullptr;       // the chunks with free blocks
-  Chunk* first_full_ = nullptr;  // the others, for tools that look for leaks
-  std::uint32_t spares_ = 0;     // chunks with nothing but free blocks
+  Chunk* first_ = nullptr;        // the chunks with free blocks and others
+  Chunk* first_full_ = nullptr;   // those with no free block, for tools that look for leaks
+  Chunk* first_spare_ = nullptr;  // those with nothing but free blocks
+  std::uint32_t spares_ = 0;      // how many of them
 };
 
 constinit sync::Lock lock{kBlockPool};
 constinit Pool pools[block_cache::kClasses];
-
-// Takes up to a batch of blocks; returns the first and puts the others into the cache. Returns
-// nullptr if there are none.
-void* take_batch(block_cache* cache, std::size_t c) {
-  void* const first = pools[c].take(c);
-  if (first == nullptr || cache == nullptr) return first;
-  for (std::size_t taken = block_bytes(c); taken < kBatchBytes; taken += block_bytes(c)) {
-    void* const block = pools[c].take(c);
-    if (block == nullptr) break;
-    cache->keep(block, c);
-  }
-  return first;
-}
 
 // Takes blocks back under the lock, and deletes chunks at the end of the scope, without the lock.
 class Return {
@@ -151,19 +148,37 @@ class Return {
   Chunk* deleted_ = nullptr;
 };
 
+// Takes up to a batch of blocks; returns the first and puts the others into the cache. Returns
+// nullptr if there are none.
+void* take_batch(block_cache* cache, std::size_t c, Return& back) {
+  void* const first = pools[c].take(c);
+  if (first == nullptr || cache == nullptr) return first;
+  for (std::size_t taken = block_bytes(c); taken < kBatchBytes; taken += block_bytes(c)) {
+    void* const block = pools[c].take(c);
+    if (block == nullptr) break;
+    if (!cache->keep(block, c)) {
+      // A new-handler of the program has filled the cache.
+      back.add(block, c);
+      break;
+    }
+  }
+  return first;
+}
+
 }  // namespace
 
 sync::Lock& block_pool_lock() { return lock; }
 
 void* take_blocks(block_cache* cache, std::size_t c) {
+  Return back;
   {
     const sync::LockGuard guard(lock);
-    if (void* const block = take_batch(cache, c)) return block;
+    if (void* const block = take_batch(cache, c, back)) return block;
   }
   Chunk* const chunk = new_chunk();
   const sync::LockGuard guard(lock);
   pools[c].add(*chunk);
-  return take_batch(cache, c);
+  return take_batch(cache, c, back);
 }
 
 void give_back_blocks(block_cache* cache, void* block, std::size_t c) noexcept {

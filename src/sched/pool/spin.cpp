@@ -37,7 +37,8 @@ bool Spin::once_more() {
   if (++rounds_ % kRoundsBetweenClocks != 0) return true;
   const std::uint64_t now = os::now_ns();
   if (begin_ == 0) begin_ = now;
-  return now - begin_ < kMaxSpin;
+  // Not before an owner has been interrupted: its tasks may be out of reach otherwise.
+  return now - begin_ < kMaxSpin || rounds_ <= before_interruption_;
 }
 
 }  // namespace corbel::sched

@@ -26,8 +26,8 @@ class Spin {
   // What the next search is to be.
   Arena::Search search() const;
 
-  // Called before a found task runs, and after: the second is also reset(). If to interrupt the
-  // owner of a task cost more than the task, the next interruption comes later.
+  // Called before a found task runs, and after. end_run also resets. If the interruption of an
+  // owner took longer than the task, the next one comes later.
   void begin_run() {
     if (search() == Arena::Search::kInterrupting) begin_run_ = os::now_ns();
   }

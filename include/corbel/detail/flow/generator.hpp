@@ -34,6 +34,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
     start_if([this] {
       is_active_ = true;
       has_ended_ = false;
+      ++activations_;
       return !successors_.empty();
     });
   }
@@ -217,8 +218,10 @@ class generator : public flow::graph_node, public flow::sender<Output> {
   bool has_message_to_push(std::uint32_t& seen) {
     bool has_made = false;
     for (;;) {
+      std::uint32_t activations;
       {
         const flow_lock lock(lock_);
+        activations = activations_;
         if (has_made) has_item_ = true;
         if (is_reserved_ || !is_active_ || (!has_item_ && has_ended_)) {
           is_running_ = false;
@@ -234,7 +237,8 @@ class generator : public flow::graph_node, public flow::sender<Output> {
       has_made = generate(&item_.get());
       if (!has_made) {
         const flow_lock lock(lock_);
-        has_ended_ = true;
+        // An activation that came meanwhile begins again.
+        if (activations_ == activations) has_ended_ = true;
       }
     }
   }
@@ -253,6 +257,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
   bool is_pushing_ = false;   // it is the task that has reserved the message
   bool has_ended_ = false;    // there are no more messages
   std::uint32_t changes_ = 0;
+  std::uint32_t activations_ = 0;
   manual_lifetime<Output> item_;
 };
 

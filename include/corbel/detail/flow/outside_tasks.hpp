@@ -16,8 +16,8 @@ namespace detail {
 
 // A list that any thread adds to, and that is taken as a whole. Task has a member `next`.
 //
-// The thread that finds the list empty must have it taken, once. So a list is taken by the take()
-// that its first task is the reason for.
+// The thread that finds the list empty must have it taken, once: each list that is not empty has
+// exactly one take() to come.
 template <typename Task, template <typename> class Atomic = plain_atomic>
 class outside_list {
  public:
@@ -77,15 +77,22 @@ class outside_tasks : private task_base {
 #endif
   }
 
-  // Spawns all but the oldest task, which runs next. The thread takes the others from its deque in
-  // the order of their age.
+  // Spawns all but the oldest task, and runs them in the order of their age, unless other threads
+  // take some. It leaves none in the deque: a thread of the program may not come back to them, and
+  // what is enqueued must run even if the arena gets no worker otherwise.
   static task_base* run(task_base* self, thread_data& thread, bool) {
     graph_task* t = static_cast<outside_tasks*>(self)->list_.take();
+    if (t->next == nullptr) return t;
     while (graph_task* const older = t->next) {
       if (CORBEL_UNLIKELY(!try_spawn(thread, *t))) run_any(thread, t);
       t = older;
     }
-    return t;
+    task_base* next = t;
+    do {
+      run_any(thread, next);
+      next = thread.tasks->pop();
+    } while (next != nullptr);
+    return nullptr;
   }
 
   outside_list<graph_task> list_;

@@ -76,7 +76,11 @@ class single_value_node : public flow::graph_node,
                                    ? to.try_put_task(copy->value)
                                    : to.try_put_task(copy->value, copy->metainfo);
       if (next == nullptr) {
-        submit(*make_graph_task<edge_task>(*this, to));
+        graph_task* const task = make_graph_task<edge_task>(*this, to);
+        next_task kept;
+        kept.add(task);
+        successors_.add_aside(to);
+        submit(*kept.take());
         return true;
       }
       if (is_task(next)) submit(*next);
@@ -103,10 +107,13 @@ class single_value_node : public flow::graph_node,
     edge_task(single_value_node& from, successor_type& to)
         : graph_task_of<edge_task>(from.graph_reference()), from_(from), to_(to) {}
     graph_task* execute(thread_data&) {
+      // It may have been removed.
+      if (!from_.successors_.is_aside(to_)) return nullptr;
       if (!to_.register_predecessor(from_)) from_.successors_.register_successor(from_, to_);
       return nullptr;
     }
     graph_task* cancel(thread_data&) {
+      if (!from_.successors_.is_aside(to_)) return nullptr;
       call_captured(*this->context, [this] { from_.successors_.register_successor(from_, to_); });
       return nullptr;
     }

@@ -60,6 +60,18 @@ class edge_list {
     (p != nullptr ? p : grow())->store(bits_of(entry), std::memory_order_release);
   }
 
+  // Adds an entry that is set aside. Throws bad_alloc.
+  void add_aside(Entry& entry) {
+    const lock_scope lock(lock_);
+    place* p = find(0);
+    // relaxed: publishes nothing; grow() has published its table
+    (p != nullptr ? p : grow())->store(mark_of(entry), std::memory_order_relaxed);
+  }
+  bool is_aside(Entry& entry) {
+    const lock_scope lock(lock_);
+    return find(mark_of(entry)) != nullptr;
+  }
+
   // Removes one entry of this value; returns false if there is none, or it is set aside.
   bool remove(Entry& entry) {
     return remove(entry, [] {});
@@ -222,16 +234,22 @@ class successor_cache {
     counts.to = nullptr;
     return true;
   }
-  // Removes one edge to `to`. One that pulls is removed at the receiver, under the lock that an
-  // edge needs to become another kind. Returns false if there is no edge that pushes.
+  // Removes one edge to `to`; returns false if there is none. One that pulls is removed at the
+  // receiver, under the lock that an edge needs to become another kind.
   bool remove_successor(sender_type& owner, receiver_type& to) {
     const bool counts = to.is_continue_receiver();
+    bool pulled = false;
     const bool found = successors_.remove(to, [&] {
-      if (!counts) to.remove_predecessor(owner);
+      if (!counts) pulled = to.remove_predecessor(owner);
     });
     if (found && counts) to.remove_predecessor(owner);
-    return found;
+    return found || pulled;
   }
+  // Adds an edge that is neither of the two kinds until the successor takes it over or it is
+  // registered. Throws bad_alloc.
+  void add_aside(receiver_type& to) { successors_.add_aside(to); }
+  bool is_aside(receiver_type& to) { return successors_.is_aside(to); }
+
   // Removes all edges, for the reset of a graph: the successors forget them by themselves.
   void clear() { successors_.clear(); }
   bool empty() const { return successors_.empty(); }

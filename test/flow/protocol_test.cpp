@@ -216,31 +216,23 @@ TEST(RemoveEdge, RemovesEdgesThatChangeTheirKindAllTheTime) {
 TEST(RemoveEdge, RemovesOneOfTwoEdgesThatPull) {
   graph g;
   queue_node<int> queue(g);
-  std::atomic<bool> may_end{false};
-  std::atomic<int> calls{0};
-  function_node<int, continue_msg, rejecting> node(g, 1, [&](int) {
-    while (!may_end) std::this_thread::yield();
-    ++calls;
-  });
-  make_edge(queue, node);
-  make_edge(queue, node);
-  std::thread waits([&] {
-    node.try_put(0);
-    queue.try_put(1);
+  limiter_node<int> limiter(g, 1);
+  queue_node<int> end(g);
+  make_edge(queue, limiter);
+  make_edge(queue, limiter);
+  make_edge(limiter, end);
+  for (int i = 0; i < 2; ++i) {
+    queue.try_put(i);
     g.wait_for_all();
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  remove_edge(queue, node);
-  may_end = true;
-  waits.join();
-  EXPECT_EQ(calls, 2);
-  for (int i = 0; i < 3; ++i) queue.try_put(i);
+  }
+  int value = -1;
+  EXPECT_TRUE(end.try_get(value));
+  EXPECT_FALSE(end.try_get(value));
+  remove_edge(queue, limiter);
+  limiter.decrementer().try_put(continue_msg());
   g.wait_for_all();
-  EXPECT_EQ(calls, 5);
-  remove_edge(queue, node);
-  queue.try_put(9);
-  g.wait_for_all();
-  EXPECT_EQ(calls, 5);
+  EXPECT_TRUE(end.try_get(value));
+  EXPECT_EQ(value, 1);
 }
 
 // The task that is to make the edge one that pulls has not run yet.

@@ -95,6 +95,7 @@ TEST(BoundedQueue, PushIsAborted) { EXPECT_SOUND(run({1, 1, 0, {"B", "+"}})); }
 TEST(BoundedQueue, LargerCapacity) { EXPECT_SOUND(run({0, 1, 1, {"1", "+"}})); }
 TEST(BoundedQueue, HandsOver) { EXPECT_SOUND(run({0, 1, 1, {"+", "-"}})); }
 TEST(BoundedQueue, TryPushAtTheLimit) { EXPECT_SOUND(run({1, 1, 1, {"p", "p"}})); }
+TEST(BoundedQueue, TryPushBesidesAWaitingPop) { EXPECT_SOUND(run({1, 1, 1, {"-", "ppp"}})); }
 TEST(BoundedQueue, TryPushAtTheEndOfASegment) { EXPECT_SOUND(run({1, 2, 2, {"p", "p"}})); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------

@@ -304,6 +304,8 @@ struct Filled : Test {
     const bool stays =
         linked_before[std::size_t(name - 'a')] && acts.find(name) == std::string::npos;
     if (stays) check(found, "a look-up misses a node");
+    const bool is_unlinked = acts.find(std::string("-") + name) != std::string::npos;
+    if (found && !stays && !is_unlinked) check(look(name - 'a'), "a node is found, then missed");
   }
 
   void finish() override {

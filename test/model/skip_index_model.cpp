@@ -137,13 +137,11 @@ struct Indexing : Test {
 
   void finish() override {
     int last = 0;
-    std::size_t count = 0;
     std::array<int, 10> seen{};
     for (const Link* t = List::next(list.head()); t != nullptr; t = List::next(t)) {
       check(key_of(t) > last, "the keys are not in order");
       last = key_of(t);
       ++seen[std::size_t(last)];
-      ++count;
     }
     check(seen == inserted, "an element is lost");
     for (int key = 1; key < 10; ++key) {

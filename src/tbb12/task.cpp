@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks: the 64 bytes of a task have room for one of Corbel's, so spawning allocates nothing.
+#include <corbel/detail/arena_slot.hpp>
+#include <corbel/detail/group_call.hpp>
+#include <corbel/detail/loop.hpp>
+#include <corbel/detail/suspend.hpp>
+#include <corbel/task_arena.hpp>
+
+#include <cstdio>
+#include <new>
+
+#include "tbb12/running.hpp"
+
+namespace corbel::tbb12 {
+
+__thread Running* running = nullptr;
+
+namespace {
+
+using corbel::detail::call_captured;
+using corbel::detail::context_use;
+
+d1::slot_id slot_of(thread_data& thread) {
+  return d1::slot_id(corbel::detail::slot_index(thread));
+}
+
+task_base* run(task_base* self, thread_data& thread, bool cancelled) {
+  d1::task* const task = &task_of(self);
+  context_node& node = *self->context;
+  const d1::slot_id slot = slot_of(thread);
+  // A task that was stolen was spawned in another slot; the program compares.
+  const d1::slot_id original = thread.arrived == self ? d1::kAnySlot : slot;
+  Running now{{&context_of(node), original, task->affinity_slot}, thread, task};
+  d1::task* next = nullptr;
+  {
+    const RunningScope scope(now);
+    // A task that has thrown is cancelled: it releases what its execution has not.
+    bool has_executed = false;
+    if (!cancelled) {
+      call_captured(node, [&] {
+        next = task->execute(now);
+        has_executed = true;
+      });
+    }
+    if (CORBEL_UNLIKELY(!has_executed)) call_captured(node, [&] { next = task->cancel(now); });
+  }
+  if (next == nullptr) return nullptr;
+  prepare(*next, node, d1::kNoSlot);
+  return &next->own;
+}
+
+bool is_done(const void* key) {
+  // acquire: sees what the tasks did before they released their references
+  return static_cast<const d1::wait_context*>(key)->references.load(std::memory_order_acquire) == 0;
+}
+
+// Runs `first`, if it is not nullptr, and waits.
+void run_and_wait(task_base* first, d1::wait_context& count, d1::task_group_context& context) {
+  thread_data& thread = current_thread();
+  context_node& node = node_of(context);
+  {
+    const RunningScope scope;
+    context_use use(thread, d1::own_context(context));
+    if (first != nullptr) corbel::detail::run_task(thread, first);
+    const bool done = is_done(&count)
+                          ? !thread.has_suspended_stacks
+                          : corbel::detail::run_own(thread, node, [&] { return is_done(&count); });
+    if (!done) corbel::detail::wait_until(thread, &count, &is_done);
+  }
+  if (node.has_failed()) corbel::detail::rethrow_copy(node);
+}
+
+corbel::detail::arena_handle& handle_of(r1::arena* arena) {
+  return *reinterpret_cast<corbel::detail::arena_handle*>(arena);
+}
+
+d1::small_object_pool the_pool;
+
+}  // namespace
+
+void prepare(d1::task& t, context_node& node, d1::slot_id affinity) {
+  t.own.run = &run;
+  t.own.context = &node;
+  t.affinity_slot = affinity;
+}
+
+}  // namespace corbel::tbb12
+
+namespace tbb::detail::r1 {
+
+using namespace corbel::tbb12;
+
+CORBEL_TBB12 void spawn(d1::task& t, d1::task_group_context& context) {
+  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
+  corbel::detail::spawn(current_thread(), t.own);
+}
+
+CORBEL_TBB12 void spawn(d1::task& t, d1::task_group_context& context, d1::slot_id slot) {
+  thread_data& thread = current_thread();
+  prepare(t, node_of(actual_context(context)), slot);
+  if (slot >= d1::kAnySlot || slot == slot_of(thread) ||
+      slot >= corbel::detail::arena_width(thread)) {
+    corbel::detail::spawn(thread, t.own);
+  } else {
+    corbel::detail::mail_task(thread, t.own, slot);
+  }
+}
+
+CORBEL_TBB12 void execute_and_wait(d1::task& t, d1::task_group_context& of_task,
+                                   d1::wait_context& count, d1::task_group_context& of_wait) {
+  prepare(t, node_of(actual_context(of_task)), d1::kNoSlot);
+  run_and_wait(&t.own, count, actual_context(of_wait));
+}
+
+CORBEL_TBB12 void wait(d1::wait_context& count, d1::task_group_context& context) {
+  run_and_wait(nullptr, count, actual_context(context));
+}
+
+CORBEL_TBB12 void notify_waiters(std::uintptr_t count) {
+  corbel::detail::notify_waiters(current_thread(), reinterpret_cast<const void*>(count));
+}
+
+// Makes the task available in the arena of a graph. `is_urgent` is a hint that Corbel does not need:
+// the newest task of a deque runs first.
+CORBEL_TBB12 void submit(d1::task& t, d1::task_group_context& context, arena* a,
+                         std::uintptr_t /*is_urgent*/) {
+  thread_data& thread = current_thread();
+  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
+  if (corbel::detail::is_in_arena(thread, handle_of(a))) {
+    corbel::detail::spawn(thread, t.own);
+  } else {
+    corbel::detail::enqueue_in(handle_of(a), t.own);
+  }
+}
+
+CORBEL_TBB12 void enqueue(d1::task& t, d1::task_group_context& context, d1::task_arena_base* a) {
+  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
+  if (a == nullptr) {
+    corbel::detail::enqueue_here(t.own);
+  } else {
+    // acquire: sees the arena that the call that made it has published
+    corbel::detail::enqueue_in(handle_of(a->arena.load(std::memory_order_acquire)), t.own);
+  }
+}
+
+CORBEL_TBB12 void enqueue(d1::task& t, d1::task_arena_base* a) { enqueue(t, no_context(), a); }
+
+CORBEL_TBB12 d1::slot_id execution_slot(const d1::execution_data* data) {
+  if (data != nullptr) return slot_of(static_cast<const Running*>(data)->thread);
+  const int slot = corbel::detail::current_slot_index();
+  return slot < 0 ? d1::kNoSlot : d1::slot_id(slot);
+}
+
+CORBEL_TBB12 d1::task_group_context* current_context() {
+  if (running == nullptr || running->context == &no_context()) return nullptr;
+  return running->context;
+}
+
+CORBEL_TBB12 d1::task* current_task_ptr() { return running == nullptr ? nullptr : running->task; }
+
+// The original counts each thread's tasks apart; here all count in the vertex itself.
+CORBEL_TBB12 d1::wait_tree_vertex_interface* get_thread_reference_vertex(
+    d1::wait_tree_vertex_interface* vertex) {
+  return vertex;
+}
+
+// ---- memory of tasks
+
+CORBEL_TBB12 void* allocate(d1::small_object_pool*& pool, std::size_t bytes,
+                            const d1::execution_data& data) {
+  pool = &the_pool;
+  return corbel::detail::allocate_task(static_cast<const Running&>(data).thread, bytes);
+}
+
+CORBEL_TBB12 void* allocate(d1::small_object_pool*& pool, std::size_t bytes) {
+  pool = &the_pool;
+  return corbel::detail::allocate_task(current_thread(), bytes);
+}
+
+CORBEL_TBB12 void deallocate(d1::small_object_pool&, void* memory, std::size_t bytes,
+                             const d1::execution_data& data) {
+  corbel::detail::deallocate_task(static_cast<const Running&>(data).thread, memory, bytes);
+}
+
+CORBEL_TBB12 void deallocate(d1::small_object_pool&, void* memory, std::size_t bytes) {
+  corbel::detail::deallocate_task(current_thread(), memory, bytes);
+}
+
+// ---- suspended tasks
+
+CORBEL_TBB12 void suspend(void (*tell)(void*, suspend_point_type*), void* argument) {
+  const RunningScope scope;
+  struct Call {
+    void (*tell)(void*, suspend_point_type*);
+    void* argument;
+  } call{tell, argument};
+  corbel::detail::suspend(
+      [](void* c, corbel::detail::suspend_point point) {
+        const Call& told = *static_cast<Call*>(c);
+        told.tell(told.argument, reinterpret_cast<suspend_point_type*>(point));
+      },
+      &call);
+}
+
+// No header of the original calls it.
+CORBEL_TBB12 suspend_point_type* current_suspend_point() {
+  static std::atomic<bool> is_said{false};
+  // relaxed: a flag alone
+  if (!is_said.exchange(true, std::memory_order_relaxed)) {
+    std::fputs("corbel: libtbb.so.12: current_suspend_point is not there; it returns nullptr\n",
+               stderr);
+  }
+  return nullptr;
+}
+
+CORBEL_TBB12 void resume(suspend_point_type* point) {
+  corbel::detail::resume(reinterpret_cast<corbel::detail::suspend_point>(point));
+}
+
+}  // namespace tbb::detail::r1

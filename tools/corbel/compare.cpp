@@ -97,7 +97,14 @@ std::vector<Side> make_sides(const CompareOptions& options, const std::string& l
     sides.push_back(std::move(side));
   };
   add("system", "");
-  add("corbel", library);
+  std::string own = library;
+  if (options.tbb) {
+    const LibrarySearch tbb = find_tbb_library(library);
+    error = tbb.error;
+    if (!error.empty()) return {};
+    own += ":" + tbb.path;
+  }
+  add("corbel", own);
   for (const std::string& text : options.with) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);

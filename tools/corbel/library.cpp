@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -81,6 +82,14 @@ LibrarySearch find_library() {
                       kProxyName, absolute_path(folder / "../lib"), kLibraryVariable, kProxyName)};
 }
 
+LibrarySearch find_tbb_library(const std::string& replacement) {
+  const fs::path path = fs::path(replacement).parent_path() / kTbbName;
+  if (is_file(path) && is_corbel_library(path.string())) return {path.string(), {}};
+  return {{},
+          fmt::format("Corbel's {} is not beside {} (it is built unless CORBEL_BUILD_DROPIN is off)",
+                      kTbbName, replacement)};
+}
+
 std::vector<std::string> preload_entries(std::string_view value) {
   std::vector<std::string> entries;
   while (!value.empty()) {
@@ -94,8 +103,9 @@ std::vector<std::string> preload_entries(std::string_view value) {
 
 std::string prepend_preload(std::string_view library, std::string_view value) {
   std::string result(library);
+  const std::vector<std::string> first = preload_entries(library);
   for (const std::string& entry : preload_entries(value)) {
-    if (entry != library) result += ":" + entry;
+    if (std::find(first.begin(), first.end(), entry) == first.end()) result += ":" + entry;
   }
   return result;
 }
@@ -131,7 +141,8 @@ bool file_is_corbel(const std::string& path) {
 bool is_corbel_library(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.rfind("libcorbelmalloc", 0) == 0) return true;
-  // Intel's library has the same name as the drop-in one; only the content differs.
+  // Intel's libraries have the same names; only the content differs.
+  if (name == kTbbName) return file_contains(path, "corbel: libtbb.so.12");
   return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_is_corbel(path);
 }
 

@@ -9,6 +9,7 @@
 namespace corbel::cli {
 
 inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
+inline constexpr char kTbbName[] = "libtbb.so.12";
 inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
 
@@ -21,10 +22,13 @@ struct LibrarySearch {
 // the system's loader finds it.
 LibrarySearch find_library();
 
+// Finds Corbel's libtbb.so.12, which is in the folder of the replacement library.
+LibrarySearch find_tbb_library(const std::string& replacement);
+
 // The entries of an LD_PRELOAD value. The loader accepts both spaces and colons as separators.
 std::vector<std::string> preload_entries(std::string_view value);
 
-// `value` with `library` as its first entry and no second entry equal to it.
+// `value` with `library`, one entry or several, in front, and no later entry equal to one of them.
 std::string prepend_preload(std::string_view library, std::string_view value);
 
 // `value` without the entries that name one of Corbel's replacement libraries.

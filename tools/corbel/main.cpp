@@ -233,6 +233,8 @@ int main_of(int count, char** values) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
+  run_app->add_flag("--tbb", run_options.tbb,
+                    "Run programs that load libtbb.so.12 on Corbel's scheduler, too");
   run_app->add_flag("-v,--verbose", run_options.verbose, "Print each step before it is taken");
   run_app->add_flag("--force", run_options.force,
                     "Start the program even if the replacement cannot work in it");
@@ -269,6 +271,8 @@ int main_of(int count, char** values) {
       });
   compare_app->add_option("--seed", compare_options.seed, "Seed of the order in each round (1)")
       ->type_name("N");
+  compare_app->add_flag("--tbb", compare_options.tbb,
+                        "Run on Corbel's libtbb.so.12, too, beside the system's");
   compare_app->add_flag("--show-output", compare_options.show_output,
                         "Show the output of the command instead of dropping it");
   compare_app

@@ -38,6 +38,15 @@ int run(const RunOptions& options) {
     complain(problem);
     return kExitOwnFailure;
   }
+  std::string preloaded = library.path;
+  if (options.tbb) {
+    const LibrarySearch tbb = find_tbb_library(library.path);
+    if (!tbb.error.empty()) {
+      complain(tbb.error);
+      return kExitOwnFailure;
+    }
+    preloaded += ":" + tbb.path;
+  }
   const Program program = examine_program(options.command.front(), library.path);
   if (program.error_code != 0) {
     complain(program.error);
@@ -51,7 +60,7 @@ int run(const RunOptions& options) {
   }
 
   const char* inherited = std::getenv(kPreloadVariable);
-  const std::string preload = prepend_preload(library.path, inherited != nullptr ? inherited : "");
+  const std::string preload = prepend_preload(preloaded, inherited != nullptr ? inherited : "");
   setenv(kPreloadVariable, preload.c_str(), 1);
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);

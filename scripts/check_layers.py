@@ -42,6 +42,7 @@ LAYERS = {
     **stacked(BASE, LEVELS["sched"]),
     "pools": {*BASE, *ALLOC},
     "proxy": {*BASE, *ALLOC},
+    "tbb12": set(),
 }
 
 # Folder -> the families of public headers that it may include, by the first folder of their path.
@@ -50,6 +51,7 @@ PUBLIC = {
     "src/sched": {"corbel"},
     "src/pools": {"corbel"},
     "src/proxy": {"corbel"},
+    "src/tbb12": {"corbel"},
     "include/corbel": {"corbel"},
     "include/tbb": {"corbel", "tbb", "oneapi"},
     "include/oneapi": {"corbel", "tbb", "oneapi"},

@@ -51,9 +51,7 @@ CORBEL_TBB12 void initialize(d1::task_group_context& c) {
        captures ? Context::fp_settings : Context::default_traits);
 }
 
-CORBEL_TBB12 void destroy(d1::task_group_context& c) {
-  d1::own_context(c).~task_group_context();
-}
+CORBEL_TBB12 void destroy(d1::task_group_context& c) { d1::own_context(c).~task_group_context(); }
 
 CORBEL_TBB12 void reset(d1::task_group_context& c) { d1::own_context(actual_context(c)).reset(); }
 

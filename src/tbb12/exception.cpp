@@ -38,17 +38,26 @@ const char* missing_wait::what() const noexcept {
 CORBEL_TBB12 void throw_exception(d0::exception_id id) {
   using Id = d0::exception_id;
   switch (id) {
-    case Id::bad_alloc: throw std::bad_alloc();
-    case Id::bad_last_alloc: throw bad_last_alloc();
-    case Id::user_abort: throw user_abort();
-    case Id::missing_wait: throw missing_wait();
-    case Id::nonpositive_step: throw std::invalid_argument("the step is not positive");
-    case Id::out_of_range: throw std::out_of_range("the index is out of range");
+    case Id::bad_alloc:
+      throw std::bad_alloc();
+    case Id::bad_last_alloc:
+      throw bad_last_alloc();
+    case Id::user_abort:
+      throw user_abort();
+    case Id::missing_wait:
+      throw missing_wait();
+    case Id::nonpositive_step:
+      throw std::invalid_argument("the step is not positive");
+    case Id::out_of_range:
+      throw std::out_of_range("the index is out of range");
     case Id::reservation_length_error:
       throw std::length_error("the length exceeds what the container can hold");
-    case Id::invalid_load_factor: throw std::out_of_range("the load factor is out of range");
-    case Id::invalid_key: throw std::out_of_range("the container has no such key");
-    case Id::bad_tagged_msg_cast: throw std::runtime_error("the message is of another type");
+    case Id::invalid_load_factor:
+      throw std::out_of_range("the load factor is out of range");
+    case Id::invalid_key:
+      throw std::out_of_range("the container has no such key");
+    case Id::bad_tagged_msg_cast:
+      throw std::runtime_error("the message is of another type");
     case Id::unsafe_wait:
       throw unsafe_wait("the threads of the scheduler could not be waited for");
   }

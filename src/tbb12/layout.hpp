@@ -51,7 +51,7 @@ constexpr slot_id kAnySlot = 0xfffe;
 // 128 bytes. The program's code reads `state`, `actual` and `traits`.
 struct task_group_context {
   enum : std::uint8_t { kFloatingPoint = 1, kConcurrentWait = 2, kBound = 4 };  // traits
-  enum : std::uint8_t { kCreated = 0, kProxy = 255 };                          // state
+  enum : std::uint8_t { kCreated = 0, kProxy = 255 };                           // state
 
   std::uint64_t floating_point;
   std::atomic<std::uint32_t> is_cancelled;

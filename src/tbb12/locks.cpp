@@ -57,7 +57,7 @@ namespace {
 
 using Queue = corbel::tbb12::QueuingLock;
 
-enum RtmState : int { kNotLocked = 0, kLocked = 2 };                  // of an rtm_mutex
+enum RtmState : int { kNotLocked = 0, kLocked = 2 };                 // of an rtm_mutex
 enum RtmRwState : int { kNotInside = 0, kReader = 3, kWriter = 4 };  // of an rtm_rw_mutex
 
 }  // namespace
@@ -99,7 +99,7 @@ CORBEL_TBB12 bool downgrade_to_reader(d1::queuing_rw_mutex::scoped_lock& l) {
 // ---- the speculative locks, which do not speculate here
 
 CORBEL_TBB12 bool try_acquire(d1::rtm_mutex& m, d1::rtm_mutex::scoped_lock& l) {
-  // relaxed: the exchange decides. acquire: sees what the last holder did
+  // relaxed: the exchange decides. (1) acquire: sees what the last holder did, published by (2)
   if (m.is_locked.load(std::memory_order_relaxed) ||
       m.is_locked.exchange(true, std::memory_order_acquire)) {
     return false;
@@ -115,7 +115,7 @@ CORBEL_TBB12 void acquire(d1::rtm_mutex& m, d1::rtm_mutex::scoped_lock& l, bool)
 
 CORBEL_TBB12 void release(d1::rtm_mutex::scoped_lock& l) {
   l.state = kNotLocked;
-  l.lock->is_locked.store(false, std::memory_order_release);  // release: to try_acquire
+  l.lock->is_locked.store(false, std::memory_order_release);  // (2) release: to (1)
   l.lock = nullptr;
 }
 

@@ -11,7 +11,7 @@
 namespace corbel::tbb12 {
 
 // No wake-up is lost. A thread joins the list (1), then evaluates the condition (2). A thread that
-// makes it true (3) looks whether there is anybody (4) and wakes those in the list. (1) and (4) are
+// makes it true (3) looks whether a thread waits (4) and wakes those in the list. (1) and (4) are
 // changes of one counter: if (4) does not see (1), then (1) comes after (4), and so (2) sees (3).
 class Monitor {
  public:
@@ -32,7 +32,7 @@ class Monitor {
       }
     } const at_end{*this, self};
     if (is_true()) return;  // (2)
-    // acquire: sees what the thread that woke this one did
+    // (5) acquire: sees what the thread that woke this one did, published by (6)
     while (self.is_woken.load(std::memory_order_acquire) == 0) {
       detail::wait_on_address(self.is_woken, 0);
     }
@@ -49,10 +49,10 @@ class Monitor {
       Waiter* const next = w->next;
       if (w->key == key && matches(w->tag)) {
         unlink(*w);
-        // release: publishes to the waiter. It may be gone after that: waking reads only the
+        // (6) release: publishes to (5). It may be gone after that: waking reads only the
         // address.
         std::atomic<std::uint32_t>& word = w->is_woken;
-        word.store(1, std::memory_order_release);
+        word.store(1, std::memory_order_release);  // (6)
         detail::wake_one_by_address(word);
         if (!all) break;
       }

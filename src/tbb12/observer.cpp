@@ -38,8 +38,7 @@ class PassesOfArena final : public observer_proxy {
  public:
   PassesOfArena(d1::task_scheduler_observer& to, corbel::detail::arena_handle& handle) {
     corbel::detail::execute_in(
-        handle,
-        [](void* a) { static_cast<corbel::task_arena*>(a)->initialize(corbel::attach()); },
+        handle, [](void* a) { static_cast<corbel::task_arena*>(a)->initialize(corbel::attach()); },
         &arena_);
     passes_ = new Passes<corbel::task_arena>(to, arena_);
   }
@@ -55,7 +54,7 @@ observer_proxy* observe_for(d1::task_scheduler_observer& o) {
     current_thread();  // the observed arena is the thread's
     return new Passes<>(o);
   }
-  // acquire: sees the arena that the call that made it has published
+  // (1) acquire: sees the arena, published by (2) in arena.cpp
   arena* made = o.arena->arena.load(std::memory_order_acquire);
   if (made == nullptr) return nullptr;
   return new PassesOfArena(o, *reinterpret_cast<corbel::detail::arena_handle*>(made));

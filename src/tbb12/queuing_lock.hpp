@@ -10,15 +10,23 @@
 namespace corbel::tbb12 {
 
 // All threads that have or want the lock are in one list, in the order in which they came. The word
-// holds the last of them, a bit that guards the list for a few instructions, and a bit that a reader
-// inside wants to become the writer. Between two steps these hold:
+// holds the last of them, a bit that guards the list for a few instructions, and a bit that a
+// reader inside wants to become the writer. Between two steps these hold:
 //   - those inside are the first of the list: one writer, or readers;
-//   - if nobody upgrades, the first that waits cannot enter: it is a writer, or follows a writer;
-//   - if a reader upgrades, there are others inside, and nobody enters.
+//   - if no reader upgrades, the first that waits cannot enter: it is a writer, or follows a
+//   writer;
+//   - if a reader upgrades, there are others inside, and no thread enters.
 // Each step in which a thread leaves ends in let_in(), which restores the last two.
 class QueuingLock {
  public:
-  enum State : unsigned char { kNone, kWaitingReader, kWaitingWriter, kReader, kWriter, kUpgrading };
+  enum State : unsigned char {
+    kNone,
+    kWaitingReader,
+    kWaitingWriter,
+    kReader,
+    kWriter,
+    kUpgrading
+  };
 
   // A thread that has or wants the lock.
   struct Holder {
@@ -93,7 +101,7 @@ class QueuingLock {
       detail::spin_until([&] {
         // relaxed: the exchange decides
         word = lock.word_.load(std::memory_order_relaxed);
-        // acquire: sees the steps before
+        // (1) acquire: sees the steps before, published by (2)
         return (word & kGuarded) == 0 &&
                lock.word_.compare_exchange_weak(word, word | kGuarded, std::memory_order_acquire,
                                                 std::memory_order_relaxed);
@@ -102,9 +110,10 @@ class QueuingLock {
       upgrades = (word & kUpgrades) != 0;
     }
     ~Step() {
-      // release: publishes the step to the next one
-      lock.word_.store(reinterpret_cast<std::uintptr_t>(last) | (upgrades ? std::uintptr_t{kUpgrades} : 0),
-                       std::memory_order_release);
+      // (2) release: publishes the step to (1)
+      lock.word_.store(
+          reinterpret_cast<std::uintptr_t>(last) | (upgrades ? std::uintptr_t{kUpgrades} : 0),
+          std::memory_order_release);
     }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
@@ -117,7 +126,7 @@ class QueuingLock {
   // relaxed: written in steps, except that a waiting thread reads its own, see wait()
   static unsigned char state(const Holder& h) { return h.state.load(std::memory_order_relaxed); }
   static void set(Holder& h, State s) {
-    // release: publishes to the thread that waits what those before it did
+    // (3) release: publishes to (4) what the threads before did
     h.state.store(s, std::memory_order_release);
   }
   static bool is_waiting(unsigned char s) {
@@ -125,7 +134,7 @@ class QueuingLock {
   }
 
   static void wait(Holder& h) {
-    // acquire: sees what the threads that left before did
+    // (4) acquire: sees what the threads that left before did, published by (3)
     detail::spin_until([&] { return !is_waiting(h.state.load(std::memory_order_acquire)); });
   }
 
@@ -153,8 +162,8 @@ class QueuingLock {
     if (step.upgrades) {
       // Alone inside: the next one, if any, waits.
       const Holder* const second = first->next;
-      const bool is_alone = second == nullptr || state(*second) == kWaitingReader ||
-                            state(*second) == kWaitingWriter;
+      const bool is_alone =
+          second == nullptr || state(*second) == kWaitingReader || state(*second) == kWaitingWriter;
       if (!is_alone || state(*first) != kUpgrading) return;
       step.upgrades = false;
       set(*first, kWriter);

@@ -38,8 +38,7 @@ class RunningScope {
 // The context that a context stands for: itself, unless it is a proxy.
 inline d1::task_group_context& actual_context(d1::task_group_context& c) {
   // relaxed: a context is a proxy from its constructor on
-  const bool is_proxy =
-      c.state.load(std::memory_order_relaxed) == d1::task_group_context::kProxy;
+  const bool is_proxy = c.state.load(std::memory_order_relaxed) == d1::task_group_context::kProxy;
   return CORBEL_UNLIKELY(is_proxy) ? *c.actual : c;
 }
 

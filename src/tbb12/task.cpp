@@ -20,9 +20,7 @@ namespace {
 using corbel::detail::call_captured;
 using corbel::detail::context_use;
 
-d1::slot_id slot_of(thread_data& thread) {
-  return d1::slot_id(corbel::detail::slot_index(thread));
-}
+d1::slot_id slot_of(thread_data& thread) { return d1::slot_id(corbel::detail::slot_index(thread)); }
 
 task_base* run(task_base* self, thread_data& thread, bool cancelled) {
   d1::task* const task = &task_of(self);
@@ -50,7 +48,8 @@ task_base* run(task_base* self, thread_data& thread, bool cancelled) {
 }
 
 bool is_done(const void* key) {
-  // acquire: sees what the tasks did before they released their references
+  // (3) acquire: sees what the tasks did before the program's code released their references, which
+  // it does by a sequentially consistent subtraction
   return static_cast<const d1::wait_context*>(key)->references.load(std::memory_order_acquire) == 0;
 }
 
@@ -120,8 +119,8 @@ CORBEL_TBB12 void notify_waiters(std::uintptr_t count) {
   corbel::detail::notify_waiters(current_thread(), reinterpret_cast<const void*>(count));
 }
 
-// Makes the task available in the arena of a graph. `is_urgent` is a hint that Corbel does not need:
-// the newest task of a deque runs first.
+// Makes the task available in the arena of a graph. `is_urgent` is a hint that Corbel does not
+// need: the newest task of a deque runs first.
 CORBEL_TBB12 void submit(d1::task& t, d1::task_group_context& context, arena* a,
                          std::uintptr_t /*is_urgent*/) {
   thread_data& thread = current_thread();
@@ -138,7 +137,7 @@ CORBEL_TBB12 void enqueue(d1::task& t, d1::task_group_context& context, d1::task
   if (a == nullptr) {
     corbel::detail::enqueue_here(t.own);
   } else {
-    // acquire: sees the arena that the call that made it has published
+    // (1) acquire: sees the arena, published by (2) in arena.cpp
     corbel::detail::enqueue_in(handle_of(a->arena.load(std::memory_order_acquire)), t.own);
   }
 }

@@ -24,9 +24,7 @@ void say(const char* what, long value) {
   std::fflush(stdout);
 }
 
-void nap(int milliseconds) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-}
+void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 template <typename Condition>
 void wait_for(const Condition& condition) {
@@ -258,27 +256,26 @@ void pipelines() {
   }
   std::atomic<int> made{0};
   std::atomic<long> out{0};
-  tbb::parallel_pipeline(8, tbb::make_filter<void, int>(tbb::filter_mode::parallel,
-                                                        [&](tbb::flow_control& control) {
-                                                          const int i = made++;
-                                                          if (i >= 500) control.stop();
-                                                          return i;
-                                                        }) &
-                                tbb::make_filter<int, void>(tbb::filter_mode::serial_out_of_order,
-                                                            [&](int x) { out += x; }));
+  tbb::parallel_pipeline(
+      8, tbb::make_filter<void, int>(tbb::filter_mode::parallel, [&](tbb::flow_control& control) {
+           const int i = made++;
+           if (i >= 500) control.stop();
+           return i;
+         }) & tbb::make_filter<int, void>(tbb::filter_mode::serial_out_of_order, [&](int x) {
+           out += x;
+         }));
   say("parallel source", out);
   try {
     int i = 0;
-    tbb::parallel_pipeline(4, tbb::make_filter<void, std::string>(
-                                  tbb::filter_mode::serial_in_order,
-                                  [&](tbb::flow_control& control) -> std::string {
-                                    if (i++ == 100) control.stop();
-                                    return std::string(100, 'x');
-                                  }) &
-                                  tbb::make_filter<std::string, void>(
-                                      tbb::filter_mode::parallel, [&](const std::string&) {
-                                        throw std::runtime_error("in a filter");
-                                      }));
+    tbb::parallel_pipeline(
+        4, tbb::make_filter<void, std::string>(tbb::filter_mode::serial_in_order,
+                                               [&](tbb::flow_control& control) -> std::string {
+                                                 if (i++ == 100) control.stop();
+                                                 return std::string(100, 'x');
+                                               }) &
+               tbb::make_filter<std::string, void>(
+                   tbb::filter_mode::parallel,
+                   [&](const std::string&) { throw std::runtime_error("in a filter"); }));
   } catch (const std::runtime_error& error) {
     std::printf("caught: %s\n", error.what());
   }
@@ -311,9 +308,8 @@ void graphs() {
   function_node<int, int, lightweight> left(g, unlimited, [](int x) noexcept { return x + 1; });
   function_node<int, int> right(g, serial, [](int x) { return x * 10; }, node_priority_t(2));
   std::atomic<long> joined{0};
-  function_node<std::tuple<int, int>> end(g, serial, [&](const std::tuple<int, int>& t) {
-    joined += std::get<0>(t) + std::get<1>(t);
-  });
+  function_node<std::tuple<int, int>> end(
+      g, serial, [&](const std::tuple<int, int>& t) { joined += std::get<0>(t) + std::get<1>(t); });
   make_edge(start, left);
   make_edge(start, right);
   make_edge(left, input_port<0>(both));

@@ -19,7 +19,7 @@ struct CompareOptions {
   bool append = false;            // continue the comparison in `json_file`
   std::vector<std::string> with;  // "NAME=LIB.so"
   std::uint64_t seed = 1;
-  bool tbb = false;               // Corbel's libtbb.so.12, too
+  bool tbb = false;  // Corbel's libtbb.so.12, too
   bool show_output = false;
   bool check_output = false;
   bool force = false;

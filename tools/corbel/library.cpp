@@ -85,9 +85,10 @@ LibrarySearch find_library() {
 LibrarySearch find_tbb_library(const std::string& replacement) {
   const fs::path path = fs::path(replacement).parent_path() / kTbbName;
   if (is_file(path) && is_corbel_library(path.string())) return {path.string(), {}};
-  return {{},
-          fmt::format("Corbel's {} is not beside {} (it is built unless CORBEL_BUILD_DROPIN is off)",
-                      kTbbName, replacement)};
+  return {
+      {},
+      fmt::format("Corbel's {} is not beside {} (it is built unless CORBEL_BUILD_DROPIN is off)",
+                  kTbbName, replacement)};
 }
 
 std::vector<std::string> preload_entries(std::string_view value) {

@@ -14,7 +14,7 @@ struct RunOptions {
   std::string hard_limit;
   std::string huge_pages;  // never, auto or always
   std::string stats;       // 1 or json
-  bool tbb = false;  // libtbb.so.12, too
+  bool tbb = false;        // libtbb.so.12, too
   bool verbose = false;
   bool force = false;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/wait_on_address.hpp>
 
 #include <atomic>
@@ -44,7 +45,7 @@ class Monitor {
   void notify(const void* key, bool all, const Matches& matches) {
     // (4) a change, not a load: see above. It publishes (3) to (1) and (2).
     if (waiting_.fetch_add(0, std::memory_order_seq_cst) == 0) return;
-    guard_.lock();
+    const detail::mutex_guard<detail::spinning_mutex> guard(guard_);
     for (Waiter* w = first_; w != nullptr;) {
       Waiter* const next = w->next;
       if (w->key == key && matches(w->tag)) {
@@ -58,7 +59,6 @@ class Monitor {
       }
       w = next;
     }
-    guard_.unlock();
   }
 
  private:
@@ -72,17 +72,15 @@ class Monitor {
   };
 
   void join(Waiter& w) {
-    guard_.lock();
+    const detail::mutex_guard<detail::spinning_mutex> guard(guard_);
     w.previous = last_;
     (last_ == nullptr ? first_ : last_->next) = &w;
     last_ = &w;
     w.is_linked = true;
-    guard_.unlock();
   }
   void leave(Waiter& w) {
-    guard_.lock();
+    const detail::mutex_guard<detail::spinning_mutex> guard(guard_);
     if (w.is_linked) unlink(w);
-    guard_.unlock();
   }
   void unlink(Waiter& w) {
     (w.previous == nullptr ? first_ : w.previous->next) = w.next;

@@ -410,8 +410,9 @@ class basic_hash_buckets {
     const std::uintptr_t base = bases_[top + 1 - kFirstBits].load(std::memory_order_relaxed);
     return *reinterpret_cast<bucket*>(base + i * sizeof(bucket));
   }
-  // Of a segment of n buckets with this base: how far it begins behind its memory. It is aligned to
-  // a cache line, which allocators before C++17 cannot do; so there is room for a word at the end.
+  // Of a segment of n buckets with this base: how far it begins after the start of its memory. It
+  // is aligned to a cache line, which allocators before C++17 cannot do; so there is room for a
+  // word at the end.
   static std::uintptr_t* offset_of(std::uintptr_t base, std::size_t n) noexcept {
     return reinterpret_cast<std::uintptr_t*>(base + 2 * n * sizeof(bucket));
   }

@@ -112,8 +112,6 @@ class Wait {
         spin_.begin_run();
         run(found);
         spin_.end_run();
-        takes_foreign_ = !is_deep_;
-        continue;
       } else if (another_stack_is_ready()) {
         chain_if_woken();
         run_ready_stack(*thread_.fibers, key_, done_);

@@ -110,7 +110,7 @@ class counted_queue {
   bool enter(Task& task) {
     // (1) acquire: as above
     if (CORBEL_LIKELY(number_.fetch_add(1, std::memory_order_acquire) < limit_)) return true;
-    const scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     if (owed_ != 0) {
       --owed_;
       return true;
@@ -123,7 +123,7 @@ class counted_queue {
   Task* leave() {
     // (2) release: publishes what this message did to (1)
     if (CORBEL_LIKELY(number_.fetch_sub(1, std::memory_order_release) <= limit_)) return nullptr;
-    const scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     Task* const first = first_;
     if (first == nullptr) {
       ++owed_;
@@ -135,12 +135,6 @@ class counted_queue {
   }
 
  private:
-  struct scope {
-    Lock& lock;
-    explicit scope(Lock& l) : lock(l) { lock.lock(); }
-    ~scope() { lock.unlock(); }
-  };
-
   Atomic<std::uint32_t> number_{0};
   const std::uint32_t limit_;
   std::uint32_t owed_ = 0;

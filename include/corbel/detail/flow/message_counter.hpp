@@ -78,11 +78,7 @@ class message_counter {
   }
 
   CORBEL_NOINLINE bool count_under_lock(const Info* info, Info& all) {
-    struct lock_scope {
-      Lock& lock;
-      explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
-      ~lock_scope() { lock.unlock(); }
-    } scope(lock_);
+    const mutex_guard<Lock> scope(lock_);
     if (info != nullptr) info_.merge(*info);
     // (1) acquire: as above
     std::uint64_t word = word_.load(std::memory_order_acquire);

@@ -8,22 +8,13 @@
 #include <cstdint>
 
 #include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/task.hpp>
 
 namespace corbel {
 namespace detail {
 
-// Holds a spinning_mutex until the end of the scope.
-class flow_lock {
- public:
-  explicit flow_lock(spinning_mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~flow_lock() { mutex_.unlock(); }
-  flow_lock(const flow_lock&) = delete;
-  flow_lock& operator=(const flow_lock&) = delete;
-
- private:
-  spinning_mutex& mutex_;
-};
+using flow_lock = mutex_guard<spinning_mutex>;
 
 // Not thread-safe. No memory before the first push.
 template <typename T>

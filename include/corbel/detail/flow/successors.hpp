@@ -53,7 +53,7 @@ class edge_list {
 
   // Adds an entry, at its old place if it was set aside. Throws bad_alloc.
   void add(Entry& entry) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     place* p = find(mark_of(entry));
     if (p == nullptr) p = find(0);
     // (1) release: publishes what the entry points to to (2)
@@ -62,13 +62,13 @@ class edge_list {
 
   // Adds an entry that is set aside. Throws bad_alloc.
   void add_aside(Entry& entry) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     place* p = find(0);
     // relaxed: publishes nothing; grow() has published its table
     (p != nullptr ? p : grow())->store(mark_of(entry), std::memory_order_relaxed);
   }
   bool is_aside(Entry& entry) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     return find(mark_of(entry)) != nullptr;
   }
 
@@ -79,7 +79,7 @@ class edge_list {
   // Calls otherwise() under the lock if it returns false.
   template <typename Otherwise>
   bool remove(Entry& entry, const Otherwise& otherwise) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     place* p = find(bits_of(entry));
     const bool found = p != nullptr;
     if (!found) p = find(mark_of(entry));
@@ -92,7 +92,7 @@ class edge_list {
   // returns true, which is called under the lock.
   template <typename MaySetAside>
   CORBEL_NOINLINE void set_aside_if(Entry& entry, const MaySetAside& may_set_aside) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     place* const p = find(bits_of(entry));
     if (p == nullptr || !may_set_aside()) return;
     p->store(mark_of(entry), std::memory_order_relaxed);  // relaxed: publishes nothing
@@ -129,7 +129,7 @@ class edge_list {
 
   // Removes all entries.
   void clear() {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     // relaxed, all: publish nothing; see find
     first_.store(0, std::memory_order_relaxed);
     table* const t = table_of(second_.load(std::memory_order_relaxed));
@@ -155,12 +155,6 @@ class edge_list {
     place& entry(std::size_t i) const {
       return reinterpret_cast<place*>(const_cast<table*>(this) + 1)[i];
     }
-  };
-
-  struct lock_scope {
-    Lock& lock;
-    explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
-    ~lock_scope() { lock.unlock(); }
   };
 
   static std::uintptr_t bits_of(Entry& entry) { return reinterpret_cast<std::uintptr_t>(&entry); }

@@ -33,7 +33,7 @@ class basic_urgent_tasks {
 
   // Throws bad_alloc.
   void push(Task& task) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     heap_.push_back(&task);
     std::size_t i = heap_.size() - 1;
     for (; i > 0; i = (i - 1) / 2) {
@@ -47,7 +47,7 @@ class basic_urgent_tasks {
 
   // Removes and returns a task of the highest priority; nullptr if there is none.
   Task* pop() {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     if (heap_.size() == 0) return nullptr;
     Task* const first = heap_[0];
     Task* const last = heap_.pop_back();
@@ -58,7 +58,7 @@ class basic_urgent_tasks {
 
   // Does what push(task) and pop() do, in one step and without memory.
   Task* push_and_pop(Task& task) {
-    const lock_scope lock(lock_);
+    const mutex_guard<Lock> lock(lock_);
     if (heap_.size() == 0 || heap_[0]->priority < task.priority) return &task;
     Task* const first = heap_[0];
     replace_first(task);
@@ -66,12 +66,6 @@ class basic_urgent_tasks {
   }
 
  private:
-  struct lock_scope {
-    Lock& lock;
-    explicit lock_scope(Lock& l) : lock(l) { lock.lock(); }
-    ~lock_scope() { lock.unlock(); }
-  };
-
   void replace_first(Task& task) {
     std::size_t i = 0;
     for (;;) {

@@ -9,11 +9,6 @@ namespace corbel::tbb12 {
 
 namespace {
 
-corbel::detail::arena_handle* handle_of(const d1::task_arena_base& a) {
-  // (1) acquire: sees the arena, published by (2)
-  return reinterpret_cast<corbel::detail::arena_handle*>(a.arena.load(std::memory_order_acquire));
-}
-
 void publish(d1::task_arena_base& a, corbel::detail::arena_handle* handle) {
   // (2) release: publishes the arena to (1), also in other files
   a.arena.store(reinterpret_cast<r1::arena*>(handle), std::memory_order_release);

@@ -54,10 +54,8 @@ observer_proxy* observe_for(d1::task_scheduler_observer& o) {
     current_thread();  // the observed arena is the thread's
     return new Passes<>(o);
   }
-  // (1) acquire: sees the arena, published by (2) in arena.cpp
-  arena* made = o.arena->arena.load(std::memory_order_acquire);
-  if (made == nullptr) return nullptr;
-  return new PassesOfArena(o, *reinterpret_cast<corbel::detail::arena_handle*>(made));
+  corbel::detail::arena_handle* const arena = handle_of(*o.arena);
+  return arena == nullptr ? nullptr : new PassesOfArena(o, *arena);
 }
 
 }  // namespace

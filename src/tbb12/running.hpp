@@ -2,6 +2,8 @@
 // What the calling thread runs for a program that was compiled with oneTBB's headers.
 #pragma once
 
+#include <corbel/task_arena.hpp>
+
 #include "tbb12/layout.hpp"
 
 namespace corbel::tbb12 {
@@ -54,6 +56,12 @@ inline d1::task& task_of(task_base* own) {
   unsigned char* const fields =
       reinterpret_cast<unsigned char*>(own) - offsetof(d1::task_fields, own);
   return static_cast<d1::task&>(*reinterpret_cast<d1::task_fields*>(fields));
+}
+
+// The arena; nullptr before it is made.
+inline corbel::detail::arena_handle* handle_of(const d1::task_arena_base& a) {
+  // (1) acquire: sees the arena, published by (2) in arena.cpp
+  return reinterpret_cast<corbel::detail::arena_handle*>(a.arena.load(std::memory_order_acquire));
 }
 
 // Makes the task one of Corbel's, of the given context.

@@ -137,8 +137,7 @@ CORBEL_TBB12 void enqueue(d1::task& t, d1::task_group_context& context, d1::task
   if (a == nullptr) {
     corbel::detail::enqueue_here(t.own);
   } else {
-    // (1) acquire: sees the arena, published by (2) in arena.cpp
-    corbel::detail::enqueue_in(handle_of(a->arena.load(std::memory_order_acquire)), t.own);
+    corbel::detail::enqueue_in(*handle_of(*a), t.own);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <corbel/detail/hash_buckets.hpp>
 
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,8 @@ Mutation weaken(int location, Op op, std::memory_order from, std::memory_order t
 using Lock = detail::basic_element_lock<Atomic>;
 
 // What each thread does: 'r' reads, 'w' writes, 'p' compares the key under a pin, 'c' under the
-// lock of the bucket; 'e' erases; 'h' gets the element for writing and erases it.
+// lock of the bucket; 'e' erases; 'h' gets the element for writing and erases it. A capital: the
+// thread is in no reading section when it leaves or kills.
 struct Element : Test {
   explicit Element(const std::string& all) : acts(all), lock(0), bucket(), content(1), key(1) {}
 
@@ -44,10 +46,12 @@ struct Element : Test {
   int inside = 0;  // writers count as 100
   int erased = 0;
   int destroyed = 0;
+  int unprotected = 0;  // threads that leave or kill and are in no reading section
 
   void destroy() {
     check(++destroyed == 1, "the element is destroyed twice");
     check(inside == 0, "the element is destroyed while a thread is inside");
+    check(unprotected == 0, "the lock is freed while a thread uses it");
     content.set(0);
     key.set(0);
   }
@@ -58,38 +62,48 @@ struct Element : Test {
     if (outcome == Lock::outcome::kLast) destroy();
     return outcome == Lock::outcome::kHeld;
   }
-  void leave(std::uint32_t holder) {
-    if (lock.leave(holder)) destroy();
+  // Runs the last step of a thread. Returns what it returns.
+  template <typename Step>
+  bool last(int thread, const Step& step) {
+    const int here = std::isupper(acts[std::size_t(thread)]) != 0 ? 1 : 0;
+    unprotected += here;
+    const bool result = step();
+    unprotected -= here;
+    return result;
+  }
+  void leave(int thread, std::uint32_t holder) {
+    if (last(thread, [&] { return lock.leave(holder); })) destroy();
   }
 
   void run(int thread) override {
-    switch (acts[std::size_t(thread)]) {
+    switch (std::tolower(acts[std::size_t(thread)])) {
       case 'r':
         if (!enter<Lock::kReader>()) return;
         check(++inside < 100, "a reader is inside with a writer");
         check(content.get() == 1 || content.get() == 2, "the content is that of no write");
         --inside;
-        return leave(Lock::kReader);
+        return leave(thread, Lock::kReader);
       case 'w':
         if (!enter<Lock::kWriter>()) return;
         write();
-        return leave(Lock::kWriter);
+        return leave(thread, Lock::kWriter);
       case 'p':
         if (!enter<Lock::kPin>()) return;
         check(key.get() == 1, "the key is destroyed");
-        return leave(Lock::kPin);
+        return leave(thread, Lock::kPin);
       case 'c': {
         const MutexGuard guard(bucket);
         if (!lock.is_dead()) check(key.get() == 1, "the key is destroyed");
         return;
       }
       case 'e':
-        return erase([this] { return lock.kill(); }, [] {});
+        return erase(thread, [this] { return lock.kill(); }, [] {});
       default:
         if (!enter<Lock::kWriter>()) return;
         write();
-        erase([this] { return lock.kill_and_leave(Lock::kWriter); },
-              [this] { leave(Lock::kWriter); });
+        erase(
+            thread, [this] { return lock.kill_and_leave(Lock::kWriter); },
+            [&] { leave(thread, Lock::kWriter); });
     }
   }
 
@@ -100,7 +114,7 @@ struct Element : Test {
   }
 
   template <typename Kill, typename Otherwise>
-  void erase(const Kill& kill, const Otherwise& otherwise) {
+  void erase(int thread, const Kill& kill, const Otherwise& otherwise) {
     bool is_last = false;
     {
       const MutexGuard guard(bucket);
@@ -109,7 +123,7 @@ struct Element : Test {
         return;
       }
       ++erased;
-      is_last = kill();
+      is_last = last(thread, kill);
     }
     if (is_last) destroy();
   }
@@ -153,6 +167,16 @@ TEST(ElementLock, ComparingUnderTheLockOfTheBucket) {
 }
 
 constexpr int kWord = 0;
+
+// A thread that has left, or killed, looks at the word again.
+TEST(ElementLockMutant, LeavingOutsideAReadingSection) {
+  EXPECT_BROKEN(run("Rep"), "the lock is freed while a thread uses it");
+  EXPECT_BROKEN(run("Wep"), "the lock is freed while a thread uses it");
+}
+TEST(ElementLockMutant, KillingOutsideAReadingSection) {
+  EXPECT_BROKEN(run("rEp"), "the lock is freed while a thread uses it");
+  EXPECT_BROKEN(run("Hp"), "the lock is freed while a thread uses it");
+}
 
 TEST(ElementLockMutant, LeavingIsNotReleased) {
   EXPECT_BROKEN(run("ww", weaken(kWord, Op::kFetch, release, relaxed)), "data race");

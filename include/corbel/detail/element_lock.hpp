@@ -29,8 +29,13 @@ namespace detail {
 // with seeing that no thread is inside and none pins. Each thread that leaves, and the one that
 // sets kDead, looks whether that is so after its own step; in the modification order of the word
 // there is a last such step, whose thread sees it. A thread that enters afterwards sees kDead and
-// leaves, which changes nothing for it but the count: kGone is set. The memory of the word has to
-// outlive such threads; see epoch.hpp.
+// leaves, which changes nothing for it but the count: kGone is set.
+//
+// So a thread that enters, leaves or kills may touch the word once more when another thread has
+// destroyed the element already. It does so in a reading section that began while the element could
+// be reached or the thread was inside, and the word is freed when all such sections have ended (see
+// epoch.hpp): the step of the thread comes before (3) and so before the word is retired. Entering
+// under the lock of the bucket needs no section: a linked element is alive.
 //
 // All changes are read-modify-writes, so each release heads a release sequence that every later
 // acquire reads from.

@@ -138,6 +138,7 @@ class hash_map_core {
     node* erased = nullptr;
     bool is_last = false;
     {
+      const reading_section section;
       hash_buckets::locked in(buckets_, hash);
       erased = find_in(in, key, hash);
       if (erased == nullptr) return false;
@@ -151,25 +152,34 @@ class hash_map_core {
   // Erases an element that the caller is inside of as `holder`, which it leaves. Returns false if
   // it was erased already.
   bool erase(node* held, std::uint32_t holder) {
+    bool erases = false;
     bool is_last = false;
     {
+      const reading_section section;
       hash_buckets::locked in(buckets_, held->hash);
-      if (held->lock.is_dead()) {
-        in.unlock();
-        leave(held, holder);
-        return false;
+      if (!held->lock.is_dead()) {
+        in.find(held->hash, [held](hashed_node* n) { return n == held; });
+        in.unlink();
+        erases = true;
+        is_last = held->lock.kill_and_leave(holder);
       }
-      in.find(held->hash, [held](hashed_node* n) { return n == held; });
-      in.unlink();
-      is_last = held->lock.kill_and_leave(holder);
     }
-    end_erase(held, is_last);
-    return true;
+    if (erases) {
+      end_erase(held, is_last);
+    } else {
+      leave(held, holder);
+    }
+    return erases;
   }
 
   // Leaves the lock of an element.
   void leave(node* held, std::uint32_t holder) noexcept {
-    if (CORBEL_UNLIKELY(held->lock.leave(holder))) dispose(held, 0);
+    bool is_last = false;
+    {
+      const reading_section section;
+      is_last = held->lock.leave(holder);
+    }
+    if (CORBEL_UNLIKELY(is_last)) dispose(held, 0);
   }
 
   // Makes buckets for at least as many elements. Throws what the allocator throws.

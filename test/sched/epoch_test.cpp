@@ -117,13 +117,15 @@ TEST(Epoch, AThreadMayEndInASection) {
   EXPECT_TRUE(has_passed(retire_epoch()));
 }
 
-// A destructor of the C library's that runs after the library's own hook.
+// A destructor of the C library's that runs after the library's own hook, which may not run again.
 TEST(Epoch, ASectionMayFollowTheEndOfTheThread) {
   pthread_key_t key;
   ASSERT_EQ(pthread_key_create(&key,
                                [](void*) {
                                  reading_section section;
                                  EXPECT_FALSE(has_passed(retire_epoch()));
+                                 const auto mode = corbel::detail::this_epoch_reader.mode;
+                                 EXPECT_EQ(mode, epoch_reader::kUnlisted);
                                }),
             0);
   std::thread([&] {

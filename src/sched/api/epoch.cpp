@@ -12,20 +12,26 @@ namespace {
 void end_thread(void* reader) {
   epoch_reader& self = *static_cast<epoch_reader*>(reader);
   sched::remove_epoch_reader(self);
-  self.mode = epoch_reader::kNew;  // a later destructor may read a container
+  // A later destructor may read a container. It does not list the thread again: the system may not
+  // call this function once more.
+  self.mode = epoch_reader::kUnlisted;
+  self.depth = 0;  // the thread may have ended in a section
 }
 
 constinit os::ThreadExit thread_exit{end_thread};
 
+// Called in the thread's first section, before it has begun. A malloc of the program that is called
+// meanwhile may read a container: those sections do not nest in this one.
 void list(epoch_reader& self) {
+  self.mode = epoch_reader::kUnlisted;
+  self.depth = 0;
   sched::controls();  // hooks forks
   const bool has_barrier = os::enable_process_barrier();
-  if (!thread_exit.hook(&self)) {
-    self.mode = epoch_reader::kUnlisted;
-    return;
+  if (thread_exit.hook(&self)) {
+    sched::add_epoch_reader(self);
+    self.mode = has_barrier ? epoch_reader::kListed : epoch_reader::kFencing;
   }
-  sched::add_epoch_reader(self);
-  self.mode = has_barrier ? epoch_reader::kListed : epoch_reader::kFencing;
+  self.depth = 1;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <corbel/detail/key_hint.hpp>
 #include <corbel/detail/ordered_iterator.hpp>
 #include <corbel/detail/ordered_node.hpp>
+#include <corbel/detail/succeeds.hpp>
 
 namespace corbel {
 namespace detail {
@@ -248,16 +249,10 @@ class ordered_core {
   }
   // Returns nullptr if there is no memory: the container works without an index.
   index* allocate_index(std::size_t count) {
-#if CORBEL_EXCEPTIONS
-    try {
-#endif
-      typename node::unit* const memory = node::allocate_units(allocator_, units_of_index(count));
-      return ::new (static_cast<void*>(memory)) index(count, list_.size(), list_.newest_index());
-#if CORBEL_EXCEPTIONS
-    } catch (...) {
-      return nullptr;
-    }
-#endif
+    typename node::unit* memory = nullptr;
+    succeeds([&] { memory = node::allocate_units(allocator_, units_of_index(count)); });
+    if (memory == nullptr) return nullptr;
+    return ::new (static_cast<void*>(memory)) index(count, list_.size(), list_.newest_index());
   }
   static std::size_t units_of_index(std::size_t count) {
     return node::units_of(index::bytes_of(count));

@@ -15,6 +15,7 @@
 #include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/split_list.hpp>
 #include <corbel/detail/striped_count.hpp>
+#include <corbel/detail/succeeds.hpp>
 #include <corbel/detail/unordered_node.hpp>
 
 namespace corbel {
@@ -363,22 +364,15 @@ class unordered_table {
   }
 
   bool try_to_grow() noexcept {
-#if CORBEL_EXCEPTIONS
-    try {
-#endif
-      if (list_.segments() == list::kSegments) return false;
+    if (list_.segments() == list::kSegments) return false;
+    return succeeds([this] {
       list_.publish_next(new_segment(list_.segments()));
       set_limit();
       if (unsafe_bucket_count() >= kStripesFrom && stripes_ == nullptr) {
         stripes_ = allocate_with<link>(allocator_, kStripesLength);
         count_.spread_out(stripes_);
       }
-      return true;
-#if CORBEL_EXCEPTIONS
-    } catch (...) {
-      return false;
-    }
-#endif
+    });
   }
 
   void add_buckets(std::size_t buckets) {

@@ -330,15 +330,7 @@ inline void make_available(thread_data& thread, flow::graph& g, task_base& task)
 
 // The same; without memory, runs it here.
 inline void make_available_or_run(thread_data& thread, flow::graph& g, task_base& task) noexcept {
-#if CORBEL_EXCEPTIONS
-  try {
-    make_available(thread, g, task);
-  } catch (...) {
-    run_any(thread, &task);
-  }
-#else
-  make_available(thread, g, task);
-#endif
+  if (CORBEL_UNLIKELY(!succeeds([&] { make_available(thread, g, task); }))) run_any(thread, &task);
 }
 
 // Takes the most urgent task of its graph, if there is one.
@@ -386,15 +378,8 @@ inline selector_task* put_into_heap(thread_data& thread, graph_task& task) {
 inline void submit_urgent(thread_data& thread, graph_task& task) noexcept {
   flow::graph& g = task.owner;
   task_base* available = &task;
-#if CORBEL_EXCEPTIONS
-  try {
-    available = put_into_heap(thread, task);
-  } catch (...) {
-    // without the heap it is a task like others
-  }
-#else
-  available = put_into_heap(thread, task);
-#endif
+  // Without memory for the heap it is a task like others.
+  succeeds([&] { available = put_into_heap(thread, task); });
   make_available_or_run(thread, g, *available);
 }
 
@@ -427,18 +412,13 @@ inline bool try_submit(graph_task& task) noexcept {
   thread_data& thread = current_thread();
   flow::graph& g = task.owner;
   graph_access::tasks(g).reserve(thread);
-#if CORBEL_EXCEPTIONS
-  try {
+  bool is_available = false;
+  call_captured(context_access::node(graph_access::context(g)), [&] {
     make_available(thread, g, task);
-  } catch (...) {
-    capture_exception(context_access::node(graph_access::context(g)));
-    graph_access::tasks(g).release(thread);
-    return false;
-  }
-#else
-  make_available(thread, g, task);
-#endif
-  return true;
+    is_available = true;
+  });
+  if (CORBEL_UNLIKELY(!is_available)) graph_access::tasks(g).release(thread);
+  return is_available;
 }
 
 inline bool let_urgent_first(thread_data& thread, graph_task& task, task_base*& next) noexcept {

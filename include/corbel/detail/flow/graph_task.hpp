@@ -17,6 +17,7 @@
 
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/new_task.hpp>
+#include <corbel/detail/succeeds.hpp>
 #include <corbel/detail/task.hpp>
 
 namespace corbel {
@@ -66,16 +67,7 @@ bool try_submit(graph_task& task) noexcept;
 // Spawns the task, which is counted, in a thread of the graph's arena; returns false if there is no
 // memory.
 inline bool try_spawn(thread_data& thread, task_base& task) noexcept {
-#if CORBEL_EXCEPTIONS
-  try {
-    spawn(thread, task);
-  } catch (...) {
-    return false;
-  }
-#else
-  spawn(thread, task);
-#endif
-  return true;
+  return succeeds([&] { spawn(thread, task); });
 }
 
 // Submits `left` and returns `right` if both are tasks; otherwise returns the one that says more.

@@ -61,20 +61,12 @@ class outside_tasks : private task_base {
  private:
   // Without memory in the arena's queue, the tasks run here.
   CORBEL_NOINLINE void enqueue(thread_data& thread, arena_handle& arena) {
-#if CORBEL_EXCEPTIONS
-    try {
-      enqueue_in(arena, *this);
-    } catch (...) {
-      for (graph_task* t = list_.take(); t != nullptr;) {
-        graph_task* const older = t->next;
-        run_any(thread, t);
-        t = older;
-      }
+    if (CORBEL_LIKELY(succeeds([&] { enqueue_in(arena, *this); }))) return;
+    for (graph_task* t = list_.take(); t != nullptr;) {
+      graph_task* const older = t->next;
+      run_any(thread, t);
+      t = older;
     }
-#else
-    static_cast<void>(thread);
-    enqueue_in(arena, *this);
-#endif
   }
 
   // Spawns all but the oldest task, and runs them in the order of their age, unless other threads

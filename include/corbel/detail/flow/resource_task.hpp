@@ -28,8 +28,6 @@ class resource_task : public graph_task, public resource_request {
  public:
   using node_type = resource_node<Input, Output>;
 
-  resource_task* next = nullptr;  // in the node
-
   resource_task(node_type& node, const Input& m, const flow::message_metainfo& info,
                 resource_ticket* tickets, std::size_t count)
       : graph_task(&run, node.graph_reference(), flow::no_priority),
@@ -215,7 +213,7 @@ class resource_node : public flow::graph_node, public flow::receiver<Input> {
     task* next;
     {
       const flow_lock lock(lock_);
-      next = waiting_.pop();
+      next = static_cast<task*>(waiting_.pop());
       if (next == nullptr) {
         --running_;
         return nullptr;
@@ -226,7 +224,7 @@ class resource_node : public flow::graph_node, public flow::receiver<Input> {
 
   const std::size_t concurrency_;
   std::size_t running_ = 0;
-  linked_fifo<task> waiting_;
+  linked_fifo<graph_task> waiting_;
   spinning_mutex lock_;
   port_set<Output> ports_;
   std::unique_ptr<resource_body<Input, Output>> body_;

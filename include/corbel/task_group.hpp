@@ -180,9 +180,10 @@ class task_group {
     return detail::was_dropped(*task.order_) ? canceled : task_complete;
   }
 
-  // Runs tasks until the task has ended; others of the group may still run then. Returns what
-  // get_status_of does. If a task of the group has thrown, throws that exception, which a later
-  // wait throws again. `task` must refer to a task of this group. A task may wait for another one.
+  // Runs tasks until the task has ended; others of the group may still run then, and the group has
+  // to be waited for all the same. Returns what get_status_of does. If a task of the group has
+  // thrown, throws that exception, which a later wait throws again. `task` must refer to a task of
+  // this group. A task may wait for another one.
   task_group_status wait_for_task(task_completion_handle& task) {
     CORBEL_ASSERT(bool(task), "the handle refers to no task");
     detail::thread_data& thread = detail::current_thread();

@@ -365,6 +365,19 @@ TEST(HashBuckets, Overflowing) {
   EXPECT_SOUND(run("abcdefg", "h-a", "g"));
   EXPECT_SOUND(run("abcdefghijknop", "q", "g"));
 }
+// The first of two blocks becomes empty, and the second one takes its place.
+TEST(HashBuckets, UnlinkingABlock) {
+  const std::string before = "abcdefghijknopq-g-h-i-j-k";
+  EXPECT_SOUND(run(before, "-n", "q"));
+  EXPECT_SOUND(run(before, "-n-o", "p"));
+  EXPECT_SOUND(run(before, "-nr", "q"));
+  EXPECT_SOUND(run(before, "-n+", "q"));
+  EXPECT_SOUND(run("abcdefghijkno", "p-g-h-i-j-k-n", "o"));
+  // Of three, the second one, then the first one.
+  const std::string three = "abcdefghijknopqrstlm-g-h-i-j-k-o-p-q-r-s";
+  EXPECT_SOUND(run(three, "-t", "m"));
+  EXPECT_SOUND(run(three, "-t-n", "m"));
+}
 TEST(HashBuckets, Splitting) {
   EXPECT_SOUND(run("abkl", "+", "k"));
   EXPECT_SOUND(run("abkl", "+", "b"));
@@ -396,9 +409,9 @@ TEST(HashBuckets, SplittingAndOverflowing) {
   EXPECT_SOUND(run("klmnopab", "+cdefgh", "b"));
 }
 
-// The locations in the order of construction: the number of buckets, 2 segments, 3 words about
-// growing, 2 buckets of 8 words.
-constexpr int kState = 1 + 2 + 3 + 8;  // of bucket 1
+// The locations in the order of construction: the number of buckets, 2 segments, 2 buckets of 8
+// words.
+constexpr int kState = 1 + 2 + 8;  // of bucket 1
 [[maybe_unused]] constexpr int kSlots = kState + 1;
 
 // Not among the mutants: (6). A node that it publishes was linked before (10), unless two threads
@@ -433,6 +446,12 @@ TEST(HashBucketsMutant, BucketsAreNotReleased) {
 // The reader sees the slots as they are after the split, with the state from before.
 TEST(HashBucketsMutant, SlotsAreNotReleased) {
   EXPECT_BROKEN(run("klmnopab", "+", "a", weaken_all(Op::kStore, release)), "misses");
+}
+// The reader gets to the second block past the first one.
+TEST(HashBucketsMutant, SkippingABlockIsNotReleased) {
+  EXPECT_BROKEN(
+      run("abcdefghijkno", "p-g-h-i-j-k-n", "o", weaken(kSlots + 6, Op::kStore, release, relaxed)),
+      "constructed");
 }
 TEST(HashBucketsMutant, VersionsAreTheSame) {
   EXPECT_BROKEN(run("klmnopab", "+cdefgh", "b", without_version(Op::kStore)), "misses");

@@ -97,6 +97,13 @@ struct basic_bucket {
     return block_of(slots[kLastSlot].load(std::memory_order_relaxed));
   }
 
+  // Has `block()`, which is `empty` and overflows itself, no longer. Under the lock.
+  void skip(const basic_bucket& empty) noexcept {
+    // (9) release: publishes the block after it
+    slots[kLastSlot].store(empty.slots[kLastSlot].load(std::memory_order_relaxed),
+                           std::memory_order_release);
+  }
+
   // Calls visit(block) for a block and those after it, if it is not nullptr; it may free the block.
   template <typename Visit>
   static void each_block(basic_bucket* block, const Visit& visit) {

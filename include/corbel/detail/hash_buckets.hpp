@@ -12,6 +12,7 @@
 #include <corbel/detail/backoff.hpp>
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/hash_bucket.hpp>
+#include <corbel/detail/hash_bucket_segments.hpp>
 #include <corbel/detail/hash_tags.hpp>
 #include <corbel/detail/highest_bit.hpp>
 
@@ -43,6 +44,9 @@ struct hash_buckets_sizes {
 //  - If the bucket is full when another node comes, the node in the last slot moves to a new block,
 //    which then takes the last slot (9). A reader that has the state from before, and goes by the
 //    node's tag to the last slot, finds the block there and goes on in it.
+//  - If a block becomes empty, and another block follows, what pointed to it points to that one
+//    instead (9). The empty block does not change: a reader in it goes on to what followed it. The
+//    last block stays, so that a slot with a block goes on to have one until a split.
 //  - A split publishes the child with the nodes that it gets (6), and then the parent without them,
 //    with its next version (7). Only then slots change: nodes in blocks move to slots that are free
 //    now (4), and the blocks are unlinked, not changed, if all fit. The state that says so has the
@@ -71,15 +75,8 @@ class basic_hash_buckets {
  public:
   using bucket = basic_bucket<Atomic>;
 
-  static constexpr std::size_t kFirstBuckets = std::size_t{1} << Sizes::kFirstBits;
-
   basic_hash_buckets() noexcept
-      : size_(size_of(kFirstBuckets)), split_(kFirstBuckets), growing_(false), missed_(false) {
-    // relaxed: published with the object
-    for (Atomic<std::uintptr_t>& base : bases_) base.store(0, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < kFirstBuckets; ++i) ::new (first_ + i) bucket(0);
-    use_first();
-  }
+      : size_(size_of(kFirstBuckets)), split_(kFirstBuckets), growing_(false), missed_(false) {}
   basic_hash_buckets(const basic_hash_buckets&) = delete;
   basic_hash_buckets& operator=(const basic_hash_buckets&) = delete;
 
@@ -183,6 +180,7 @@ class basic_hash_buckets {
     template <typename IsIt>
     hashed_node* find(std::uint32_t hash, const IsIt& is_it) {
       const std::uint64_t wanted = tags::repeated(tags::of(hash));
+      before_ = nullptr;
       at_ = bucket_;
       for (std::uint64_t state = state_;;) {
         for (std::uint64_t m = tags::matches(state, wanted); m != 0; m &= m - 1) {
@@ -192,22 +190,28 @@ class basic_hash_buckets {
           if (n->hash == hash && is_it(n)) return n;
         }
         if ((state & tags::kOverflows) == 0) return nullptr;
+        before_ = at_;
         at_ = at_->block();
         state = at_->state.load(std::memory_order_relaxed);
       }
     }
 
-    // Unlinks the node that find() went to. No look-up that begins afterwards finds it.
-    void unlink() noexcept {
+    // Unlinks the node that find() went to. No look-up that begins afterwards finds it. Returns
+    // nullptr, or a block that it has unlinked, since that was empty.
+    bucket* unlink() noexcept {
       const std::uint64_t others = ~tags::at(0xff, slot_);
       if (CORBEL_LIKELY(at_ == bucket_)) {
         state_ &= others;
         publish(state_ | tags::kLocked);
-      } else {
-        // (5) release: what a reader acquires that misses the node because of a split
-        at_->state.store(at_->state.load(std::memory_order_relaxed) & others,
-                         std::memory_order_release);
+        return nullptr;
       }
+      const std::uint64_t left = at_->state.load(std::memory_order_relaxed) & others;
+      // (5) release: what a reader acquires that misses the node because of a split
+      at_->state.store(left, std::memory_order_release);
+      // The last block stays, until a split.
+      if ((left & tags::kOverflows) == 0 || tags::used(left) != 0) return nullptr;
+      before_->skip(*at_);
+      return at_;
     }
 
     // Links `n`. Returns false if that takes a block and there is none.
@@ -250,8 +254,9 @@ class basic_hash_buckets {
     }
 
     bucket* bucket_ = nullptr;
-    std::uint64_t state_ = 0;  // what the bucket's state will be when it is unlocked
-    bucket* at_ = nullptr;     // the block and the slot of the node
+    std::uint64_t state_ = 0;   // what the bucket's state will be when it is unlocked
+    bucket* at_ = nullptr;      // the block and the slot of the node
+    bucket* before_ = nullptr;  // has a pointer to the block
     std::size_t slot_ = 0;
   };
 
@@ -303,7 +308,7 @@ class basic_hash_buckets {
     for (std::size_t n = count(); n < wanted; n *= 2) {
       const std::size_t from = n;
       n = std::size_t{1} << highest_bit(n);
-      ensure_segment(n, source);
+      segments_.add(n, source);
       for (std::size_t i = from; i < 2 * n; ++i) ::new (&at(i)) bucket(0);
       size_.store(size_of(2 * n), std::memory_order_relaxed);
       split_.store(2 * n, std::memory_order_relaxed);
@@ -329,14 +334,7 @@ class basic_hash_buckets {
         bucket::each_block(at(i).block(), [&](bucket* freed) { source.free_buckets(freed, 1); });
       }
     }
-    for (std::size_t s = 1; s < kSegments; ++s) {
-      const std::uintptr_t base = bases_[s].load(std::memory_order_relaxed);
-      if (base == 0) break;
-      const std::size_t n = kFirstBuckets << (s - 1);
-      const std::uintptr_t offset = *offset_of(base, n);
-      source.free_buckets(reinterpret_cast<bucket*>(base + n * sizeof(bucket) - offset), n + 1);
-      bases_[s].store(0, std::memory_order_relaxed);
-    }
+    segments_.free_added(source);
     for (std::size_t i = 0; i < kFirstBuckets; ++i) {
       at(i).state.store(0, std::memory_order_relaxed);
     }
@@ -347,24 +345,20 @@ class basic_hash_buckets {
 
   // Exchanges all nodes and buckets. No other thread uses either object.
   void swap(basic_hash_buckets& other) noexcept {
-    swap_words(size_, other.size_);
-    swap_words(split_, other.split_);
-    swap_words(missed_, other.missed_);
-    for (std::size_t s = 1; s < kSegments; ++s) swap_words(bases_[s], other.bases_[s]);
-    for (std::size_t i = 0; i < kFirstBuckets; ++i) {
-      swap_words(at(i).state, other.at(i).state);
-      for (std::size_t s = 0; s < tags::kSlots; ++s)
-        swap_words(at(i).slots[s], other.at(i).slots[s]);
-    }
+    segments_.swap(other.segments_);
+    segments::swap_words(size_, other.size_);
+    segments::swap_words(split_, other.split_);
+    segments::swap_words(missed_, other.missed_);
   }
 
  private:
   using tags = hash_tags;
 
-  static constexpr unsigned kFirstBits = Sizes::kFirstBits;
-  static constexpr std::size_t kSegments = Sizes::kSegments;
-  static_assert(2 * kSegments <= 64, "versions do not come round");
-  static constexpr std::size_t kMaxBuckets = kFirstBuckets << (kSegments - 1);
+  using segments = basic_bucket_segments<Atomic, Sizes>;
+
+  static_assert(2 * Sizes::kSegments <= 64, "versions do not come round");
+  static constexpr std::size_t kFirstBuckets = segments::kFirst;
+  static constexpr std::size_t kMaxBuckets = segments::kMax;
   static constexpr std::size_t kLastSlot = bucket::kLastSlot;
 
   // The bucket that is responsible for a hash, and its state.
@@ -392,34 +386,9 @@ class basic_hash_buckets {
     }
   };
 
-  template <typename Word>
-  static void swap_words(Word& a, Word& b) noexcept {
-    // relaxed: no other thread uses either object
-    const auto kept = a.load(std::memory_order_relaxed);
-    a.store(b.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    b.store(kept, std::memory_order_relaxed);
-  }
-
   // ---- places
 
-  // Segment 0 has the first buckets; segment s has as many as all before it together. The base of a
-  // segment is where bucket 0 would be in its array.
-  bucket& at(std::size_t i) const noexcept {
-    const auto top = static_cast<unsigned>(highest_bit(i | (kFirstBuckets >> 1)));
-    // relaxed: (1) or the flag growing_ has published it
-    const std::uintptr_t base = bases_[top + 1 - kFirstBits].load(std::memory_order_relaxed);
-    return *reinterpret_cast<bucket*>(base + i * sizeof(bucket));
-  }
-  // Of a segment of n buckets with this base: how far it begins after the start of its memory. It
-  // is aligned to a cache line, which allocators before C++17 cannot do; so there is room for a
-  // word at the end.
-  static std::uintptr_t* offset_of(std::uintptr_t base, std::size_t n) noexcept {
-    return reinterpret_cast<std::uintptr_t*>(base + 2 * n * sizeof(bucket));
-  }
-  void use_first() noexcept {
-    // relaxed: published with the object
-    bases_[0].store(reinterpret_cast<std::uintptr_t>(first_), std::memory_order_relaxed);
-  }
+  bucket& at(std::size_t i) const noexcept { return segments_.at(i); }
 
   place responsible(std::uint32_t hash) const noexcept {
     const std::uint64_t size = size_.load(std::memory_order_acquire);  // (1) acquire: as in count()
@@ -446,19 +415,6 @@ class basic_hash_buckets {
 
   // ---- growing
 
-  template <typename Source>
-  void ensure_segment(std::size_t i, const Source& source) {
-    const std::size_t s = highest_bit(i) - kFirstBits + 1;
-    // relaxed: only the thread that has set growing_ writes it; (10) publishes it
-    if (bases_[s].load(std::memory_order_relaxed) != 0) return;
-    static_assert((sizeof(bucket) & (sizeof(bucket) - 1)) == 0, "buckets fill cache lines");
-    const auto memory = reinterpret_cast<std::uintptr_t>(source.allocate_buckets(i + 1));
-    const std::uintptr_t aligned = (memory + sizeof(bucket) - 1) & ~(sizeof(bucket) - 1);
-    const std::uintptr_t base = aligned - i * sizeof(bucket);
-    *offset_of(base, i) = aligned - memory;
-    bases_[s].store(base, std::memory_order_relaxed);
-  }
-
   // Adds buckets that are not split off. Returns their new number.
   template <typename Source>
   std::size_t add_buckets(std::size_t from, const Source& source) {
@@ -469,7 +425,7 @@ class basic_hash_buckets {
       // Parents must be split off before their children are added, so that a bucket has the hashes
       // of one child at most. acquire: sees the splits, published by (11)
       if (split_.load(std::memory_order_acquire) != from) return from;
-      ensure_segment(from, source);
+      segments_.add(from, source);
     }
     const std::size_t to = 2 * whole - from < Sizes::kBatch ? 2 * whole : from + Sizes::kBatch;
     for (std::size_t i = from; i < to; ++i) ::new (&at(i)) bucket(tags::kNotSplit);
@@ -582,13 +538,10 @@ class basic_hash_buckets {
   }
 
   Atomic<std::uint64_t> size_;
-  Atomic<std::uintptr_t> bases_[kSegments];
+  segments segments_;
   Atomic<std::size_t> split_;  // how many buckets are split off
   Atomic<bool> growing_;       // a thread is adding buckets
   Atomic<bool> missed_;        // splitting has failed
-  union {
-    bucket first_[kFirstBuckets];
-  };
 };
 
 }  // namespace detail

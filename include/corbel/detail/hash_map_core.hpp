@@ -14,6 +14,8 @@
 #include <corbel/detail/epoch.hpp>
 #include <corbel/detail/hash_map_memory.hpp>
 #include <corbel/detail/highest_bit.hpp>
+#include <corbel/detail/succeeds.hpp>
+#include <corbel/detail/thread_number.hpp>
 
 namespace corbel {
 namespace detail {
@@ -54,8 +56,10 @@ class hash_map_stripe {
 };
 
 // No thread waits for an element while it has locked a bucket or is in a reading section: it backs
-// off and begins again. A thread waits for a bucket while it holds elements, in erase(). So there
-// is no circle of waiting threads, unless those that hold elements wait for others.
+// off and begins again. A thread waits for a bucket while it holds elements or is in a reading
+// section, in erase(), but not the other way round. It waits for the sections of other threads with
+// neither. So there is no circle of waiting threads, unless those that hold elements or compare
+// keys wait for others.
 //
 // The keys are compared under the lock of the bucket or of the element, or under a pin of the
 // element (see element_lock.hpp), so that the key is not destroyed meanwhile. kPlain: keys are
@@ -137,39 +141,41 @@ class hash_map_core {
     const std::uint32_t hash = hash_.hash(key);
     node* erased = nullptr;
     bool is_last = false;
+    bucket* block = nullptr;
     {
       const reading_section section;
       hash_buckets::locked in(buckets_, hash);
       erased = find_in(in, key, hash);
       if (erased == nullptr) return false;
-      in.unlink();
+      block = in.unlink();
       is_last = erased->lock.kill();
     }
-    end_erase(erased, is_last);
+    end_erase(erased, is_last, block);
     return true;
   }
 
   // Erases an element that the caller is inside of as `holder`, which it leaves. Returns false if
   // it was erased already.
   bool erase(node* held, std::uint32_t holder) {
-    bool erases = false;
+    bool was_alive = false;
     bool is_last = false;
+    bucket* block = nullptr;
     {
       const reading_section section;
       hash_buckets::locked in(buckets_, held->hash);
-      if (!held->lock.is_dead()) {
+      was_alive = !held->lock.is_dead();
+      if (was_alive) {
         in.find(held->hash, [held](hashed_node* n) { return n == held; });
-        in.unlink();
-        erases = true;
+        block = in.unlink();
         is_last = held->lock.kill_and_leave(holder);
       }
     }
-    if (erases) {
-      end_erase(held, is_last);
+    if (was_alive) {
+      end_erase(held, is_last, block);
     } else {
       leave(held, holder);
     }
-    return erases;
+    return was_alive;
   }
 
   // Leaves the lock of an element.
@@ -228,7 +234,7 @@ class hash_map_core {
   using stripe = hash_map_stripe;
   using bucket = hash_buckets::bucket;
 
-  static constexpr std::size_t kStripes = 4;
+  static constexpr std::size_t kStripes = 3;
   static constexpr std::size_t kPerBucket = hash_buckets_sizes::kNodes;
   // Up to this number of buckets every insertion looks whether there are enough, above it only
   // some.
@@ -360,14 +366,7 @@ class hash_map_core {
   void grow(std::size_t buckets) noexcept {
     const std::size_t wanted = wanted_buckets(size(), buckets);
     if (wanted <= buckets) return;
-#if CORBEL_EXCEPTIONS
-    try {
-      buckets_.grow(wanted, source_of());
-    } catch (...) {
-    }
-#else
-    buckets_.grow(wanted, source_of());
-#endif
+    succeeds([&] { buckets_.grow(wanted, source_of()); });
   }
 
   // How many buckets there should be. A bucket that is not split has up to twice as many elements
@@ -381,7 +380,9 @@ class hash_map_core {
     return wanted < 2 * whole ? wanted : 2 * whole;
   }
 
-  void end_erase(node* erased, bool is_last) noexcept {
+  // `block`: one that the erasure has unlinked, or nullptr.
+  void end_erase(node* erased, bool is_last, bucket* block) noexcept {
+    if (CORBEL_UNLIKELY(block != nullptr)) retire(retired_node(block));
     if (CORBEL_LIKELY(is_last)) {
       dispose(erased, 1);
       return;
@@ -400,24 +401,33 @@ class hash_map_core {
 
   // Frees a node or block when no thread reads it any more.
   void retire(retired_node retired) noexcept {
+    using nodes = retired_nodes<retired_node>;
     stripe& s = this_stripe();
+    nodes::batch* spare = nullptr;
+    nodes::batch* old = nullptr;
     s.lock();
-    auto* const old = s.retired().add(retired, memory_);
+    while (CORBEL_UNLIKELY(!s.retired().add(retired, spare, old))) {
+      const std::size_t capacity = s.retired().next_capacity();
+      s.unlock();  // while the program's allocator is called
+      spare = nodes::make_batch(capacity, memory_);
+      if (spare == nullptr) {
+        wait_for_readers();
+        memory_.free_node(retired);
+        return;
+      }
+      s.lock();
+    }
     s.unlock();
+    if (CORBEL_UNLIKELY(spare != nullptr)) nodes::free_batch(spare, memory_);
     if (CORBEL_LIKELY(old == nullptr)) return;
-    auto* const kept = retired_nodes<retired_node>::reclaim(old, memory_);
+    nodes::batch* const kept = nodes::reclaim(old, memory_);
     if (kept == nullptr) return;
     s.lock();
     s.retired().give_back(kept);
     s.unlock();
   }
 
-  stripe& this_stripe() noexcept {
-    // No other thread has its epoch reader at this address. The factor: see spread_hash().
-    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
-    const auto address = reinterpret_cast<std::uintptr_t>(&this_epoch_reader);
-    return stripes_[address * kFactor >> 62];
-  }
+  stripe& this_stripe() noexcept { return stripes_[thread_number() % kStripes]; }
 
   Hash hash_;
   memory memory_;

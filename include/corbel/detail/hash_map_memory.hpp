@@ -14,6 +14,7 @@
 #include <corbel/detail/element_lock.hpp>
 #include <corbel/detail/hash_buckets.hpp>
 #include <corbel/detail/retired_nodes.hpp>
+#include <corbel/detail/succeeds.hpp>
 
 namespace corbel {
 namespace detail {
@@ -126,15 +127,9 @@ class hash_map_memory {
     }
   }
   void* allocate_batch(std::size_t words) const noexcept {
-#if CORBEL_EXCEPTIONS
-    try {
-      return allocate<void*>(words);
-    } catch (...) {
-      return nullptr;
-    }
-#else
-    return allocate<void*>(words);
-#endif
+    void* memory = nullptr;
+    succeeds([&] { memory = allocate<void*>(words); });
+    return memory;
   }
   void free_batch(void* memory, std::size_t words) const noexcept {
     deallocate(static_cast<void**>(memory), words);

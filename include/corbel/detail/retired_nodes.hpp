@@ -40,29 +40,42 @@ class retired_nodes {
   retired_nodes(const retired_nodes&) = delete;
   retired_nodes& operator=(const retired_nodes&) = delete;
 
-  // Adds a node. Returns batches to free, or nullptr: reclaim() and give_back() take them, without
-  // the lock that protects this object.
-  template <typename Source>
-  batch* add(Node node, Source& source) noexcept {
+  // Adds a node. Returns false if it lacks a batch for that; if `spare` is not nullptr it takes
+  // that one instead, and sets it to nullptr. Sets `old` to batches for reclaim(), if there are
+  // any. That, make_batch() and free_batch() call the program's allocator: without the lock that
+  // protects this object.
+  bool add(Node node, batch*& spare, batch*& old) noexcept {
     if (open_ == nullptr) {
-      open_ = static_cast<batch*>(source.allocate_batch(words_of(capacity_)));
-      if (open_ == nullptr) {
-        wait_for_readers();
-        source.free_node(node);
-        return nullptr;
-      }
-      open_->count = 0;
-      open_->capacity = capacity_;
+      if (spare == nullptr) return false;
+      open_ = spare;
+      spare = nullptr;
       if (capacity_ < kMaxCapacity) capacity_ *= 2;
     }
     open_->nodes()[open_->count++] = node;
-    if (open_->count < open_->capacity) return nullptr;
+    if (open_->count < open_->capacity) return true;
     open_->epoch = retire_epoch();
-    batch* const earlier = full_;
+    old = full_;
     open_->next = nullptr;
     full_ = open_;
     open_ = nullptr;
-    return earlier;
+    return true;
+  }
+
+  // The capacity of the batch that add() needs next.
+  std::size_t next_capacity() const noexcept { return capacity_; }
+
+  // Returns an empty batch, or nullptr if there is no memory.
+  template <typename Source>
+  static batch* make_batch(std::size_t capacity, Source& source) noexcept {
+    batch* const made = static_cast<batch*>(source.allocate_batch(words_of(capacity)));
+    if (made == nullptr) return nullptr;
+    made->count = 0;
+    made->capacity = capacity;
+    return made;
+  }
+  template <typename Source>
+  static void free_batch(batch* freed, Source& source) noexcept {
+    source.free_batch(freed, words_of(freed->capacity));
   }
 
   // Frees the nodes of those batches of the list that no thread reads any more. Returns the others.
@@ -129,7 +142,7 @@ class retired_nodes {
   template <typename Source>
   static void free_all(batch* freed, Source& source) noexcept {
     for (std::size_t i = 0; i < freed->count; ++i) source.free_node(freed->nodes()[i]);
-    source.free_batch(freed, words_of(freed->capacity));
+    free_batch(freed, source);
   }
 
   batch* open_;  // being filled

@@ -9,18 +9,10 @@
 #include <new>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/thread_number.hpp>
 
 namespace corbel {
 namespace detail {
-
-// A small number of the calling thread, different for each of the first threads that ask.
-inline unsigned thread_number() noexcept {
-  static std::atomic<unsigned> last{0};
-  static thread_local unsigned mine = 0;
-  // relaxed: only a number
-  if (CORBEL_UNLIKELY(mine == 0)) mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  return mine;
-}
 
 // Starts as one word. When the owner has provided memory for stripes, each thread counts in one of
 // those: threads then do not take a cache line from each other with each element that they count.

@@ -84,7 +84,6 @@ CORBEL_TBB12 int max_concurrency(const d1::task_arena_base* a) {
 
 // The scope 0 is a new one; any other is the same for all threads that name it.
 CORBEL_TBB12 void isolate_within_arena(d1::delegate_base& function, std::intptr_t scope) {
-  const RunningScope running_scope;
   constexpr std::uint64_t kNamed = std::uint64_t{1} << 63;  // no counted scope has this bit
   const std::uint64_t number = scope == 0 ? corbel::detail::new_isolation_scope()
                                           : kNamed | static_cast<std::uint64_t>(scope);

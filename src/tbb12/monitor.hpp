@@ -50,11 +50,8 @@ class Monitor {
       Waiter* const next = w->next;
       if (w->key == key && matches(w->tag)) {
         unlink(*w);
-        // (6) release: publishes to (5). It may be gone after that: waking reads only the
-        // address.
-        std::atomic<std::uint32_t>& word = w->is_woken;
-        word.store(1, std::memory_order_release);  // (6)
-        detail::wake_one_by_address(word);
+        w->is_woken.store(1, std::memory_order_release);  // (6) release: publishes to (5)
+        detail::wake_one_by_address(w->is_woken);
         if (!all) break;
       }
       w = next;

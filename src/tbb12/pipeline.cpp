@@ -31,13 +31,14 @@ __thread FirstCall* first_calls CORBEL_INITIAL_EXEC = nullptr;
 // Items are pointers.
 class Stage final : public corbel::detail::pipeline_stage {
  public:
-  Stage(d1::base_filter& filter, bool is_first)
+  Stage(d1::base_filter& filter, bool is_first, d1::task_group_context& context)
       : pipeline_stage(is_first ? 0 : sizeof(void*), alignof(void*),
                        (filter.mode & d1::base_filter::kSerial) != 0,
                        (filter.mode & d1::base_filter::kSerial) != 0 &&
                            (filter.mode & d1::base_filter::kOutOfOrder) == 0),
         filter_(filter),
-        is_first_(is_first) {}
+        is_first_(is_first),
+        context_(context) {}
   // The filter was made by the program in memory of allocate_memory.
   ~Stage() override {
     filter_.~base_filter();
@@ -45,7 +46,8 @@ class Stage final : public corbel::detail::pipeline_stage {
   }
 
   bool run(void* in, void* out) const override {
-    const RunningScope scope;
+    Running now{{&context_, d1::kNoSlot, d1::kNoSlot}, current_thread(), nullptr};
+    const RunningScope scope(now);
     void*& result = *static_cast<void**>(out);
     if (!is_first_) {
       result = filter_(*static_cast<void**>(in));
@@ -78,17 +80,19 @@ class Stage final : public corbel::detail::pipeline_stage {
  private:
   d1::base_filter& filter_;
   const bool is_first_;
+  d1::task_group_context& context_;
 };
 
 // The leaves of the tree, from left to right, are the filters.
-void collect(const d1::filter_node& node, std::vector<std::unique_ptr<Stage>>& stages) {
+void collect(const d1::filter_node& node, d1::task_group_context& context,
+             std::vector<std::unique_ptr<Stage>>& stages) {
   if (node.left != nullptr && node.right != nullptr) {
-    collect(*node.left, stages);
-    collect(*node.right, stages);
+    collect(*node.left, context, stages);
+    collect(*node.right, context, stages);
     return;
   }
   stages.reserve(stages.size() + 1);
-  stages.push_back(std::make_unique<Stage>(*node.create_filter(), stages.empty()));
+  stages.push_back(std::make_unique<Stage>(*node.create_filter(), stages.empty(), context));
 }
 
 }  // namespace
@@ -103,7 +107,7 @@ CORBEL_TBB12 void parallel_pipeline(d1::task_group_context& context, std::size_t
                                     const d1::filter_node& root) {
   const RunningScope scope;
   std::vector<std::unique_ptr<Stage>> stages;
-  collect(root, stages);
+  collect(root, actual_context(context), stages);
   const corbel::detail::stage_list list = [&] {
     corbel::detail::stage_list l;
     for (const std::unique_ptr<Stage>& s : stages) l.push_back(s.get());

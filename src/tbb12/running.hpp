@@ -15,20 +15,21 @@ using corbel::detail::current_thread;
 using corbel::detail::task_base;
 using corbel::detail::thread_data;
 
-// What a task is called with. It is on the stack of the call.
+// What a task or a filter is called with. It is on the stack of the call.
 struct Running : d1::execution_data {
   thread_data& thread;
-  d1::task* task;
+  d1::task* task;  // nullptr in a filter
 };
 
 // The innermost call on the current stack of the calling thread; nullptr outside of tasks.
 extern __thread Running* running CORBEL_INITIAL_EXEC;
 
-// Restores `running` at the end of a call in which the thread may change its stack, and run tasks.
+// Sets `running` until the end of a call, to nullptr for one in which the thread may run other
+// tasks and change its stack: no stack ever knows of a call on another one.
 class RunningScope {
  public:
-  RunningScope() : outer_(running) {}
-  explicit RunningScope(Running& now) : RunningScope() { running = &now; }
+  RunningScope() : outer_(running) { running = nullptr; }
+  explicit RunningScope(Running& now) : outer_(running) { running = &now; }
   ~RunningScope() { running = outer_; }
   RunningScope(const RunningScope&) = delete;
   RunningScope& operator=(const RunningScope&) = delete;

@@ -30,7 +30,8 @@ namespace corbel {
 // empty, bucket_count, max_size, get_allocator. All others need the map for themselves. Functions
 // of the first kind wait for other threads only as long as these hold an accessor to the same
 // element, or are in the middle of an operation on the same bucket. An erasure may also wait until
-// no other thread compares keys; so equal must neither erase from a map nor wait for a thread.
+// no other thread compares keys; so equal must neither use a map from which threads erase nor wait
+// for a thread.
 //
 // A function that gets an accessor releases it first. A thread that holds one accessor and waits
 // for another can be in a circle of threads that wait for each other, as with any locks.

@@ -246,8 +246,8 @@ class ThreadExit {
   explicit constexpr ThreadExit(void (*on_exit)(void*)) : on_exit_(on_exit) {}
 
   // Hooks the calling thread. Requires: `argument` is not nullptr; it replaces an earlier one.
-  // `on_exit` may call it, and is then called again. May call malloc. Returns false when the system
-  // has no room: then an earlier argument remains.
+  // `on_exit` may call it, and is then called again, as often as the system does that. May call
+  // malloc. Returns false when the system has no room: then an earlier argument remains.
   bool hook(void* argument);
 
  private:

@@ -37,14 +37,19 @@ class Passes final : public observer_proxy, public corbel::task_scheduler_observ
 class PassesOfArena final : public observer_proxy {
  public:
   PassesOfArena(d1::task_scheduler_observer& to, corbel::detail::arena_handle& handle) {
-    corbel::detail::execute_in(
-        handle, [](void* a) { static_cast<corbel::task_arena*>(a)->initialize(corbel::attach()); },
-        &arena_);
+    attach(handle);
     passes_ = new Passes<corbel::task_arena>(to, arena_);
   }
   ~PassesOfArena() override { delete passes_; }
 
  private:
+  void attach(corbel::detail::arena_handle& handle) {
+    const RunningScope scope;
+    corbel::detail::execute_in(
+        handle, [](void* a) { static_cast<corbel::task_arena*>(a)->initialize(corbel::attach()); },
+        &arena_);
+  }
+
   corbel::task_arena arena_;
   observer_proxy* passes_;
 };

@@ -46,15 +46,15 @@ class Stage final : public corbel::detail::pipeline_stage {
   }
 
   bool run(void* in, void* out) const override {
-    Running now{{&context_, d1::kNoSlot, d1::kNoSlot}, current_thread(), nullptr};
+    Running now = call();
     const RunningScope scope(now);
     void*& result = *static_cast<void**>(out);
     if (!is_first_) {
       result = filter_(*static_cast<void**>(in));
       return true;
     }
-    FirstCall call{&filter_, corbel::detail::stack_key(), first_calls, false};
-    first_calls = &call;
+    FirstCall first{&filter_, corbel::detail::stack_key(), first_calls, false};
+    first_calls = &first;
     struct Leave {
       FirstCall& call;
       ~Leave() {
@@ -64,20 +64,25 @@ class Stage final : public corbel::detail::pipeline_stage {
           break;
         }
       }
-    } const at_end{call};
+    } const at_end{first};
     result = filter_(nullptr);
     const bool may_be_null = (filter_.mode & d1::base_filter::kMayBeNull) != 0;
-    return !call.has_ended && (result != nullptr || may_be_null);
+    return !first.has_ended && (result != nullptr || may_be_null);
   }
 
   void drop(void* in) const noexcept override {
     void* const item = *static_cast<void**>(in);
-    if (item != nullptr || (filter_.mode & d1::base_filter::kMayBeNull) != 0) {
-      filter_.finalize(item);
-    }
+    if (item == nullptr && (filter_.mode & d1::base_filter::kMayBeNull) == 0) return;
+    Running now = call();
+    const RunningScope scope(now);
+    filter_.finalize(item);
   }
 
  private:
+  Running call() const {
+    return {{&context_, d1::kNoSlot, d1::kNoSlot}, current_thread(), nullptr};
+  }
+
   d1::base_filter& filter_;
   const bool is_first_;
   d1::task_group_context& context_;

@@ -21,7 +21,8 @@ struct Running : d1::execution_data {
   d1::task* task;  // nullptr in a filter
 };
 
-// The innermost call on the current stack of the calling thread; nullptr outside of tasks.
+// The innermost call on the current stack of the calling thread; nullptr outside of tasks and
+// filters, and in a call of the library that may run others.
 extern __thread Running* running CORBEL_INITIAL_EXEC;
 
 // Sets `running` until the end of a call, to nullptr for one in which the thread may run other

@@ -38,6 +38,7 @@ struct Element {
 struct Threads {
   const char* before = "";  // keys that are there from the beginning
   std::array<const char*, 3> acts{};
+  bool are_texts = false;  // all keys have the same hint in the list, and another one in an index
 };
 
 struct Indexing : Test {
@@ -66,10 +67,15 @@ struct Indexing : Test {
     return 0;
   }
 
+  std::uintptr_t hint_of(int key) const { return threads.are_texts ? 1 : std::uintptr_t(key); }
+  static std::uintptr_t hint_after(const void* key, const char*, std::size_t) {
+    return std::uintptr_t(*static_cast<const int*>(key));
+  }
+
   template <typename Use>
   auto with_target(int key, const Use& use) {
     const auto is_before = [this, key](const Link* t) { return key_of(t) < key; };
-    return use(detail::skip_target<decltype(is_before)>{is_before, std::uintptr_t(key), true});
+    return use(detail::skip_target<decltype(is_before)>{is_before, hint_of(key), true, &key});
   }
 
   // As ordered_core does it. Returns whether the key was not there.
@@ -82,7 +88,7 @@ struct Indexing : Test {
       List::path p;
       if (refuses(list.find_path(2, p, target))) return false;
       return list.insert(e->tower(), 2, p, target, refuses,
-                         [&](const Link* t) { return std::uintptr_t(key_of(t)); }) == nullptr;
+                         [&](const Link* t) { return hint_of(key_of(t)); }) == nullptr;
     });
     if (done) ++inserted[std::size_t(key)];
     return done;
@@ -104,8 +110,10 @@ struct Indexing : Test {
     std::unique_ptr<std::byte[]>& block = memory[me * 2 + std::size_t(indexes_by[me]++)];
     block.reset(new std::byte[Index::bytes_of(count)]);
     Index* const made = ::new (block.get()) Index(count, list.size(), list.newest_index());
-    for (Link* t = list.head();
-         (t = List::next(t, 1)) != nullptr && made->add(std::uintptr_t(key_of(t)), t);) {
+    if (threads.are_texts) made->set_prefix("", 0, &hint_after);
+    for (Link* t = list.head(); (t = List::next(t, 1)) != nullptr;) {
+      const int key = key_of(t);
+      if (!made->add(made->hint_of(&key, hint_of(key)), t)) break;
     }
     list.end_index(made);
   }
@@ -182,6 +190,21 @@ TEST(SkipIndex, TwoThreadsMakeOne) { EXPECT_SOUND(run(kTwoMakeOne)); }
 TEST(SkipIndex, ThreeThreadsMakeOne) { EXPECT_SOUND(run(kThreeMakeOne)); }
 TEST(SkipIndex, Grows) { EXPECT_SOUND(run(kGrows)); }
 TEST(SkipIndex, TwoThreadsGrowIt) { EXPECT_SOUND(run(kTwoGrow)); }
+
+Threads texts(Threads threads) {
+  threads.are_texts = true;
+  return threads;
+}
+TEST(SkipIndex, SearchesForTexts) {
+  EXPECT_SOUND(run(texts(kSearches)));
+  EXPECT_SOUND(run(texts(kSearchesAfterATower)));
+}
+TEST(SkipIndex, InsertsTexts) {
+  EXPECT_SOUND(run(texts(kInserts)));
+  EXPECT_SOUND(run(texts(kInsertsOneKey)));
+  EXPECT_SOUND(run(texts(kInsertsNeighbours)));
+}
+TEST(SkipIndex, GrowsForTexts) { EXPECT_SOUND(run(texts(kGrows))); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 

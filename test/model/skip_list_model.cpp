@@ -52,7 +52,8 @@ struct SkipListTest : Test {
     e.key.set(key);
     e.height = height;
     const auto is_before = [&](const Link* t) { return key_of(t) < key; };
-    const detail::skip_target<decltype(is_before)> target{is_before, std::uintptr_t(key), true};
+    const detail::skip_target<decltype(is_before)> target{is_before, std::uintptr_t(key), true,
+                                                          nullptr};
     const auto refuses = [&](const Link* t) {
       return !ignores_equal_keys && t != nullptr && key_of(t) == key;
     };
@@ -66,8 +67,8 @@ struct SkipListTest : Test {
   // Returns the first key that is not less; 99 if there is none.
   int lower_bound(int key, bool hinted = true) {
     const auto is_before = [&](const Link* t) { return key_of(t) < key; };
-    const detail::skip_target<decltype(is_before)> target{is_before,
-                                                          hinted ? std::uintptr_t(key) : 0, hinted};
+    const detail::skip_target<decltype(is_before)> target{
+        is_before, hinted ? std::uintptr_t(key) : 0, hinted, nullptr};
     const Link* const found = list.find(target);
     return found == nullptr ? 99 : key_of(found);
   }

@@ -117,7 +117,8 @@ TEST(Epoch, AThreadMayEndInASection) {
   EXPECT_TRUE(has_passed(retire_epoch()));
 }
 
-// A destructor of the C library's that runs after the library's own hook, which may not run again.
+// A destructor of the C library's that runs after the library's own hook, which the system
+// need not call again.
 TEST(Epoch, ASectionMayFollowTheEndOfTheThread) {
   pthread_key_t key;
   ASSERT_EQ(pthread_key_create(&key,

@@ -125,7 +125,7 @@ extern CORBEL_EXPORT CORBEL_INITIAL_EXEC __thread epoch_reader this_epoch_reader
 extern CORBEL_EXPORT epochs all_epochs;
 
 // The first section of a thread, and every section where the system has no process barrier or the
-// thread could not be listed. Never fails.
+// thread is not listed. Never fails.
 CORBEL_EXPORT void enter_slowly(epoch_reader& reader) noexcept;
 CORBEL_EXPORT void leave_slowly(epoch_reader& reader) noexcept;
 

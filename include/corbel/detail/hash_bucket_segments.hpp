@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <new>
 
-#include <corbel/detail/config.hpp>
 #include <corbel/detail/hash_bucket.hpp>
 #include <corbel/detail/highest_bit.hpp>
 

@@ -44,9 +44,9 @@ struct hash_buckets_sizes {
 //  - If the bucket is full when another node comes, the node in the last slot moves to a new block,
 //    which then takes the last slot (9). A reader that has the state from before, and goes by the
 //    node's tag to the last slot, finds the block there and goes on in it.
-//  - If a block becomes empty, and another block follows, what pointed to it points to that one
-//    instead (9). The empty block does not change: a reader in it goes on to what followed it. The
-//    last block stays, so that a slot with a block goes on to have one until a split.
+//  - If an erasure makes a block empty, and another block follows, what pointed to it points to
+//    that one instead (9). The empty block does not change: a reader in it goes on to what followed
+//    it. The last block stays: until a split, a slot that points to a block always does.
 //  - A split publishes the child with the nodes that it gets (6), and then the parent without them,
 //    with its next version (7). Only then slots change: nodes in blocks move to slots that are free
 //    now (4), and the blocks are unlinked, not changed, if all fit. The state that says so has the
@@ -197,7 +197,8 @@ class basic_hash_buckets {
     }
 
     // Unlinks the node that find() went to. No look-up that begins afterwards finds it. Returns
-    // nullptr, or a block that it has unlinked, since that was empty.
+    // nullptr, or a block that it has unlinked, since that was empty: the caller retires it after
+    // it has unlocked the bucket.
     bucket* unlink() noexcept {
       const std::uint64_t others = ~tags::at(0xff, slot_);
       if (CORBEL_LIKELY(at_ == bucket_)) {

@@ -51,15 +51,15 @@ class hash_map_stripe {
   plain_atomic<bool> locked_;
   plain_atomic<std::size_t> count_;
   retired_nodes<retired_node> retired_;
-  // Threads that use different stripes write different cache lines.
+  // Threads that use different stripes write different cache lines, as a rule.
   unsigned char unused_[kCacheLine - 2 * sizeof(std::size_t) - sizeof(retired_nodes<retired_node>)];
 };
 
 // No thread waits for an element while it has locked a bucket or is in a reading section: it backs
-// off and begins again. A thread waits for a bucket while it holds elements or is in a reading
-// section, in erase(), but not the other way round. It waits for the sections of other threads with
-// neither. So there is no circle of waiting threads, unless those that hold elements or compare
-// keys wait for others.
+// off and begins again. In erase(), a thread that holds elements and is in a reading section waits
+// for a bucket. It waits for the sections of other threads only while it has no bucket locked and
+// is in no section itself. So there is no circle of waiting threads, unless those that hold
+// elements or compare keys wait for others.
 //
 // The keys are compared under the lock of the bucket or of the element, or under a pin of the
 // element (see element_lock.hpp), so that the key is not destroyed meanwhile. kPlain: keys are

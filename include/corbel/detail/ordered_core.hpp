@@ -111,13 +111,16 @@ class ordered_core {
   // What a search for a key compares with. Only for keys of the same type the hint is known.
   template <typename K, typename IsBefore>
   static skip_target<IsBefore> target(const K&, const IsBefore& is_before) {
-    return {is_before, 0, false};
+    return {is_before, 0, false, nullptr};
   }
   template <typename IsBefore>
   static skip_target<IsBefore> target(const key_type& key, const IsBefore& is_before) {
-    return {is_before, hint::kExists ? hint::of(key) : 0, hint::kExists};
+    return {is_before, hint::kExists ? hint::of(key) : 0, hint::kExists, &key};
   }
   static std::uintptr_t hint_of(link* tower) { return hint::of(key_of(tower)); }
+  static std::uintptr_t hint_in(const index& i, link* tower) {
+    return i.hint_of(&key_of(tower), hint_of(tower));
+  }
 
   template <typename K>
   link* lower(const K& key) const {
@@ -238,15 +241,22 @@ class ordered_core {
     constexpr int kLevel = skip_list::kIndexedHeight - 1;
     if (!list_.begin_index()) return;
     std::size_t count = 0;
-    for (link* i = list_.head(); (i = skip_list::next(i, kLevel)) != nullptr;) ++count;
+    link* last = nullptr;
+    for (link* i = list_.head(); (i = skip_list::next(i, kLevel)) != nullptr; last = i) ++count;
     index* const made = allocate_index(count);
     if (made != nullptr) {
-      link* i = list_.head();
-      while ((i = skip_list::next(i, kLevel)) != nullptr && made->add(hint_of(i), i)) {
-      }
+      link* i = skip_list::next(list_.head(), kLevel);
+      if (last != nullptr) set_prefix(*made, key_of(i), key_of(last), is_text());
+      while (i != nullptr && made->add(hint_in(*made, i), i)) i = skip_list::next(i, kLevel);
     }
     list_.end_index(made);
   }
+  using is_text = std::integral_constant<bool, hint::kIsText>;
+  static void set_prefix(index& of, const key_type& first, const key_type& last, std::true_type) {
+    const std::size_t size = hint::common(first, last);
+    if (size != 0) of.set_prefix(first.data(), size, &hint::after);
+  }
+  static void set_prefix(index&, const key_type&, const key_type&, std::false_type) {}
   // Returns nullptr if there is no memory: the container works without an index.
   index* allocate_index(std::size_t count) {
     typename node::unit* memory = nullptr;
@@ -266,9 +276,9 @@ class ordered_core {
     if (newest == nullptr || height <= kLevel) return height;
     link* const before = at.before[kLevel];
     if (before == list_.head()) {
-      newest->replace(hint_of(tower), tower, 0, nullptr);
+      newest->replace(hint_in(*newest, tower), tower, 0, nullptr);
     } else {
-      newest->replace(hint_of(tower), tower, hint_of(before), before);
+      newest->replace(hint_in(*newest, tower), tower, hint_in(*newest, before), before);
     }
     return height;
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <corbel/detail/config.hpp>
 
@@ -14,6 +15,9 @@ namespace detail {
 // The hints and the towers of those elements that were higher than a certain level when the index
 // was made, in order. A search for a key begins at the tower that the index finds, instead of the
 // upper levels: a binary search in an array has no branches to mispredict and touches no element.
+//
+// If the keys are texts, its hints are taken from what follows the characters that all its elements
+// begin with. Its hints then say more than those of the list, which look at the first characters.
 //
 // It is not changed while threads insert. What is inserted later is found from the towers that the
 // index has. A larger index replaces it when the list has grown. Since other threads may be reading
@@ -27,8 +31,30 @@ class skip_index {
     return sizeof(skip_index) + capacity * (sizeof(std::uintptr_t) + sizeof(Link*));
   }
 
+  // Returns the hint of the key that lies there after this prefix. Under any prefix the hints have
+  // the order of the keys.
+  using hint_after = std::uintptr_t (*)(const void* key, const char* prefix, std::size_t size);
+
   skip_index(std::size_t capacity, std::size_t elements, skip_index* older)
-      : older_(older), capacity_(capacity), elements_(elements), count_(0) {}
+      : older_(older),
+        capacity_(capacity),
+        elements_(elements),
+        count_(0),
+        hint_after_(nullptr),
+        prefix_size_(0) {}
+
+  // Sets a prefix, of which the index uses only so many characters, before towers are added.
+  void set_prefix(const char* prefix, std::size_t size, hint_after function) {
+    hint_after_ = function;
+    prefix_size_ = size < kMaxPrefix ? size : kMaxPrefix;
+    std::memcpy(prefix_, prefix, prefix_size_);
+  }
+  bool has_prefix() const { return hint_after_ != nullptr; }
+
+  // The hint in this index of the key that lies there and has the hint in the list.
+  std::uintptr_t hint_of(const void* key, std::uintptr_t in_list) const {
+    return has_prefix() ? hint_after_(key, prefix_, prefix_size_) : in_list;
+  }
 
   skip_index* older() const { return older_; }
   std::size_t capacity() const { return capacity_; }
@@ -63,6 +89,8 @@ class skip_index {
   }
 
  private:
+  static constexpr std::size_t kMaxPrefix = 64;
+
   std::uintptr_t* hints() const {
     return reinterpret_cast<std::uintptr_t*>(const_cast<skip_index*>(this) + 1);
   }
@@ -85,6 +113,9 @@ class skip_index {
   std::size_t capacity_;
   std::size_t elements_;
   std::size_t count_;
+  hint_after hint_after_;
+  std::size_t prefix_size_;
+  char prefix_[kMaxPrefix];
 };
 
 }  // namespace detail

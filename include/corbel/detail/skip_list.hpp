@@ -28,12 +28,14 @@ struct skip_word {
 constexpr std::uintptr_t kNoHint = static_cast<std::uintptr_t>(-1);
 
 // What a search compares with: `is_before(tower)` says whether the element of the tower comes
-// before the position that is searched. `hint` is that of the key, if `has_hint`.
+// before the position that is searched. `hint` is that of the key, if `has_hint`, and `key` is
+// where it lies.
 template <typename IsBefore>
 struct skip_target {
   const IsBefore& is_before;
   std::uintptr_t hint;
   bool has_hint;
+  const void* key;
 };
 
 // A skip list (W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990). Level 0
@@ -125,7 +127,7 @@ class basic_skip_list {
     link* before = head();
     link* known = nullptr;
     link* after = nullptr;
-    int level = begin(target, before);
+    int level = begin(target, before, known);
     while (--level >= 0)
       after = descend(level, before, known, target, !target.has_hint || level == 0);
     return after;
@@ -137,7 +139,7 @@ class basic_skip_list {
     link* before = head();
     link* known = nullptr;
     link* after = nullptr;
-    int level = height <= kIndexedHeight ? begin(target, before) : this->height();
+    int level = height <= kIndexedHeight ? begin(target, before, known) : this->height();
     while (height > level) {
       --height;
       p.before[height] = before;
@@ -330,16 +332,29 @@ class basic_skip_list {
   }
 
   // Sets `before`, the head, to where a search begins, and returns the number of levels to search.
+  // `known`: see descend().
   template <typename IsBefore>
-  int begin(const skip_target<IsBefore>& target, link*& before) const {
+  int begin(const skip_target<IsBefore>& target, link*& before, link*& known) const {
     const index* const newest = target.has_hint ? newest_index() : nullptr;
-    link* near = newest == nullptr ? nullptr : newest->find(target.hint);
+    link* near =
+        newest == nullptr ? nullptr : newest->find(newest->hint_of(target.key, target.hint));
     if (near == nullptr) return height();
     // Where much has been inserted since the index was made, the upper levels are faster.
+    constexpr int kLevel = kIndexedHeight - 1;
     constexpr int kMaxSteps = 16;
-    for (int steps = 0; hint(near, kIndexedHeight - 1) < target.hint; ++steps) {
+    for (int steps = 0;; ++steps) {
+      const std::uintptr_t found = hint(near, kLevel);  // before the link is read: see (5)
+      if (found >= target.hint && !newest->has_prefix()) break;
+      link* const candidate = next(near, kLevel);
+      if (found >= target.hint) {
+        if (found > target.hint && found != kNoHint) break;
+        if (candidate == nullptr || !target.is_before(candidate)) {
+          known = candidate;
+          break;
+        }
+      }
       if (steps == kMaxSteps) return height();
-      near = next(near, kIndexedHeight - 1);
+      near = candidate;
     }
     before = near;
     return kIndexedHeight;

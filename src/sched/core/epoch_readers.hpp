@@ -12,7 +12,8 @@ namespace corbel::sched {
 void add_epoch_reader(detail::epoch_reader& reader);
 void remove_epoch_reader(detail::epoch_reader& reader);
 
-// A section of a thread that is not listed, because the system had no room for a hook.
+// A section of a thread that is not listed: it is being listed, or has ended, or the system had no
+// room for a hook.
 void enter_unlisted();
 void leave_unlisted();
 

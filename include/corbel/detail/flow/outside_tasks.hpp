@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include <corbel/detail/flow/graph_task.hpp>
+#include <corbel/detail/succeeds.hpp>
 #include <corbel/task_arena.hpp>
 
 namespace corbel {

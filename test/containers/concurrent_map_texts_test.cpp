@@ -2,14 +2,17 @@
 // Ordered containers of texts, which begin alike or do not: searches go by hints from the
 // characters after what they have in common.
 #include <gtest/gtest.h>
+#include <tbb/concurrent_map.h>
 #include <tbb/concurrent_set.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace corbel::test {
@@ -63,7 +66,10 @@ TYPED_TEST(ConcurrentTexts, BehaveAsTheStandardSet) {
   for (const std::string& prefix : kPrefixes) {
     typename TestFixture::tested set;
     typename TestFixture::expected model;
-    for (int i = 0; i < 3000; ++i) this->insert(set, model, prefix + short_text(random));
+    for (int i = 0; i < 3000; ++i) {
+      const bool is_alike = random() % 32 != 0;  // others are in the index, too
+      this->insert(set, model, (is_alike ? prefix : "") + short_text(random));
+    }
     for (int i = 0; i < 3000; ++i) {
       // With the prefix, a part of it, or others.
       const std::string key = prefix.substr(0, random() % 4 == 0 ? random() % 100 : prefix.size());
@@ -91,6 +97,45 @@ TYPED_TEST(ConcurrentTexts, MayBeInsertedInOnePlace) {
     this->expect_equal_searches(set, model, text("a100500/", i));
   }
   EXPECT_TRUE(std::equal(set.begin(), set.end(), model.begin(), model.end()));
+}
+
+TYPED_TEST(ConcurrentTexts, MayMoveToAnotherContainer) {
+  typename TestFixture::tested from;
+  typename TestFixture::tested to;
+  typename TestFixture::expected model;
+  typename TestFixture::expected none;
+  for (int i = 0; i < 2000; ++i) {
+    this->insert(from, model, "prefix/" + std::to_string(i));
+    this->insert(to, none, "other/" + std::to_string(i));
+  }
+  model.merge(none);
+  to.merge(from);
+  EXPECT_TRUE(from.empty());
+  for (const std::string& key : model) this->expect_equal_searches(to, model, key + "0");
+  typename TestFixture::tested copy(to);
+  from.swap(copy);
+  for (const std::string& key : model) {
+    auto node = from.unsafe_extract(key);
+    ASSERT_FALSE(node.empty());
+    node.value() += "!";
+    EXPECT_TRUE(copy.insert(std::move(node)).second);
+  }
+  EXPECT_TRUE(from.empty());
+  EXPECT_EQ(copy.size(), model.size());
+  for (const std::string& key : model) EXPECT_TRUE(copy.contains(key + "!"));
+}
+
+TEST(ConcurrentTextMultiset, KeepsEqualTextsInTheOrderOfInsertion) {
+  tbb::concurrent_multimap<std::string, int> map;
+  std::multimap<std::string, int> model;
+  Random random(2);
+  for (int i = 0; i < 6000; ++i) {
+    const std::string key = "a common prefix/" + std::to_string(random() % 300);
+    map.emplace(key, i);
+    model.emplace(key, i);
+  }
+  EXPECT_TRUE(std::equal(map.begin(), map.end(), model.begin(), model.end()));
+  for (const auto& [key, value] : model) EXPECT_EQ(map.count(key), model.count(key));
 }
 
 TYPED_TEST(ConcurrentTexts, AreInsertedByThreads) {

@@ -75,7 +75,8 @@ struct Indexing : Test {
   template <typename Use>
   auto with_target(int key, const Use& use) {
     const auto is_before = [this, key](const Link* t) { return key_of(t) < key; };
-    return use(detail::skip_target<decltype(is_before)>{is_before, hint_of(key), true, &key});
+    return use(
+        detail::skip_target<decltype(is_before)>{is_before, hint_of(key), true, &key, &hint_after});
   }
 
   // As ordered_core does it. Returns whether the key was not there.
@@ -110,10 +111,13 @@ struct Indexing : Test {
     std::unique_ptr<std::byte[]>& block = memory[me * 2 + std::size_t(indexes_by[me]++)];
     block.reset(new std::byte[Index::bytes_of(count)]);
     Index* const made = ::new (block.get()) Index(count, list.size(), list.newest_index());
-    if (threads.are_texts) made->set_prefix("", 0, &hint_after);
+    if (threads.are_texts) made->set_prefix("a", 1);
     for (Link* t = list.head(); (t = List::next(t, 1)) != nullptr;) {
       const int key = key_of(t);
-      if (!made->add(made->hint_of(&key, hint_of(key)), t)) break;
+      const std::uintptr_t hint = made->hint_of(
+          hint_of(key),
+          [&](const char* prefix, std::size_t n) { return hint_after(&key, prefix, n); });
+      if (!made->add(hint, t)) break;
     }
     list.end_index(made);
   }

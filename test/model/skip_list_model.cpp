@@ -53,7 +53,7 @@ struct SkipListTest : Test {
     e.height = height;
     const auto is_before = [&](const Link* t) { return key_of(t) < key; };
     const detail::skip_target<decltype(is_before)> target{is_before, std::uintptr_t(key), true,
-                                                          nullptr};
+                                                          nullptr, nullptr};
     const auto refuses = [&](const Link* t) {
       return !ignores_equal_keys && t != nullptr && key_of(t) == key;
     };
@@ -68,7 +68,7 @@ struct SkipListTest : Test {
   int lower_bound(int key, bool hinted = true) {
     const auto is_before = [&](const Link* t) { return key_of(t) < key; };
     const detail::skip_target<decltype(is_before)> target{
-        is_before, hinted ? std::uintptr_t(key) : 0, hinted, nullptr};
+        is_before, hinted ? std::uintptr_t(key) : 0, hinted, nullptr, nullptr};
     const Link* const found = list.find(target);
     return found == nullptr ? 99 : key_of(found);
   }

@@ -111,16 +111,23 @@ class ordered_core {
   // What a search for a key compares with. Only for keys of the same type the hint is known.
   template <typename K, typename IsBefore>
   static skip_target<IsBefore> target(const K&, const IsBefore& is_before) {
-    return {is_before, 0, false, nullptr};
+    return {is_before, 0, false, nullptr, nullptr};
   }
   template <typename IsBefore>
   static skip_target<IsBefore> target(const key_type& key, const IsBefore& is_before) {
-    return {is_before, hint::kExists ? hint::of(key) : 0, hint::kExists, &key};
+    return {is_before, hint::kExists ? hint::of(key) : 0, hint::kExists, std::addressof(key),
+            hint_after(is_text())};
   }
   static std::uintptr_t hint_of(link* tower) { return hint::of(key_of(tower)); }
   static std::uintptr_t hint_in(const index& i, link* tower) {
-    return i.hint_of(&key_of(tower), hint_of(tower));
+    return i.hint_of(hint_of(tower), [tower](const char* prefix, std::size_t size) {
+      return hint_after(is_text())(std::addressof(key_of(tower)), prefix, size);
+    });
   }
+  using is_text = std::integral_constant<bool, hint::kIsText>;
+  using hint_after_type = std::uintptr_t (*)(const void*, const char*, std::size_t);
+  static constexpr hint_after_type hint_after(std::true_type) { return &hint::after; }
+  static constexpr hint_after_type hint_after(std::false_type) { return nullptr; }
 
   template <typename K>
   link* lower(const K& key) const {
@@ -241,22 +248,30 @@ class ordered_core {
     constexpr int kLevel = skip_list::kIndexedHeight - 1;
     if (!list_.begin_index()) return;
     std::size_t count = 0;
-    link* last = nullptr;
-    for (link* i = list_.head(); (i = skip_list::next(i, kLevel)) != nullptr; last = i) ++count;
+    for (link* i = list_.head(); (i = skip_list::next(i, kLevel)) != nullptr;) ++count;
     index* const made = allocate_index(count);
     if (made != nullptr) {
-      link* i = skip_list::next(list_.head(), kLevel);
-      if (last != nullptr) set_prefix(*made, key_of(i), key_of(last), is_text());
-      while (i != nullptr && made->add(hint_in(*made, i), i)) i = skip_list::next(i, kLevel);
+      set_prefix(*made, count, is_text());
+      link* i = list_.head();
+      while ((i = skip_list::next(i, kLevel)) != nullptr && made->add(hint_in(*made, i), i)) {
+      }
     }
     list_.end_index(made);
   }
-  using is_text = std::integral_constant<bool, hint::kIsText>;
-  static void set_prefix(index& of, const key_type& first, const key_type& last, std::true_type) {
-    const std::size_t size = hint::common(first, last);
-    if (size != 0) of.set_prefix(first.data(), size, &hint::after);
+  // The prefix of most of the keys: a few may come before or after those that have it.
+  void set_prefix(index& of, std::size_t count, std::true_type) const {
+    constexpr int kLevel = skip_list::kIndexedHeight - 1;
+    if (count == 0) return;
+    const std::size_t few = count / 8;
+    link* i = list_.head();
+    std::size_t number = 0;
+    for (; number <= few; ++number) i = skip_list::next(i, kLevel);
+    const key_type& first = key_of(i);
+    for (; number < count - few; ++number) i = skip_list::next(i, kLevel);
+    const std::size_t size = hint::common(first, key_of(i));
+    if (size != 0) of.set_prefix(first.data(), size);
   }
-  static void set_prefix(index&, const key_type&, const key_type&, std::false_type) {}
+  void set_prefix(index&, std::size_t, std::false_type) const {}
   // Returns nullptr if there is no memory: the container works without an index.
   index* allocate_index(std::size_t count) {
     typename node::unit* memory = nullptr;

@@ -16,8 +16,9 @@ namespace detail {
 // was made, in order. A search for a key begins at the tower that the index finds, instead of the
 // upper levels: a binary search in an array has no branches to mispredict and touches no element.
 //
-// If the keys are texts, its hints are taken from what follows the characters that all its elements
-// begin with. Its hints then say more than those of the list, which look at the first characters.
+// If the keys are texts, its hints are taken from what follows the characters that most of its
+// elements begin with. They then say more than those of the list, which look at the first
+// characters.
 //
 // It is not changed while threads insert. What is inserted later is found from the towers that the
 // index has. A larger index replaces it when the list has grown. Since other threads may be reading
@@ -31,29 +32,21 @@ class skip_index {
     return sizeof(skip_index) + capacity * (sizeof(std::uintptr_t) + sizeof(Link*));
   }
 
-  // Returns the hint of the key that lies there after this prefix. Under any prefix the hints have
-  // the order of the keys.
-  using hint_after = std::uintptr_t (*)(const void* key, const char* prefix, std::size_t size);
-
   skip_index(std::size_t capacity, std::size_t elements, skip_index* older)
-      : older_(older),
-        capacity_(capacity),
-        elements_(elements),
-        count_(0),
-        hint_after_(nullptr),
-        prefix_size_(0) {}
+      : older_(older), capacity_(capacity), elements_(elements), count_(0), prefix_size_(0) {}
 
-  // Sets a prefix, of which the index uses only so many characters, before towers are added.
-  void set_prefix(const char* prefix, std::size_t size, hint_after function) {
-    hint_after_ = function;
-    prefix_size_ = size < kMaxPrefix ? size : kMaxPrefix;
+  // Sets a prefix, which is not empty and of which the index uses only so many characters, before
+  // towers are added.
+  void set_prefix(const char* prefix, std::size_t size) {
+    prefix_size_ = size < sizeof(prefix_) ? size : sizeof(prefix_);
     std::memcpy(prefix_, prefix, prefix_size_);
   }
-  bool has_prefix() const { return hint_after_ != nullptr; }
 
-  // The hint in this index of the key that lies there and has the hint in the list.
-  std::uintptr_t hint_of(const void* key, std::uintptr_t in_list) const {
-    return has_prefix() ? hint_after_(key, prefix_, prefix_size_) : in_list;
+  // The hint of a key in this index. after(prefix, size) returns it if there is a prefix; under any
+  // prefix the hints have the order of the keys. `in_list` is its hint in the list.
+  template <typename After>
+  std::uintptr_t hint_of(std::uintptr_t in_list, const After& after) const {
+    return prefix_size_ != 0 ? after(prefix_, prefix_size_) : in_list;
   }
 
   skip_index* older() const { return older_; }
@@ -81,8 +74,10 @@ class skip_index {
   // are high enough, with its hint; or by none, nullptr with the hint 0. So the index stays in
   // order. No other thread may use the list.
   void replace(std::uintptr_t hint, const Link* tower, std::uintptr_t hint_before, Link* before) {
-    for (std::size_t i = first_from(hint); i < count_ && hints()[i] == hint; ++i) {
-      if (towers()[i] != tower) continue;
+    std::size_t i = first_from(hint);
+    while (i < count_ && hints()[i] == hint && towers()[i] != tower) ++i;
+    // A tower that has replaced others has neighbouring places.
+    for (; i < count_ && hints()[i] == hint && towers()[i] == tower; ++i) {
       towers()[i] = before;
       hints()[i] = hint_before;
     }
@@ -113,8 +108,7 @@ class skip_index {
   std::size_t capacity_;
   std::size_t elements_;
   std::size_t count_;
-  hint_after hint_after_;
-  std::size_t prefix_size_;
+  std::size_t prefix_size_;  // 0: the hints are those of the list
   char prefix_[kMaxPrefix];
 };
 

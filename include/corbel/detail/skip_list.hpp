@@ -28,14 +28,22 @@ struct skip_word {
 constexpr std::uintptr_t kNoHint = static_cast<std::uintptr_t>(-1);
 
 // What a search compares with: `is_before(tower)` says whether the element of the tower comes
-// before the position that is searched. `hint` is that of the key, if `has_hint`, and `key` is
-// where it lies.
+// before the position that is searched. `hint` is that of the key, if `has_hint`. If keys are
+// texts, hint_after(key, prefix, size) is its hint in an index with a prefix.
 template <typename IsBefore>
 struct skip_target {
   const IsBefore& is_before;
   std::uintptr_t hint;
   bool has_hint;
   const void* key;
+  std::uintptr_t (*hint_after)(const void* key, const char* prefix, std::size_t size);
+
+  template <typename Index>
+  std::uintptr_t hint_in(const Index& index) const {
+    return index.hint_of(hint, [this](const char* prefix, std::size_t size) {
+      return hint_after(key, prefix, size);
+    });
+  }
 };
 
 // A skip list (W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990). Level 0
@@ -336,15 +344,14 @@ class basic_skip_list {
   template <typename IsBefore>
   int begin(const skip_target<IsBefore>& target, link*& before, link*& known) const {
     const index* const newest = target.has_hint ? newest_index() : nullptr;
-    link* near =
-        newest == nullptr ? nullptr : newest->find(newest->hint_of(target.key, target.hint));
+    link* near = newest == nullptr ? nullptr : newest->find(target.hint_in(*newest));
     if (near == nullptr) return height();
-    // Where much has been inserted since the index was made, the upper levels are faster.
+    // Where much has been inserted since the index was made, or many hints are equal, the upper
+    // levels are faster.
     constexpr int kLevel = kIndexedHeight - 1;
     constexpr int kMaxSteps = 16;
     for (int steps = 0;; ++steps) {
       const std::uintptr_t found = hint(near, kLevel);  // before the link is read: see (5)
-      if (found >= target.hint && !newest->has_prefix()) break;
       link* const candidate = next(near, kLevel);
       if (found >= target.hint) {
         if (found > target.hint && found != kNoHint) break;

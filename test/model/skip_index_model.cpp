@@ -114,10 +114,7 @@ struct Indexing : Test {
     if (threads.are_texts) made->set_prefix("a", 1);
     for (Link* t = list.head(); (t = List::next(t, 1)) != nullptr;) {
       const int key = key_of(t);
-      const std::uintptr_t hint = made->hint_of(
-          hint_of(key),
-          [&](const char* prefix, std::size_t n) { return hint_after(&key, prefix, n); });
-      if (!made->add(hint, t)) break;
+      if (!made->add(made->hint_of(hint_of(key), &key, &hint_after), t)) break;
     }
     list.end_index(made);
   }

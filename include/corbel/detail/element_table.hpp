@@ -15,6 +15,7 @@
 
 #include <corbel/detail/basic_mutex.hpp>
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 
 namespace corbel {
 namespace detail {
@@ -107,13 +108,8 @@ class element_table {
   }
 
   void swap(element_table& other) noexcept {
-    // relaxed, all: no other thread uses the objects now
-    table* const mine = newest_.load(std::memory_order_relaxed);
-    newest_.store(other.newest_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    other.newest_.store(mine, std::memory_order_relaxed);
-    const std::size_t size = size_.load(std::memory_order_relaxed);
-    size_.store(other.size_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    other.size_.store(size, std::memory_order_relaxed);
+    swap_atomics(newest_, other.newest_);
+    swap_atomics(size_, other.size_);
     std::swap(allocator_, other.allocator_);
   }
 

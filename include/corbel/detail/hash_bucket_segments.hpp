@@ -11,6 +11,7 @@
 
 #include <corbel/detail/hash_bucket.hpp>
 #include <corbel/detail/highest_bit.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 
 namespace corbel {
 namespace detail {
@@ -75,20 +76,13 @@ class basic_bucket_segments {
 
   // Exchanges all buckets. No other thread uses either object.
   void swap(basic_bucket_segments& other) noexcept {
-    for (std::size_t s = 1; s < Sizes::kSegments; ++s) swap_words(bases_[s], other.bases_[s]);
+    for (std::size_t s = 1; s < Sizes::kSegments; ++s) swap_atomics(bases_[s], other.bases_[s]);
     for (std::size_t i = 0; i < kFirst; ++i) {
-      swap_words(first_[i].state, other.first_[i].state);
+      swap_atomics(first_[i].state, other.first_[i].state);
       for (std::size_t s = 0; s < hash_tags::kSlots; ++s) {
-        swap_words(first_[i].slots[s], other.first_[i].slots[s]);
+        swap_atomics(first_[i].slots[s], other.first_[i].slots[s]);
       }
     }
-  }
-  template <typename Word>
-  static void swap_words(Word& a, Word& b) noexcept {
-    // relaxed: no other thread uses either object
-    const auto kept = a.load(std::memory_order_relaxed);
-    a.store(b.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    b.store(kept, std::memory_order_relaxed);
   }
 
  private:

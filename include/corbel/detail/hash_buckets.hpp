@@ -15,6 +15,7 @@
 #include <corbel/detail/hash_bucket_segments.hpp>
 #include <corbel/detail/hash_tags.hpp>
 #include <corbel/detail/highest_bit.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 
 namespace corbel {
 namespace detail {
@@ -347,9 +348,9 @@ class basic_hash_buckets {
   // Exchanges all nodes and buckets. No other thread uses either object.
   void swap(basic_hash_buckets& other) noexcept {
     segments_.swap(other.segments_);
-    segments::swap_words(size_, other.size_);
-    segments::swap_words(split_, other.split_);
-    segments::swap_words(missed_, other.missed_);
+    swap_atomics(size_, other.size_);
+    swap_atomics(split_, other.split_);
+    swap_atomics(missed_, other.missed_);
   }
 
  private:

@@ -120,14 +120,11 @@ class ordered_core {
   }
   static std::uintptr_t hint_of(link* tower) { return hint::of(key_of(tower)); }
   static std::uintptr_t hint_in(const index& i, link* tower) {
-    return i.hint_of(hint_of(tower), [tower](const char* prefix, std::size_t size) {
-      return hint_after(is_text())(std::addressof(key_of(tower)), prefix, size);
-    });
+    return i.hint_of(hint_of(tower), std::addressof(key_of(tower)), hint_after(is_text()));
   }
   using is_text = std::integral_constant<bool, hint::kIsText>;
-  using hint_after_type = std::uintptr_t (*)(const void*, const char*, std::size_t);
-  static constexpr hint_after_type hint_after(std::true_type) { return &hint::after; }
-  static constexpr hint_after_type hint_after(std::false_type) { return nullptr; }
+  static constexpr skip_hint_after hint_after(std::true_type) { return &hint::after; }
+  static constexpr skip_hint_after hint_after(std::false_type) { return nullptr; }
 
   template <typename K>
   link* lower(const K& key) const {

@@ -12,6 +12,10 @@
 namespace corbel {
 namespace detail {
 
+// Returns the hint of the key that lies there from what follows a prefix. Under any prefix these
+// hints have the order of the keys.
+using skip_hint_after = std::uintptr_t (*)(const void* key, const char* prefix, std::size_t size);
+
 // The hints and the towers of those elements that were higher than a certain level when the index
 // was made, in order. A search for a key begins at the tower that the index finds, instead of the
 // upper levels: a binary search in an array has no branches to mispredict and touches no element.
@@ -42,11 +46,9 @@ class skip_index {
     std::memcpy(prefix_, prefix, prefix_size_);
   }
 
-  // The hint of a key in this index. after(prefix, size) returns it if there is a prefix; under any
-  // prefix the hints have the order of the keys. `in_list` is its hint in the list.
-  template <typename After>
-  std::uintptr_t hint_of(std::uintptr_t in_list, const After& after) const {
-    return prefix_size_ != 0 ? after(prefix_, prefix_size_) : in_list;
+  // The hint in this index of a key that has the hint `in_list` in the list.
+  std::uintptr_t hint_of(std::uintptr_t in_list, const void* key, skip_hint_after after) const {
+    return prefix_size_ != 0 ? after(key, prefix_, prefix_size_) : in_list;
   }
 
   skip_index* older() const { return older_; }
@@ -84,8 +86,6 @@ class skip_index {
   }
 
  private:
-  static constexpr std::size_t kMaxPrefix = 64;
-
   std::uintptr_t* hints() const {
     return reinterpret_cast<std::uintptr_t*>(const_cast<skip_index*>(this) + 1);
   }
@@ -109,7 +109,7 @@ class skip_index {
   std::size_t elements_;
   std::size_t count_;
   std::size_t prefix_size_;  // 0: the hints are those of the list
-  char prefix_[kMaxPrefix];
+  char prefix_[64];
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/skip_index.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 
 namespace corbel {
 namespace detail {
@@ -28,22 +29,15 @@ struct skip_word {
 constexpr std::uintptr_t kNoHint = static_cast<std::uintptr_t>(-1);
 
 // What a search compares with: `is_before(tower)` says whether the element of the tower comes
-// before the position that is searched. `hint` is that of the key, if `has_hint`. If keys are
-// texts, hint_after(key, prefix, size) is its hint in an index with a prefix.
+// before the position that is searched. `hint` is that of the key, if `has_hint`; `hint_after`, if
+// keys are texts, returns its hint in an index with a prefix.
 template <typename IsBefore>
 struct skip_target {
   const IsBefore& is_before;
   std::uintptr_t hint;
   bool has_hint;
   const void* key;
-  std::uintptr_t (*hint_after)(const void* key, const char* prefix, std::size_t size);
-
-  template <typename Index>
-  std::uintptr_t hint_in(const Index& index) const {
-    return index.hint_of(hint, [this](const char* prefix, std::size_t size) {
-      return hint_after(key, prefix, size);
-    });
-  }
+  skip_hint_after hint_after;
 };
 
 // A skip list (W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990). Level 0
@@ -266,23 +260,11 @@ class basic_skip_list {
 
   // Exchanges the towers of two lists.
   void swap(basic_skip_list& other) {
-    for (int word = 0; word < words_of(kMaxHeight); ++word) {
-      // relaxed, all: no other thread uses the lists now
-      const std::uintptr_t mine = words_[word].bits.load(std::memory_order_relaxed);
-      words_[word].bits.store(other.words_[word].bits.load(std::memory_order_relaxed),
-                              std::memory_order_relaxed);
-      other.words_[word].bits.store(mine, std::memory_order_relaxed);
-    }
-    // relaxed, all: no other thread uses the lists now
-    index* const mine = index_.load(std::memory_order_relaxed);
-    index_.store(other.index_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    other.index_.store(mine, std::memory_order_relaxed);
-    const int levels = height();
-    height_.store(other.height(), std::memory_order_relaxed);
-    other.height_.store(levels, std::memory_order_relaxed);
-    const std::size_t count = size();
-    size_.store(other.size(), std::memory_order_relaxed);
-    other.size_.store(count, std::memory_order_relaxed);
+    for (int word = 0; word < words_of(kMaxHeight); ++word)
+      swap_atomics(words_[word].bits, other.words_[word].bits);
+    swap_atomics(index_, other.index_);
+    swap_atomics(height_, other.height_);
+    swap_atomics(size_, other.size_);
   }
 
   // Removes all towers.
@@ -344,7 +326,10 @@ class basic_skip_list {
   template <typename IsBefore>
   int begin(const skip_target<IsBefore>& target, link*& before, link*& known) const {
     const index* const newest = target.has_hint ? newest_index() : nullptr;
-    link* near = newest == nullptr ? nullptr : newest->find(target.hint_in(*newest));
+    link* near = nullptr;
+    if (newest != nullptr) {
+      near = newest->find(newest->hint_of(target.hint, target.key, target.hint_after));
+    }
     if (near == nullptr) return height();
     // Where much has been inserted since the index was made, or many hints are equal, the upper
     // levels are faster.

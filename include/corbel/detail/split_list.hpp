@@ -12,6 +12,7 @@
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/highest_bit.hpp>
 #include <corbel/detail/split_order.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 
 namespace corbel {
 namespace detail {
@@ -298,8 +299,8 @@ class basic_split_list {
   }
 
   void swap(basic_split_list& other) noexcept {
-    swap(mask_, other.mask_);
-    for (int k = 0; k < kSegments; ++k) swap(segments_[k], other.segments_[k]);
+    swap_atomics(mask_, other.mask_);
+    for (int k = 0; k < kSegments; ++k) swap_atomics(segments_[k], other.segments_[k]);
   }
 
  private:
@@ -408,14 +409,6 @@ class basic_split_list {
     // (5) release: publishes that the slot is in the list, and the target, to (2)
     added->next.fetch_and(~kUnready, std::memory_order_release);
     return true;
-  }
-
-  template <typename T>
-  static void swap(Atomic<T>& a, Atomic<T>& b) noexcept {
-    // relaxed, all: no other thread uses the lists
-    const T kept = a.load(std::memory_order_relaxed);
-    a.store(b.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    b.store(kept, std::memory_order_relaxed);
   }
 
   Atomic<std::size_t> mask_;  // the number of buckets - 1

@@ -9,6 +9,7 @@
 #include <new>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/swap_atomics.hpp>
 #include <corbel/detail/thread_number.hpp>
 
 namespace corbel {
@@ -73,13 +74,8 @@ class striped_count {
   }
 
   void swap(striped_count& other) noexcept {
-    // relaxed, all: no other thread counts
-    const std::size_t mine = shared_.load(std::memory_order_relaxed);
-    stripe* const stripes = stripes_.load(std::memory_order_relaxed);
-    shared_.store(other.shared_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    stripes_.store(other.stripes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    other.shared_.store(mine, std::memory_order_relaxed);
-    other.stripes_.store(stripes, std::memory_order_relaxed);
+    swap_atomics(shared_, other.shared_);
+    swap_atomics(stripes_, other.stripes_);
   }
 
  private:

@@ -12,8 +12,7 @@ namespace flow {
 // in the thread that puts it; a successor that is added later gets the message that the node has
 // then. Gets do not remove it. If two threads put messages at the same time, successors may get
 // them in another order than the one in which they were stored; one that is added while a message
-// is put may get that message twice. T is copyable. Thread safety: see
-// sender and receiver.
+// is put may get that message twice. T is copyable. Thread safety: see sender and receiver.
 template <typename T>
 class overwrite_node : public detail::single_value_node<T, true> {
   using base = detail::single_value_node<T, true>;

@@ -10,8 +10,8 @@ namespace flow {
 
 // Keeps the first message that it has got since its construction or the last clear(), and rejects
 // further ones. Passes the message to all successors, in the thread that puts it; a successor that
-// is added later gets it then. Gets do not remove it. T is copyable. Thread safety: see sender and
-// receiver.
+// is added later gets it then; one that is added while the message is put may get it twice. Gets do
+// not remove it. T is copyable. Thread safety: see sender and receiver.
 template <typename T>
 class write_once_node : public detail::single_value_node<T, false> {
   using base = detail::single_value_node<T, false>;

@@ -35,7 +35,6 @@
 #include <corbel/detail/pipeline_stage.hpp>
 #include <corbel/detail/trace.hpp>
 #include <corbel/detail/wait_count.hpp>
-#include <corbel/mutex.hpp>
 
 namespace corbel {
 namespace detail {
@@ -192,7 +191,7 @@ class pipeline_call {
     const bool is_serial = stages_[stage]->is_serial;
     if (stage == 0) {
       if (!passed) {
-        mutex::scoped_lock lock(mutex_);
+        const pipeline_lock lock(mutex_);
         stopped_ = true;
         return false;
       }
@@ -286,7 +285,7 @@ class pipeline_call {
   bool pass_on_reading(thread_data& thread, token& t) {
     token* next = nullptr;
     {
-      mutex::scoped_lock lock(mutex_);
+      const pipeline_lock lock(mutex_);
       if (stopped_) return false;
       t.number = read_++;
       last_read_.set(thread);
@@ -308,7 +307,7 @@ class pipeline_call {
   // now; else it is free, and another thread may already have it.
   bool becomes_reader(thread_data& thread, token& t) {
     t.stage = 0;
-    mutex::scoped_lock lock(mutex_);
+    const pipeline_lock lock(mutex_);
     if (CORBEL_UNLIKELY(thread.trace != nullptr)) trace_gone(thread);
     if (!stopped_ && !reader_) {
       reader_ = true;
@@ -353,7 +352,7 @@ class pipeline_call {
   counted_tokens pending_;
   bool has_outside_ = false;
 
-  mutex mutex_;  // protects all members below
+  spinning_mutex mutex_;  // protects all members below
   bool stopped_ = false;
   bool reader_ = false;     // there is a reader
   std::uint64_t read_ = 0;  // number of items read

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include <corbel/detail/basic_mutex.hpp>
+#include <corbel/detail/mutex_guard.hpp>
 #include <corbel/detail/outside_slot.hpp>
 #include <corbel/detail/task.hpp>
 #include <corbel/detail/trace.hpp>
-#include <corbel/mutex.hpp>
 
 namespace corbel {
 namespace detail {
@@ -59,6 +60,9 @@ struct token : task_base {
   unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
 };
 
+// The critical sections of a pipeline take a few instructions.
+using pipeline_lock = mutex_guard<spinning_mutex>;
+
 // The entrance of a serial filter. Parks tokens that arrive too early.
 class serial_gate {
  public:
@@ -72,7 +76,7 @@ class serial_gate {
   // Returns whether the token has entered. If not, the token is parked, and another thread may
   // already have it.
   bool enter(token& t) {
-    mutex::scoped_lock lock(mutex_);
+    const pipeline_lock lock(mutex_);
     if (!busy_ && (!in_order_ || t.number == next_)) {
       if (numbers_) t.number = next_++;
       busy_ = true;
@@ -88,7 +92,7 @@ class serial_gate {
   // Called by the thread that leaves the filter. Returns the token that enters next, for which the
   // gate stays busy; nullptr if there is none.
   token* leave() {
-    mutex::scoped_lock lock(mutex_);
+    const pipeline_lock lock(mutex_);
     token* const t = in_order_ ? take_parked(++next_) : take_first_parked();
     if (t == nullptr) {
       busy_ = false;
@@ -134,7 +138,7 @@ class serial_gate {
     parked_.swap(longer);
   }
 
-  mutex mutex_;
+  spinning_mutex mutex_;
   bool busy_ = false;
   bool in_order_ = true;
   bool numbers_ = false;

@@ -61,7 +61,9 @@ void run_and_wait(task_base* first, d1::wait_context& count, d1::task_group_cont
     const RunningScope scope;
     context_use use(thread, d1::own_context(context));
     if (first != nullptr) corbel::detail::run_task(thread, first);
-    const bool done = is_done(&count)
+    const bool is_done_already = is_done(&count);
+    if (is_done_already) thread.tasks->acknowledge_thefts();
+    const bool done = is_done_already
                           ? !thread.has_suspended_stacks
                           : corbel::detail::run_own(thread, node, [&] { return is_done(&count); });
     if (!done) corbel::detail::wait_until(thread, &count, &is_done);

@@ -98,6 +98,14 @@ class basic_deque {
     return pop_below(b, top_.load(std::memory_order_relaxed));
   }
 
+  // Tells the thieves that the owner knows of the thefts so far, as a pop does: the next theft needs
+  // no barrier. For an owner that pushes again without a pop in between.
+  void acknowledge_thefts() {
+    // (19) relaxed: as (4), all later pops of the owner read this top or a later one. (20) release:
+    // takes the part of (8)
+    known_top_.store(top_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+
   // Returns the entry that was pushed last. Right after the push only: a thief may have it by now.
   T* newest() const {
     const index b = bottom_.load(std::memory_order_relaxed);  // relaxed: only the owner writes it

@@ -298,7 +298,7 @@ def _stamp(recipe):
         entries = [e for e in lock if source.get("package") in (e["package"], e.get("of"))]
         digest.update(json.dumps([source, entries], sort_keys=True).encode())
         if source["registry"] == "corbel":
-            for library in corbel_libraries():
+            for library in (*corbel_libraries(), *sorted(CORBEL.glob("corbel/*.so.*"))):
                 digest.update(library.read_bytes())
     compilers = [os.environ.get("CC") or "cc", os.environ.get("CXX") or "g++"]
     for tool in (*compilers, *getattr(recipe, "TOOLS", [])):

@@ -3,7 +3,7 @@
 
 # The order in tables and plots; all others follow by name.
 ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "jemalloc",
-         "rpmalloc", "tcmalloc", "serial", "onetbb", "tbb2020", "libomp", "libgomp", "rayon",
+         "rpmalloc", "tcmalloc", "serial", "corbel-tbb12", "onetbb", "tbb2020", "libomp", "libgomp", "rayon",
          "moodycamel", "lockfree", "atomic_queue", "cuckoo", "papaya", "dashmap", "scc", "flurry",
          "crossbeam")
 CONTROLS = ("corbel-copy", "corbel-slowed")
@@ -23,6 +23,7 @@ LOOKS = {
 }
 SPARE = (("brown", "p"), ("other", "h"), ("sky", ">"), ("olive", "<"))
 NAMES = {"corbel": "Corbel", "corbel-copy": "a copy of Corbel", "corbel-slowed": "Corbel, slowed",
+         "corbel-tbb12": "libtbb.so.12",
          "onetbb": "oneTBB", "tbb2020": "TBB 2020", "mimalloc3": "mimalloc 3",
          "mimalloc2": "mimalloc 2", "serial": "serial", "lockfree": "Boost.Lockfree",
          "cuckoo": "libcuckoo"}

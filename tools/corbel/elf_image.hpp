@@ -76,6 +76,8 @@ class DynamicImage {
   const std::vector<std::string>& needed() const { return needed_; }
   // The exported definition of `name`, if there is one.
   std::optional<ExportedSymbol> find(std::string_view name) const;
+  // The text at a virtual address, as `find` returns it.
+  std::string text_at(std::uint64_t address) const { return memory_->string_at(address); }
   // Calls `visit(name, address)` for every slot through which this object calls a function by name
   // or takes its address. The loader stores the target in the slot.
   void for_each_slot(

@@ -83,12 +83,12 @@ LibrarySearch find_library() {
 }
 
 LibrarySearch find_tbb_library(const std::string& replacement) {
-  const fs::path path = fs::path(replacement).parent_path() / kTbbName;
-  if (is_file(path) && is_corbel_library(path.string())) return {path.string(), {}};
-  return {
-      {},
-      fmt::format("Corbel's {} is not beside {} (it is built unless CORBEL_BUILD_DROPIN is off)",
-                  kTbbName, replacement)};
+  const fs::path path = fs::path(replacement).parent_path() / "corbel" / kTbbName;
+  if (is_file(path) && corbel_tbb_version(path.string())) return {path.string(), {}};
+  return {{},
+          fmt::format("there is no {}, Corbel's library for programs that were compiled for oneTBB "
+                      "(CORBEL_BUILD_TBB12 builds it)",
+                      path.string())};
 }
 
 std::vector<std::string> preload_entries(std::string_view value) {
@@ -139,11 +139,21 @@ bool file_is_corbel(const std::string& path) {
   return file_contains(path, "corbel_malloc_proxy") || file_contains(path, "corbel: live ");
 }
 
+std::optional<std::string> corbel_tbb_version(const DynamicImage& image) {
+  const auto found = image.find("corbel_libtbb12_version");
+  return found ? std::optional(image.text_at(found->value)) : std::nullopt;
+}
+
+std::optional<std::string> corbel_tbb_version(const std::string& path) {
+  const auto image = DynamicImage::from_file(path);
+  return image ? corbel_tbb_version(*image) : std::nullopt;
+}
+
 bool is_corbel_library(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.rfind("libcorbelmalloc", 0) == 0) return true;
   // Intel's libraries have the same names; only the content differs.
-  if (name == kTbbName) return file_contains(path, "corbel: libtbb.so.12");
+  if (name == kTbbName) return corbel_tbb_version(path).has_value();
   return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_is_corbel(path);
 }
 

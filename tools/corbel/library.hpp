@@ -2,11 +2,14 @@
 // Finds the replacement library and puts it into LD_PRELOAD.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace corbel::cli {
+
+class DynamicImage;
 
 inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
 inline constexpr char kTbbName[] = "libtbb.so.12";
@@ -22,7 +25,7 @@ struct LibrarySearch {
 // the system's loader finds it.
 LibrarySearch find_library();
 
-// Finds Corbel's libtbb.so.12, which is in the folder of the replacement library.
+// Finds Corbel's libtbb.so.12, which is in the folder "corbel" beside the replacement library.
 LibrarySearch find_tbb_library(const std::string& replacement);
 
 // The entries of an LD_PRELOAD value. The loader accepts both spaces and colons as separators.
@@ -39,6 +42,10 @@ std::string preload_path_problem(const std::string& path);
 
 // Whether the allocator of the file at `path` is Corbel's: linked in, or exported.
 bool file_is_corbel(const std::string& path);
+
+// The version of Corbel that a libtbb.so.12 is of; nullopt when it is not Corbel's.
+std::optional<std::string> corbel_tbb_version(const DynamicImage& image);
+std::optional<std::string> corbel_tbb_version(const std::string& path);
 
 // Whether the file at `path` is one of Corbel's replacement libraries, by its name and content.
 bool is_corbel_library(const std::string& path);

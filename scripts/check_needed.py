@@ -77,6 +77,9 @@ def check_symbols(text, cxx, names):
                 yield f"needs {name}, newer than glibc {'.'.join(map(str, NEWEST_GLIBC))}"
             elif newer(name, "GLIBCXX", NEWEST_GLIBCXX):
                 yield f"needs {name}, newer than libstdc++ {'.'.join(map(str, NEWEST_GLIBCXX))}"
+            elif kind == "TLS" and FOREIGN_NAMES.match(plain):
+                # The loader refuses the library in a process that has used the variable already.
+                yield f"uses {plain}, thread-local in the C++ run-time library"
             elif cxx:
                 continue
             elif CANCELLATION_POINTS.match(plain):

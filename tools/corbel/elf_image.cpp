@@ -346,8 +346,9 @@ std::string DynamicImage::version_of(std::uint32_t symbol_index) const {
   return {};
 }
 
-void DynamicImage::for_each_slot(
-    const std::function<void(const std::string&, std::uint64_t)>& visit) const {
+void DynamicImage::for_each_relocation(
+    const std::function<void(std::uint32_t, const std::string&, std::uint64_t, bool)>& visit)
+    const {
   const auto walk = [&](std::uint64_t table, std::uint64_t size) {
     size = std::min<std::uint64_t>(size, kMaxWalk * sizeof(Elf64_Rela));
     std::vector<Elf64_Rela> entries(size / sizeof(Elf64_Rela));
@@ -356,15 +357,30 @@ void DynamicImage::for_each_slot(
       return;
     }
     for (const Elf64_Rela& entry : entries) {
-      if (!is_slot(static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)))) continue;
+      if (ELF64_R_SYM(entry.r_info) == 0) continue;
       const auto symbol =
           memory_->get<Elf64_Sym>(symbols_ + ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym));
       if (!symbol || symbol->st_name == 0) continue;
-      visit(memory_->string_at(strings_ + symbol->st_name), bias_ + entry.r_offset);
+      visit(static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)),
+            memory_->string_at(strings_ + symbol->st_name), bias_ + entry.r_offset,
+            symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL);
     }
   };
   walk(plt_relocations_, plt_size_);
   walk(relocations_, relocations_size_);
+}
+
+void DynamicImage::for_each_slot(
+    const std::function<void(const std::string&, std::uint64_t)>& visit) const {
+  for_each_relocation([&](std::uint32_t type, const std::string& name, std::uint64_t place, bool) {
+    if (is_slot(type)) visit(name, place);
+  });
+}
+
+void DynamicImage::for_each_import(const std::function<void(const std::string&)>& visit) const {
+  for_each_relocation([&](std::uint32_t, const std::string& name, std::uint64_t, bool import) {
+    if (import) visit(name);
+  });
 }
 
 bool has_private_definition(const std::string& path, std::string_view name) {
@@ -391,7 +407,7 @@ bool has_private_definition(const std::string& path, std::string_view name) {
         continue;
       }
       const std::string_view rest = text.substr(symbol->st_name);
-      if (rest.substr(0, rest.find('\0')) == name) return true;
+      if (rest.substr(0, rest.find_first_of(std::string_view("\n\0", 2))) == name) return true;
     }
   }
   return false;
@@ -401,6 +417,14 @@ bool file_contains(const std::string& path, std::string_view text) {
   const FileBytes file(path);
   return !file.bytes().empty() &&
          memmem(file.bytes().data(), file.bytes().size(), text.data(), text.size()) != nullptr;
+}
+
+std::string file_text_after(const std::string& path, std::string_view text) {
+  const FileBytes file(path);
+  const std::size_t found = file.bytes().find(text);
+  if (found == std::string_view::npos) return {};
+  const std::string_view rest = file.bytes().substr(found + text.size(), 4096);
+  return std::string(rest.substr(0, rest.find_first_of(std::string_view("\n\0", 2))));
 }
 
 }  // namespace corbel::cli

@@ -82,8 +82,14 @@ class DynamicImage {
   // or takes its address. The loader stores the target in the slot.
   void for_each_slot(
       const std::function<void(const std::string& name, std::uint64_t slot)>& visit) const;
+  // Calls `visit(name)` for every reference to a symbol that another object must define, each time
+  // that a relocation names it.
+  void for_each_import(const std::function<void(const std::string& name)>& visit) const;
 
  private:
+  void for_each_relocation(
+      const std::function<void(std::uint32_t type, const std::string& name, std::uint64_t place,
+                               bool import)>& visit) const;
   bool load(std::uint64_t dynamic);
   std::uint64_t address(std::uint64_t pointer) const;
   std::string version_of(std::uint32_t symbol_index) const;
@@ -107,5 +113,9 @@ bool has_private_definition(const std::string& path, std::string_view name);
 
 // Whether the bytes of `text` occur anywhere in the file.
 bool file_contains(const std::string& path, std::string_view text);
+
+// The string that follows the first `text` in the file, up to a null byte; empty when there is
+// none.
+std::string file_text_after(const std::string& path, std::string_view text);
 
 }  // namespace corbel::cli

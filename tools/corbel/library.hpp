@@ -15,6 +15,7 @@ inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
 inline constexpr char kTbbName[] = "libtbb.so.12";
 inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
+inline constexpr char kPathVariable[] = "LD_LIBRARY_PATH";
 
 struct LibrarySearch {
   std::string path;   // absolute; empty when nothing was found
@@ -39,6 +40,15 @@ std::string without_corbel(std::string_view value);
 
 // Why `path` cannot be written into LD_PRELOAD; empty when it can.
 std::string preload_path_problem(const std::string& path);
+
+// An LD_LIBRARY_PATH of `folder` and then `value`, which stays as it is.
+std::string prepend_library_path(const std::string& folder, const std::string& value);
+
+// `value` of LD_LIBRARY_PATH without the folders of Corbel's libtbb.so.12.
+std::string library_path_without_corbel(const std::string& value);
+
+// Why `folder` cannot be written into LD_LIBRARY_PATH; empty when it can.
+std::string library_path_problem(const std::string& folder);
 
 // Whether the allocator of the file at `path` is Corbel's: linked in, or exported.
 bool file_is_corbel(const std::string& path);

@@ -21,3 +21,5 @@ loads "$work/another/libtbb.so.12" "Corbel's folder on the library path shadows 
   env LD_LIBRARY_PATH="$second_libdir:$work/another" "$work/which_tbb"
 loads "$second_libdir/corbel/libtbb.so.12" "bin/corbel run --tbb from a moved prefix" \
   env LD_LIBRARY_PATH="$work/another" "$work/second/bin/corbel" run --tbb -- "$work/which_tbb"
+quiet "bin/corbel check --tbb from a moved prefix" \
+  env LD_LIBRARY_PATH="$work/another" "$work/second/bin/corbel" check --tbb -- "$work/which_tbb"

@@ -135,7 +135,31 @@ std::string Memory::string_at(std::uint64_t address) const {
   return text;
 }
 
+const ProcessMemory::Page* ProcessMemory::page_at(std::uint64_t number) const {
+  if (const auto found = pages_.find(number); found != pages_.end()) return found->second.get();
+  auto page = std::make_unique<Page>();
+  if (!read_now(number * kPage, page->bytes, kPage)) page = nullptr;
+  if (pages_.size() >= kMostPages) pages_.clear();
+  return (pages_[number] = std::move(page)).get();
+}
+
 bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t size) const {
+  if (size > kPage) return read_now(address, to, size);
+  char* out = static_cast<char*>(to);
+  while (size > 0) {
+    const std::size_t within = address % kPage;
+    const std::size_t part = std::min(size, kPage - within);
+    const Page* page = page_at(address / kPage);
+    if (page == nullptr) return false;
+    std::memcpy(out, page->bytes + within, part);
+    address += part;
+    out += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool ProcessMemory::read_now(std::uint64_t address, void* to, std::size_t size) const {
   iovec local{to, size};
   iovec remote{reinterpret_cast<void*>(address), size};
   return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);

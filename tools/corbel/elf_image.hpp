@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace corbel::cli {
@@ -32,14 +33,24 @@ class Memory {
   std::string string_at(std::uint64_t address) const;
 };
 
-// The memory of a running process. Reading it requires the right to trace the process.
+// The memory of a running process. Reading it requires the right to trace the process. Each page is
+// read once: symbol tables are walked in small steps.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(int pid) : pid_(pid) {}
   bool read(std::uint64_t address, void* to, std::size_t size) const override;
 
  private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kMostPages = 16384;
+  struct Page {
+    char bytes[kPage];
+  };
+  bool read_now(std::uint64_t address, void* to, std::size_t size) const;
+  const Page* page_at(std::uint64_t number) const;
+
   int pid_;
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
 // Facts from the header and the program headers of a file.

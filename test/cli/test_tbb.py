@@ -89,6 +89,15 @@ class TbbTest(CliTest):
         """Linker options that make `folder` the RPATH or the RUNPATH."""
         return (f"-Wl,--{'disable' if tag == 'RPATH' else 'enable'}-new-dtags", f"-Wl,-rpath,{folder}")
 
+    def copy_of_corbel(self, folder, with_tbb=True):
+        """Corbel's libraries in a folder; returns the path of the one that is preloaded."""
+        (self.folder / folder / "corbel").mkdir(parents=True)
+        for name in LIBRARY.parent.glob("libcorbel*.so.1"):
+            shutil.copy(name, self.folder / folder)
+        if with_tbb:
+            shutil.copy(TBB12, self.folder / folder / "corbel")
+        return self.folder / folder / LIBRARY.name
+
     def shows(self, *words, **environment):
         done = corbel(*words, env=clean_environment(**environment))
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -179,15 +188,6 @@ class Run(TbbTest):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
         self.assertIn(text, done.stderr)
-
-    def copy_of_corbel(self, folder, with_tbb=True):
-        """Corbel's libraries in a folder; returns the path of the one that is preloaded."""
-        (self.folder / folder / "corbel").mkdir(parents=True)
-        for name in LIBRARY.parent.glob("libcorbel*.so.1"):
-            shutil.copy(name, self.folder / folder)
-        if with_tbb:
-            shutil.copy(TBB12, self.folder / folder / "corbel")
-        return self.folder / folder / LIBRARY.name
 
     def test_a_library_that_is_missing(self):
         library = self.copy_of_corbel("alone", with_tbb=False)
@@ -321,6 +321,13 @@ class Check(TbbTest):
         result = self.check("--tbb", "--", program)
         self.assertEqual(result["tbb"]["library"], str(TBB12))
         self.assertIn(f":{TBB12}", result["how"])
+
+    def test_a_library_that_is_missing(self):
+        library = self.copy_of_corbel("alone", with_tbb=False)
+        result = self.check("--tbb", "--", "cat", code=1, CORBEL_LIBRARY=library)
+        self.assertEqual(result["ids"], ["tbb-library"])
+        self.assertTrue(result["symbols"][0]["corbel"])  # malloc is checked all the same
+        self.assertIn(str(library.parent / "corbel" / "libtbb.so.12"), result["reasons"][0]["text"])
 
     def test_names_that_nothing_defines(self):
         another = self.another_tbb()

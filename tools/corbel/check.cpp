@@ -152,6 +152,11 @@ void print(const CheckReport& report, bool verbose) {
 // With --tbb a program that uses TBB must do so on Corbel's library. `replaced`: it is checked as
 // --tbb starts it.
 void require_tbb(bool replaced, CheckReport& report) {
+  if (!report.tbb_problem.empty()) {
+    report.active = false;
+    report.reasons.push_back({"tbb-library", report.tbb_problem, {}});
+    return;
+  }
   for (Obstacle& reason : explain_tbb(report.tbb)) {
     report.active = false;
     if (replaced) reason.help.clear();

@@ -47,6 +47,7 @@ struct CheckReport {
   std::vector<std::string> objects;
   std::vector<SymbolReport> symbols;
   std::optional<TbbReport> tbb;   // when the program needs something of it
+  std::string tbb_problem;        // why --tbb could not start it on Corbel's library
   std::vector<Setting> settings;  // settings of the allocator, when it is active
   std::string error;              // why the check itself failed
   int error_code = 0;

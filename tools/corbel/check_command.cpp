@@ -101,7 +101,7 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
     const TbbSetup setup =
         set_up_tbb(tbb, library.path, program, old_preload, path != nullptr ? path : "");
     if (!setup.error.empty()) {
-      report.reasons.push_back({"tbb-library", setup.error, {}});
+      report.tbb_problem = setup.error;
     } else {
       if (report.mode == "run") {
         preload = prepend_preload(library.path, setup.preload);

@@ -19,8 +19,12 @@ foreach(target IN ITEMS tbbmalloc tbbmalloc_proxy)
     install(TARGETS ${target} EXPORT TBBTargets)
   endif()
 endforeach()
-# What -ltbb finds. A name for linkers alone: a program that was linked to oneTBB's libtbb.so.12 calls
-# functions that this library does not have.
+# Of no target's export: nothing links this library, programs that were compiled for oneTBB load it.
+if(TARGET corbel_tbb12)
+  install(TARGETS corbel_tbb12 LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/corbel")
+endif()
+# What -ltbb finds. A name for linkers alone: a program that is linked by it is compiled with Corbel's
+# headers and loads libcorbel.so.1.
 if(TARGET corbel_sched AND TARGET tbbmalloc)
   file(MAKE_DIRECTORY "${package_dir}")
   file(CREATE_LINK libcorbel.so.1 "${package_dir}/libtbb.so" SYMBOLIC)

@@ -13,6 +13,8 @@ option(CORBEL_UNITY "Compile each allocator library as one source, so that its h
 option(CORBEL_DEBUG_CHECKS "Check internal invariants at run time" OFF)
 option(CORBEL_COVERAGE "Instrument for coverage" OFF)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
+option(CORBEL_BUILD_TBB12 "Build libtbb.so.12, for programs that were compiled for oneTBB"
+       ${PROJECT_IS_TOP_LEVEL})
 set(CORBEL_PROGRAM_OPTIONS "-g1" CACHE STRING
     "Compile options of tools and tests, after all others: lines, but no variables, for debuggers")
 set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests, after those")

@@ -22,12 +22,15 @@ ALLOCATOR_NAMES = re.compile(
     r"^(scalable_|corbel_|__TBB_|TBB_|_ZN?K?3rml|_ZNK?3rml|_ZNK?6corbel|_ZT[HW]?N6corbel|_ZN3tbb"
     r"|(?:safer_)?scalable_|MallocInitialize|CORBEL_PRIVATE_|LIBCORBEL|CORBEL_)")
 SCHEDULER_NAMES = re.compile(r"^(_ZNK?6corbel|_ZT[HISVW]N6corbel|_ZNK?3tbb|corbel_|TBB_)")
+TBB12_NAMES = re.compile(r"^(_ZNK?3tbb6detail2r1|_ZT[ISV]N3tbb6detail2r1|TBB_runtime_(interface_)?version$"
+                         r"|corbel_libtbb12_version$|_ZZN6corbel6detail17assertion_handler)")
 LIBRARIES = {
     "libcorbelmalloc.so.1": (LIBC, set(), ALLOCATOR_NAMES),
     "libcorbelmalloc_proxy.so.1": ({"libcorbelmalloc.so.1"}, set(), None),
     "libtbbmalloc.so.2": (LIBC, set(), ALLOCATOR_NAMES),
     "libtbbmalloc_proxy.so.2": ({"libtbbmalloc.so.2"}, set(), None),
     "libcorbel.so.1": ({"libstdc++.so.6"} | LIBC, CXX_RUNTIME, SCHEDULER_NAMES),
+    "corbel/libtbb.so.12": ({"libcorbel.so.1", "libstdc++.so.6"} | LIBC, CXX_RUNTIME, TBB12_NAMES),
 }
 # A template of the standard library that got out would take the place of the program's own.
 FOREIGN_NAMES = re.compile(r"^(_ZNK?St|_ZNK?9__gnu_cxx|_ZSt|_ZTIS|_ZTSS|__cxa_|__gxx_|_Unwind_)")
@@ -44,14 +47,14 @@ def readelf(*arguments):
                           check=True).stdout
 
 
-def check_dynamic(text, must, may):
+def check_dynamic(text, must, may, runpath):
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
     if not must <= needed:
         yield f"does not load {', '.join(sorted(must - needed))}"
     for extra in sorted(needed - must - may - LIBC - LOADER):
         yield f"loads {extra}"
     for kind, path in re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", text):
-        if kind == "RPATH" or path != "$ORIGIN":
+        if kind == "RPATH" or path != runpath:
             yield f"has {kind} {path}"
     if "TEXTREL" in text:
         yield "has relocations in its code"
@@ -74,6 +77,9 @@ def check_symbols(text, cxx, names):
                 yield f"needs {name}, newer than glibc {'.'.join(map(str, NEWEST_GLIBC))}"
             elif newer(name, "GLIBCXX", NEWEST_GLIBCXX):
                 yield f"needs {name}, newer than libstdc++ {'.'.join(map(str, NEWEST_GLIBCXX))}"
+            elif kind == "TLS" and FOREIGN_NAMES.match(plain):
+                # The loader refuses the library in a process that has used the variable already.
+                yield f"uses {plain}, thread-local in the C++ run-time library"
             elif cxx:
                 continue
             elif CANCELLATION_POINTS.match(plain):
@@ -97,7 +103,9 @@ def main():
             problems += 1
             continue
         count += 1
-        found = [*check_dynamic(readelf("-d", folder / name), must, may),
+        # A library in a folder of its own finds the others in the one above.
+        runpath = "$ORIGIN" + "/.." * name.count("/")
+        found = [*check_dynamic(readelf("-d", folder / name), must, may, runpath),
                  *check_symbols(readelf("--dyn-syms", folder / name), bool(may), names)]
         if re.search(r"GNU_STACK.*E", re.sub(r"0x\w+", "", readelf("-l", folder / name))):
             found.append("asks for an executable stack")

@@ -239,6 +239,18 @@ class ThreadWatch {
   Sleep found_;
 };
 
+// A call that the first thread makes, and for which the others wait. If it throws, the next thread
+// makes it; if the process forks during it, the child makes it again. Unlike std::call_once it uses
+// no thread-local variable of the C++ library: a library that does, with the thread-local model of
+// this one, cannot be loaded by dlopen after other libraries have used that variable.
+class OnceCall {
+ public:
+  void run(void (*function)());
+
+ private:
+  int state_ = 0;  // the system's
+};
+
 // Calls `on_exit(argument)` in each hooked thread when it ends, after the destructors of its
 // thread-local objects. A program has one object for each purpose; it is never destroyed.
 class ThreadExit {

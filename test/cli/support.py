@@ -16,8 +16,8 @@ CXX = os.environ.get("CORBEL_TEST_CXX", "c++")
 def clean_environment(**changes):
     """This process's environment without variables that would change the tests."""
     environment = {name: value for name, value in os.environ.items()
-                   if name not in ("LD_PRELOAD", "CORBEL_LIBRARY", "CORBEL_STATS", "CORBEL_HEAP_LIMIT",
-                                   "CORBEL_HEAP_HARD_LIMIT", "CORBEL_HUGE_PAGES",
+                   if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "CORBEL_LIBRARY",
+                                   "CORBEL_STATS", "CORBEL_HEAP_LIMIT", "CORBEL_HEAP_HARD_LIMIT", "CORBEL_HUGE_PAGES",
                                    "CORBEL_HELPER_THREAD", "TBB_MALLOC_USE_HUGE_PAGES")}
     environment["NO_COLOR"] = "1"
     environment.update({name: str(value) for name, value in changes.items()})

@@ -15,12 +15,12 @@ class Usage(CliTest):
     def test_help_names_everything(self):
         texts = {"": ["run", "compare", "check", "--version", "Examples:", "CORBEL_LIBRARY"],
                  "run": ["--stats", "--heap-limit SIZE",
-                         "--hard-limit SIZE", "--huge-pages never|auto|always", "--verbose", "--force", "127", "126"],
+                         "--hard-limit SIZE", "--huge-pages never|auto|always", "--tbb[=preload]", "--verbose", "--force", "127", "126"],
                  "compare": ["--runs N", "--warmup N", "--json FILE", "--append",
                              "--with NAME=LIB.so",
-                             "--seed N", "--show-output", "--check-output", "--quiet", "--force",
+                             "--seed N", "--tbb[=preload]", "--show-output", "--check-output", "--quiet", "--force",
                              "MAD", "VmHWM"],
-                 "check": ["--pid PID", "--as-is", "--json", "--verbose", "Exit code"]}
+                 "check": ["--pid PID", "--as-is", "--tbb[=preload]", "--json", "--verbose", "Exit code"]}
         for command, words in texts.items():
             done = corbel(*filter(None, [command, "--help"]))
             self.assertEqual(done.returncode, 0)

@@ -13,6 +13,8 @@ here="$CORBEL_SOURCE_DIR/test/packaging"
 work=$(mktemp -d "$CORBEL_BUILD_DIR/packaging.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix="$work/moved to"
+TBB12=OFF
+if grep -q '^CORBEL_BUILD_TBB12:BOOL=ON' "$CORBEL_BUILD_DIR/CMakeCache.txt"; then TBB12=ON; fi
 
 fail() {
   echo "FAIL: $*" >&2
@@ -39,6 +41,7 @@ quiet "install" "$CMAKE" --install "$CORBEL_BUILD_DIR" --prefix "$work/first"
 mv "$work/first" "$work/second" # without a space, which LD_PRELOAD cannot express
 if [[ -x "$CORBEL_BUILD_DIR/bin/corbel" ]]; then
   quiet "bin/corbel run from a moved prefix" "$work/second/bin/corbel" run -- true
+  if [[ $TBB12 == ON ]]; then . "$here/tbb12.sh"; fi
   quiet "bin/corbel check from a moved prefix" "$work/second/bin/corbel" check -- "$(command -v true)"
 fi
 mv "$work/second" "$prefix"
@@ -53,7 +56,10 @@ done
 for header in corbel/malloc.h tbb/scalable_allocator.h oneapi/tbb/scalable_allocator.h; do
   [[ -e "$prefix/include/$header" ]] || fail "$header is not installed"
 done
-if [[ -e "$libdir/libtbb.so.12" ]]; then fail "libtbb.so.12 is installed: its ABI is not ours"; fi
+if [[ -e "$libdir/libtbb.so.12" ]]; then fail "libtbb.so.12 is beside the others"; fi
+if [[ $TBB12 == ON && $(ls "$libdir/corbel") != libtbb.so.12 ]]; then
+  fail "the folder corbel holds something else than libtbb.so.12"
+fi
 SCHEDULER=OFF
 if [[ -e "$prefix/include/tbb/parallel_for.h" ]]; then SCHEDULER=ON; fi
 # The program must load the library although it calls no function of it.

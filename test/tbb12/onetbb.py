@@ -12,6 +12,7 @@ import common  # noqa: E402
 from lab import peers  # noqa: E402
 
 LIBRARY = "libtbb.so.12"
+OURS = os.path.join("corbel", LIBRARY)  # in the folder of Corbel's libraries
 
 
 def folders():
@@ -25,4 +26,4 @@ def folders():
 
 def ours():
     """The folder of Corbel's library."""
-    return os.path.dirname(common.library(LIBRARY))
+    return os.path.dirname(common.library(OURS))

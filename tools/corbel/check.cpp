@@ -11,10 +11,28 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "library.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
+
+nlohmann::json to_json(const TbbReport& report) {
+  const auto text = [](const std::string& value) {
+    return value.empty() ? nlohmann::json() : nlohmann::json(value);
+  };
+  nlohmann::json json{{"library", text(report.path)},
+                      {"corbel", report.corbel},
+                      {"version", text(report.version)},
+                      {"inside", text(report.inside)},
+                      {"libtbb2", text(report.classic)}};
+  json["missing"] = nlohmann::json::array();
+  for (const MissingName& each : report.missing) {
+    json["missing"].push_back(
+        {{"symbol", each.symbol}, {"name", each.name}, {"object", each.object}});
+  }
+  return json;
+}
 
 nlohmann::json to_json(const CheckReport& report) {
   nlohmann::json json;
@@ -43,6 +61,7 @@ nlohmann::json to_json(const CheckReport& report) {
     }
     json["symbols"].push_back(std::move(entry));
   }
+  json["tbb"] = report.tbb ? to_json(*report.tbb) : nlohmann::json();
   json["settings"] = nlohmann::json::array();
   for (const Setting& setting : report.settings) {
     nlohmann::json entry{{"id", setting.id},
@@ -107,6 +126,9 @@ void print(const CheckReport& report, bool verbose) {
   if (report.active) {
     fmt::print("{} {} takes its memory from Corbel\n", paint("active:", Colour::kGood),
                report.target);
+  } else if (report.malloc_active) {
+    fmt::print("{} {} takes its memory from Corbel, but does not run on Corbel's {}\n",
+               paint("not active:", Colour::kBad), report.target, kTbbName);
   } else {
     fmt::print("{} {} does not take its memory from Corbel\n", paint("not active:", Colour::kBad),
                report.target);
@@ -116,6 +138,9 @@ void print(const CheckReport& report, bool verbose) {
     fmt::print("  why:  {}\n", reason.text);
     if (!reason.help.empty()) fmt::print("  help: {}\n", reason.help);
   }
+  if (report.tbb) {
+    for (const std::string& line : tbb_lines(*report.tbb)) fmt::print("  tbb:  {}\n", line);
+  }
   for (const std::string& note : report.notes) fmt::print("  note: {}\n", note);
   if (!report.objects.empty()) print_symbols(report, verbose);
   if (!report.settings.empty()) print_settings(report);
@@ -124,21 +149,46 @@ void print(const CheckReport& report, bool verbose) {
   }
 }
 
+// With --tbb a program that uses TBB must do so on Corbel's library. `replaced`: it is checked as
+// --tbb starts it.
+void require_tbb(bool replaced, CheckReport& report) {
+  if (!report.tbb_problem.empty()) {
+    report.active = false;
+    report.reasons.push_back({"tbb-library", report.tbb_problem, {}});
+    return;
+  }
+  for (Obstacle& reason : explain_tbb(report.tbb)) {
+    report.active = false;
+    if (replaced) reason.help.clear();
+    report.reasons.push_back(std::move(reason));
+  }
+  if (report.tbb || !report.malloc_active) return;
+  report.notes.push_back(
+      report.mode == "pid" ? fmt::format("the process has not loaded {}", kTbbName)
+                           : fmt::format("the program does not load {} when it starts{}", kTbbName,
+                                         replaced ? "; what it loads later gets Corbel's" : ""));
+}
+
 }  // namespace
 
 int check(const CheckOptions& options) {
-  CheckReport report =
-      options.pid != 0 ? check_process(options.pid) : check_command(options.command, options.as_is);
+  CheckReport report = options.pid != 0
+                           ? check_process(options.pid)
+                           : check_command(options.command, options.as_is, options.tbb);
   if (report.error_code != 0) {
     complain(report.error);
     return report.error_code;
   }
-  if (report.active && options.pid != 0) {
+  report.malloc_active = report.active;
+  if (options.tbb != TbbMode::kOff) {
+    require_tbb(options.pid == 0 && !options.as_is, report);
+  }
+  if (report.malloc_active && options.pid != 0) {
     const std::string folder = fmt::format("/proc/{}", options.pid);
     report.settings = read_settings(
         folder, folder + "/root",
         [&](const std::string& name) { return process_variable(options.pid, name); }, report.notes);
-  } else if (report.active) {
+  } else if (report.malloc_active) {
     report.settings = read_settings("/proc/self", "", own_variable, report.notes);
   }
   if (options.json) {

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "elf_image.hpp"
+#include "loader.hpp"
 #include "program.hpp"
 #include "settings.hpp"
+#include "tbb.hpp"
 
 namespace corbel::cli {
 
@@ -20,14 +22,9 @@ struct LoadedObject {
   std::string path;                 // the name that the loader uses; for the program, its path
   std::string real_path;            // a path that this process can open
   std::uint64_t low = 0, high = 0;  // its address range; running processes only
-  bool corbel = false;
+  bool corbel = false;              // a malloc replacement
+  bool preloaded = false;           // LD_PRELOAD names it
   DynamicImage image;
-};
-
-// The references to one symbol in a program, by the object that they resolve to.
-struct Binding {
-  std::string from;
-  std::string to;
 };
 
 struct SymbolReport {
@@ -44,10 +41,13 @@ struct CheckReport {
   std::string how;     // how the command starts, or the process
   std::string mode;    // "run", "as-is" or "pid"
   bool active = false;
+  bool malloc_active = false;     // apart from libtbb.so.12
   std::vector<Obstacle> reasons;  // why it is not active
   std::vector<std::string> notes;
   std::vector<std::string> objects;
   std::vector<SymbolReport> symbols;
+  std::optional<TbbReport> tbb;   // when the program needs something of it
+  std::string tbb_problem;        // why --tbb could not start it on Corbel's library
   std::vector<Setting> settings;  // settings of the allocator, when it is active
   std::string error;              // why the check itself failed
   int error_code = 0;
@@ -56,6 +56,7 @@ struct CheckReport {
 struct CheckOptions {
   std::vector<std::string> command;
   int pid = 0;
+  TbbMode tbb = TbbMode::kOff;
   bool as_is = false;
   bool json = false;
   bool verbose = false;
@@ -71,7 +72,7 @@ CheckReport new_report();
 // Whether an object that provides malloc is Corbel, by its name or its content.
 bool object_is_corbel(const LoadedObject& object);
 
-CheckReport check_command(const std::vector<std::string>& command, bool as_is);
+CheckReport check_command(const std::vector<std::string>& command, bool as_is, TbbMode tbb);
 CheckReport check_process(int pid);
 
 // An environment variable that a running process was started with.

@@ -1,151 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a command without running it. Like ldd, it sets LD_TRACE_LOADED_OBJECTS: the system's
-// loader loads the command with the replacement, resolves every symbol, reports each binding, and
-// stops before the first instruction of the program.
-#include <fcntl.h>
+// Checks a command without running it: the system's loader loads the command with the replacement,
+// resolves every symbol and reports each binding.
 #include <fmt/core.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
-#include <sstream>
+#include <optional>
 
 #include "check.hpp"
 #include "library.hpp"
-
-extern char** environ;
+#include "loader.hpp"
 
 namespace corbel::cli {
-namespace fs = std::filesystem;
 namespace {
-
-struct LoaderSays {
-  std::vector<std::string> objects;  // paths in search order, without the program itself
-  std::vector<std::string> missing;
-  std::vector<std::string> complaints;
-  std::map<std::string, std::vector<Binding>> bindings;
-  bool ran = false;
-};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "corbel-check-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-void read_object_list(const fs::path& file, LoaderSays& says) {
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    // "\tname => path (0x…)", "\tpath (0x…)" or "\tname => not found".
-    if (line.empty() || line[0] != '\t') continue;
-    line.erase(0, 1);
-    const std::size_t arrow = line.find(" => ");
-    const std::string name = line.substr(0, arrow);
-    std::string path = arrow == std::string::npos ? line : line.substr(arrow + 4);
-    if (path == "not found") {
-      says.missing.push_back(name);
-      continue;
-    }
-    const std::size_t address = path.rfind(" (0x");
-    if (address == std::string::npos) continue;
-    path.resize(address);
-    if (path.find('/') != std::string::npos) says.objects.push_back(path);
-  }
-}
-
-void read_complaints(const fs::path& file, LoaderSays& says) {
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string_view head = "ERROR: ld.so: ";
-    if (line.rfind(head, 0) == 0) says.complaints.push_back(line.substr(head.size()));
-  }
-}
-
-void read_bindings(const fs::path& file, const std::set<std::string>& wanted, LoaderSays& says) {
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    // "PID:\tbinding file FROM [0] to TO [0]: normal symbol `NAME' [VERSION]"
-    const std::string_view start = "binding file ";
-    const std::size_t from = line.find(start);
-    const std::size_t middle = line.find(" [0] to ");
-    const std::size_t quote = line.find(" symbol `");
-    if (from == std::string::npos || middle == std::string::npos || quote == std::string::npos) {
-      continue;
-    }
-    const std::size_t end_of_to = line.rfind(" [", quote);
-    const std::size_t name = quote + 9;
-    const std::string symbol = line.substr(name, line.find('\'', name) - name);
-    if (wanted.count(symbol) == 0 || end_of_to == std::string::npos) continue;
-    Binding binding{line.substr(from + start.size(), middle - from - start.size()),
-                    line.substr(middle + 8, end_of_to - middle - 8)};
-    says.bindings[symbol].push_back(std::move(binding));
-  }
-}
-
-LoaderSays ask_loader(const std::string& path, const std::string& argv0, const std::string& preload,
-                      const std::set<std::string>& wanted) {
-  LoaderSays says;
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return says;
-  const std::string out = folder.path() / "out";
-  const std::string errors = folder.path() / "err";
-
-  std::vector<std::string> variables;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view text = *each;
-    const bool ours = text.rfind("LD_PRELOAD=", 0) == 0 || text.rfind("LD_DEBUG", 0) == 0 ||
-                      text.rfind("LD_TRACE_", 0) == 0 || text.rfind("LD_WARN=", 0) == 0 ||
-                      text.rfind("LD_BIND_N", 0) == 0;
-    if (!ours) variables.emplace_back(text);
-  }
-  if (!preload.empty()) variables.push_back("LD_PRELOAD=" + preload);
-  variables.push_back("LD_TRACE_LOADED_OBJECTS=1");
-  variables.push_back("LD_WARN=yes");
-  variables.push_back("LD_BIND_NOW=yes");
-  variables.push_back("LD_DEBUG=bindings");
-  variables.push_back("LD_DEBUG_OUTPUT=" + (folder.path() / "bindings").string());
-  std::vector<char*> environment;
-  for (std::string& text : variables) environment.push_back(text.data());
-  environment.push_back(nullptr);
-
-  std::string name = argv0;
-  char* arguments[] = {name.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT, 0600);
-  pid_t child = 0;
-  const int result =
-      posix_spawn(&child, path.c_str(), &actions, nullptr, arguments, environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (result != 0) return says;
-  int status = 0;
-  waitpid(child, &status, 0);
-  says.ran = true;
-  read_object_list(out, says);
-  read_complaints(errors, says);
-  read_bindings(folder.path() / fmt::format("bindings.{}", child), wanted, says);
-  return says;
-}
 
 bool links_corbel(const std::string& path) {
   const auto image = DynamicImage::from_file(path);
@@ -182,7 +49,7 @@ void explain_complaints(const LoaderSays& says, CheckReport& report) {
 
 }  // namespace
 
-CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
+CheckReport check_command(const std::vector<std::string>& command, bool as_is, TbbMode tbb) {
   CheckReport report = new_report();
   const char* inherited = std::getenv(kPreloadVariable);
   const std::string old_preload = inherited != nullptr ? inherited : "";
@@ -228,6 +95,24 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
     report.active = true;
     return report;
   }
+  std::optional<std::string> library_path;
+  if (tbb != TbbMode::kOff && !as_is && !library.path.empty()) {
+    const char* path = std::getenv(kPathVariable);
+    const TbbSetup setup =
+        set_up_tbb(tbb, library.path, program, old_preload, path != nullptr ? path : "");
+    if (!setup.error.empty()) {
+      report.tbb_problem = setup.error;
+    } else {
+      if (report.mode == "run") {
+        preload = prepend_preload(library.path, setup.preload);
+        report.how = fmt::format("started by corbel run --tbb, LD_PRELOAD={}", preload);
+      } else {
+        preload = setup.preload;
+      }
+      report.how += fmt::format(", {}={}", kPathVariable, setup.library_path);
+      library_path = setup.library_path;
+    }
+  }
   for (const Obstacle& obstacle : program.obstacles) {
     // A linked library needs no preload, so only the obstacles for the loader itself matter.
     if (linked && obstacle.id != "loader" && obstacle.id != "architecture") continue;
@@ -235,9 +120,10 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
   }
   if (!report.reasons.empty()) return report;
 
-  std::set<std::string> wanted;
-  for (const SymbolReport& symbol : report.symbols) wanted.insert(symbol.symbol);
-  LoaderSays says = ask_loader(program.path, command.front(), preload, wanted);
+  LoaderQuestion question{program.path, command.front(), preload, library_path, {}};
+  for (const SymbolReport& symbol : report.symbols) question.symbols.insert(symbol.symbol);
+  LoaderSays says = ask_loader(question);
+  const auto given = preload_entries(preload);
 
   std::vector<LoadedObject> objects;
   const auto add = [&](const std::string& path) {
@@ -246,6 +132,7 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
     LoadedObject object;
     object.path = path;
     object.real_path = path;
+    object.preloaded = std::find(given.begin(), given.end(), path) != given.end();
     object.image = std::move(*image);
     object.corbel = object_is_corbel(object);
     objects.push_back(std::move(object));
@@ -265,6 +152,7 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is) {
     }
   }
   judge(objects, report);
+  report.tbb = find_tbb(objects);
   explain_complaints(says, report);
   return report;
 }

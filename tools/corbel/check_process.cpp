@@ -198,6 +198,7 @@ CheckReport check_process(int pid) {
         fmt::format("no right to look into process {} (it needs the right to trace it)", pid));
   }
   const auto memory = std::make_shared<ProcessMemory>(pid);
+  const auto given = preload_entries(preload);
   std::vector<LoadedObject> objects;
   if (facts->bits == 64 && facts->little_endian) {
     for (const RawObject& raw : read_link_map(*memory, auxv)) {
@@ -208,6 +209,7 @@ CheckReport check_process(int pid) {
       object.path = first ? executable : raw.name;
       object.real_path = first ? real : reachable(pid, raw.name);
       object.low = raw.dynamic;
+      object.preloaded = std::find(given.begin(), given.end(), raw.name) != given.end();
       object.image = std::move(*image);
       object.corbel = object_is_corbel(object);
       objects.push_back(std::move(object));
@@ -235,6 +237,7 @@ CheckReport check_process(int pid) {
   }
   read_slots(objects, ranges, *memory, report);
   judge(objects, report);
+  report.tbb = find_tbb(objects);
   if (!report.active && std::none_of(objects.begin(), objects.end(),
                                      [](const LoadedObject& object) { return object.corbel; })) {
     std::vector<Obstacle> general;

@@ -74,37 +74,53 @@ class Capture {
   int fd_;
 };
 
-std::vector<std::string> environment_with(const std::string& preload) {
+std::vector<std::string> environment_with(const std::string& preload,
+                                          const std::string& library_path) {
   std::vector<std::string> list;
   for (char** each = environ; *each != nullptr; ++each) {
-    if (std::string_view(*each).rfind("LD_PRELOAD=", 0) != 0) list.emplace_back(*each);
+    const std::string_view text = *each;
+    if (text.rfind("LD_PRELOAD=", 0) != 0 && text.rfind("LD_LIBRARY_PATH=", 0) != 0) {
+      list.emplace_back(text);
+    }
   }
   if (!preload.empty()) list.push_back("LD_PRELOAD=" + preload);
+  if (!library_path.empty()) list.push_back("LD_LIBRARY_PATH=" + library_path);
   return list;
+}
+
+// What the sides have in common: the environment without anything of Corbel.
+struct Base {
+  std::string preload, library_path;
+};
+
+Base base_environment() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+  };
+  return {without_corbel(variable(kPreloadVariable)),
+          library_path_without_corbel(variable(kPathVariable))};
 }
 
 // The sides to run. Sets `error` when they cannot be set up.
 std::vector<Side> make_sides(const CompareOptions& options, const std::string& library,
-                             std::string& error) {
-  const char* inherited = std::getenv(kPreloadVariable);
-  const std::string base = without_corbel(inherited != nullptr ? inherited : "");
+                             const Base& base, const TbbSetup& tbb, std::string& error) {
   std::vector<Side> sides;
   const auto add = [&](const std::string& name, const std::string& path) {
     Side side;
     side.name = name;
     side.library = path;
-    side.environment = environment_with(path.empty() ? base : prepend_preload(path, base));
+    side.environment = environment_with(
+        path.empty() ? base.preload : prepend_preload(path, base.preload), base.library_path);
     sides.push_back(std::move(side));
   };
   add("system", "");
-  std::string own = library;
-  if (options.tbb) {
-    const LibrarySearch tbb = find_tbb_library(library);
-    error = tbb.error;
-    if (!error.empty()) return {};
-    own += ":" + tbb.path;
+  add("corbel", library);
+  if (!tbb.library.empty()) {
+    sides.back().tbb = tbb.library;
+    sides.back().environment =
+        environment_with(prepend_preload(library, tbb.preload), tbb.library_path);
   }
-  add("corbel", own);
   for (const std::string& text : options.with) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
@@ -249,8 +265,17 @@ int compare(const CompareOptions& options) {
     return program.error_code;
   }
   std::string problem = preload_path_problem(library.path);
+  const Base base = base_environment();
+  TbbSetup tbb;
+  if (problem.empty() && options.tbb != TbbMode::kOff) {
+    tbb = set_up_tbb(options.tbb, library.path, program, base.preload, base.library_path);
+    if (!tbb.error.empty()) {
+      complain(tbb.error);
+      return kExitOwnFailure;
+    }
+  }
   Comparison comparison;
-  if (problem.empty()) comparison.sides = make_sides(options, library.path, problem);
+  if (problem.empty()) comparison.sides = make_sides(options, library.path, base, tbb, problem);
   if (problem.empty() && options.append) problem = read_comparison(options, comparison);
   if (!problem.empty()) {
     complain(problem);
@@ -265,9 +290,18 @@ int compare(const CompareOptions& options) {
   }
   if (program.obstacles.empty()) {
     // Without an active Corbel the comparison would be of the system's malloc with itself.
-    const CheckReport report = check_command(options.command, false);
+    const CheckReport report = check_command(options.command, false, options.tbb);
     if (report.error_code == 0 && !report.active && report.mode == "run") {
       for (const Obstacle& reason : report.reasons) add_once(comparison.warnings, reason.text);
+    }
+    if (options.tbb != TbbMode::kOff && report.error_code == 0 && report.active) {
+      for (const Obstacle& reason : explain_tbb(report.tbb)) {
+        add_once(comparison.warnings, reason.text);
+      }
+      if (!report.tbb) {
+        add_once(comparison.warnings,
+                 fmt::format("the program does not load {} when it starts", kTbbName));
+      }
     }
     if (report.mode == "as-is" && report.how.find("linked") != std::string::npos) {
       add_once(comparison.warnings,

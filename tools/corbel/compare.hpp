@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "tbb.hpp"
 
 namespace corbel::cli {
 
@@ -19,7 +20,7 @@ struct CompareOptions {
   bool append = false;            // continue the comparison in `json_file`
   std::vector<std::string> with;  // "NAME=LIB.so"
   std::uint64_t seed = 1;
-  bool tbb = false;  // Corbel's libtbb.so.12, too
+  TbbMode tbb = TbbMode::kOff;
   bool show_output = false;
   bool check_output = false;
   bool force = false;
@@ -30,6 +31,7 @@ struct CompareOptions {
 struct Side {
   std::string name;
   std::string library;  // empty: the system's malloc
+  std::string tbb;      // Corbel's libtbb.so.12; empty: the program's own
   std::vector<std::string> environment;
   std::vector<RunResult> results;
 };

@@ -239,6 +239,7 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
   const Side& base = comparison.sides.front();
   for (const Side& side : comparison.sides) {
     nlohmann::json entry{{"name", side.name}, {"library", side.library}};
+    if (!side.tbb.empty()) entry["tbb"] = side.tbb;
     for (const Metric& metric : kMetrics) {
       const Summary first = summary_of(base, metric);
       const Summary summary = summary_of(side, metric);
@@ -286,7 +287,8 @@ std::string read_comparison(const CompareOptions& options, Comparison& compariso
     for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
       const nlohmann::json& side = json.at("sides")[i];
       if (side.at("name") != comparison.sides[i].name ||
-          side.at("library") != comparison.sides[i].library) {
+          side.at("library") != comparison.sides[i].library ||
+          side.value("tbb", std::string()) != comparison.sides[i].tbb) {
         return other;
       }
     }

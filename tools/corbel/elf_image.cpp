@@ -135,7 +135,31 @@ std::string Memory::string_at(std::uint64_t address) const {
   return text;
 }
 
+const ProcessMemory::Page* ProcessMemory::page_at(std::uint64_t number) const {
+  if (const auto found = pages_.find(number); found != pages_.end()) return found->second.get();
+  auto page = std::make_unique<Page>();
+  if (!read_now(number * kPage, page->bytes, kPage)) page = nullptr;
+  if (pages_.size() >= kMostPages) pages_.clear();
+  return (pages_[number] = std::move(page)).get();
+}
+
 bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t size) const {
+  if (size > kPage) return read_now(address, to, size);
+  char* out = static_cast<char*>(to);
+  while (size > 0) {
+    const std::size_t within = address % kPage;
+    const std::size_t part = std::min(size, kPage - within);
+    const Page* page = page_at(address / kPage);
+    if (page == nullptr) return false;
+    std::memcpy(out, page->bytes + within, part);
+    address += part;
+    out += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool ProcessMemory::read_now(std::uint64_t address, void* to, std::size_t size) const {
   iovec local{to, size};
   iovec remote{reinterpret_cast<void*>(address), size};
   return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
@@ -346,8 +370,9 @@ std::string DynamicImage::version_of(std::uint32_t symbol_index) const {
   return {};
 }
 
-void DynamicImage::for_each_slot(
-    const std::function<void(const std::string&, std::uint64_t)>& visit) const {
+void DynamicImage::for_each_relocation(
+    const std::function<void(std::uint32_t, const std::string&, std::uint64_t, bool)>& visit)
+    const {
   const auto walk = [&](std::uint64_t table, std::uint64_t size) {
     size = std::min<std::uint64_t>(size, kMaxWalk * sizeof(Elf64_Rela));
     std::vector<Elf64_Rela> entries(size / sizeof(Elf64_Rela));
@@ -356,15 +381,30 @@ void DynamicImage::for_each_slot(
       return;
     }
     for (const Elf64_Rela& entry : entries) {
-      if (!is_slot(static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)))) continue;
+      if (ELF64_R_SYM(entry.r_info) == 0) continue;
       const auto symbol =
           memory_->get<Elf64_Sym>(symbols_ + ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym));
       if (!symbol || symbol->st_name == 0) continue;
-      visit(memory_->string_at(strings_ + symbol->st_name), bias_ + entry.r_offset);
+      visit(static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)),
+            memory_->string_at(strings_ + symbol->st_name), bias_ + entry.r_offset,
+            symbol->st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL);
     }
   };
   walk(plt_relocations_, plt_size_);
   walk(relocations_, relocations_size_);
+}
+
+void DynamicImage::for_each_slot(
+    const std::function<void(const std::string&, std::uint64_t)>& visit) const {
+  for_each_relocation([&](std::uint32_t type, const std::string& name, std::uint64_t place, bool) {
+    if (is_slot(type)) visit(name, place);
+  });
+}
+
+void DynamicImage::for_each_import(const std::function<void(const std::string&)>& visit) const {
+  for_each_relocation([&](std::uint32_t, const std::string& name, std::uint64_t, bool import) {
+    if (import) visit(name);
+  });
 }
 
 bool has_private_definition(const std::string& path, std::string_view name) {
@@ -391,7 +431,7 @@ bool has_private_definition(const std::string& path, std::string_view name) {
         continue;
       }
       const std::string_view rest = text.substr(symbol->st_name);
-      if (rest.substr(0, rest.find('\0')) == name) return true;
+      if (rest.substr(0, rest.find_first_of(std::string_view("\n\0", 2))) == name) return true;
     }
   }
   return false;
@@ -401,6 +441,14 @@ bool file_contains(const std::string& path, std::string_view text) {
   const FileBytes file(path);
   return !file.bytes().empty() &&
          memmem(file.bytes().data(), file.bytes().size(), text.data(), text.size()) != nullptr;
+}
+
+std::string file_text_after(const std::string& path, std::string_view text) {
+  const FileBytes file(path);
+  const std::size_t found = file.bytes().find(text);
+  if (found == std::string_view::npos) return {};
+  const std::string_view rest = file.bytes().substr(found + text.size(), 4096);
+  return std::string(rest.substr(0, rest.find_first_of(std::string_view("\n\0", 2))));
 }
 
 }  // namespace corbel::cli

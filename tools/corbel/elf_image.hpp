@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace corbel::cli {
@@ -32,14 +33,24 @@ class Memory {
   std::string string_at(std::uint64_t address) const;
 };
 
-// The memory of a running process. Reading it requires the right to trace the process.
+// The memory of a running process. Reading it requires the right to trace the process. Each page is
+// read once: symbol tables are walked in small steps.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(int pid) : pid_(pid) {}
   bool read(std::uint64_t address, void* to, std::size_t size) const override;
 
  private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kMostPages = 16384;
+  struct Page {
+    char bytes[kPage];
+  };
+  bool read_now(std::uint64_t address, void* to, std::size_t size) const;
+  const Page* page_at(std::uint64_t number) const;
+
   int pid_;
+  mutable std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
 // Facts from the header and the program headers of a file.
@@ -76,12 +87,20 @@ class DynamicImage {
   const std::vector<std::string>& needed() const { return needed_; }
   // The exported definition of `name`, if there is one.
   std::optional<ExportedSymbol> find(std::string_view name) const;
+  // The text at a virtual address, as `find` returns it.
+  std::string text_at(std::uint64_t address) const { return memory_->string_at(address); }
   // Calls `visit(name, address)` for every slot through which this object calls a function by name
   // or takes its address. The loader stores the target in the slot.
   void for_each_slot(
       const std::function<void(const std::string& name, std::uint64_t slot)>& visit) const;
+  // Calls `visit(name)` for every reference to a symbol that another object must define, each time
+  // that a relocation names it.
+  void for_each_import(const std::function<void(const std::string& name)>& visit) const;
 
  private:
+  void for_each_relocation(
+      const std::function<void(std::uint32_t type, const std::string& name, std::uint64_t place,
+                               bool import)>& visit) const;
   bool load(std::uint64_t dynamic);
   std::uint64_t address(std::uint64_t pointer) const;
   std::string version_of(std::uint32_t symbol_index) const;
@@ -105,5 +124,9 @@ bool has_private_definition(const std::string& path, std::string_view name);
 
 // Whether the bytes of `text` occur anywhere in the file.
 bool file_contains(const std::string& path, std::string_view text);
+
+// The string that follows the first `text` in the file, up to a null byte; empty when there is
+// none.
+std::string file_text_after(const std::string& path, std::string_view text);
 
 }  // namespace corbel::cli

@@ -55,6 +55,14 @@ std::string ask_the_loader() {
   return is_file(path) ? path : std::string();
 }
 
+std::string path_problem(const std::string& path, std::string_view characters,
+                         const char* variable) {
+  const std::size_t found = path.find_first_of(characters);
+  if (found == std::string::npos) return {};
+  return fmt::format("the path of the library has a '{}' in it, which {} cannot express: {}",
+                     path[found], variable, path);
+}
+
 }  // namespace
 
 LibrarySearch find_library() {
@@ -83,12 +91,16 @@ LibrarySearch find_library() {
 }
 
 LibrarySearch find_tbb_library(const std::string& replacement) {
-  const fs::path path = fs::path(replacement).parent_path() / kTbbName;
-  if (is_file(path) && is_corbel_library(path.string())) return {path.string(), {}};
-  return {
-      {},
-      fmt::format("Corbel's {} is not beside {} (it is built unless CORBEL_BUILD_DROPIN is off)",
-                  kTbbName, replacement)};
+  const fs::path path = fs::path(replacement).parent_path() / "corbel" / kTbbName;
+  std::error_code error;
+  const fs::path real = fs::canonical(replacement, error).parent_path() / "corbel" / kTbbName;
+  for (const fs::path& each : {path, real}) {
+    if (corbel_tbb_version(each.string())) return {each.string(), {}};
+  }
+  return {{},
+          fmt::format("there is no {}, Corbel's library for programs that were compiled for oneTBB "
+                      "(CORBEL_BUILD_TBB12 builds it)",
+                      path.string())};
 }
 
 std::vector<std::string> preload_entries(std::string_view value) {
@@ -122,15 +134,34 @@ std::string without_corbel(std::string_view value) {
 }
 
 std::string preload_path_problem(const std::string& path) {
-  for (const char c : {' ', ':', '$'}) {
-    if (path.find(c) != std::string::npos) {
-      return fmt::format(
-          "the path of the library has a '{}' in it, which LD_PRELOAD cannot "
-          "express: {}",
-          c, path);
-    }
+  return path_problem(path, " :$", kPreloadVariable);
+}
+
+std::string prepend_library_path(const std::string& folder, const std::string& value) {
+  const bool leads =
+      value.rfind(folder, 0) == 0 && (value.size() == folder.size() || value[folder.size()] == ':');
+  if (leads) return value;
+  return value.empty() ? folder : folder + ":" + value;
+}
+
+std::string library_path_without_corbel(const std::string& value) {
+  std::string result;
+  bool first = true;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find_first_of(":;", begin), value.size());
+    const std::string folder = value.substr(begin, end - begin);
+    begin = end + 1;
+    // An empty entry is the working folder: it stays, and is none of Corbel's.
+    if (!folder.empty() && corbel_tbb_version((fs::path(folder) / kTbbName).string())) continue;
+    if (!first) result += ':';
+    result += folder;
+    first = false;
   }
-  return {};
+  return result;
+}
+
+std::string library_path_problem(const std::string& folder) {
+  return path_problem(folder, ":;$", kPathVariable);
 }
 
 bool file_is_corbel(const std::string& path) {
@@ -139,11 +170,21 @@ bool file_is_corbel(const std::string& path) {
   return file_contains(path, "corbel_malloc_proxy") || file_contains(path, "corbel: live ");
 }
 
+std::optional<std::string> corbel_tbb_version(const DynamicImage& image) {
+  const auto found = image.find("corbel_libtbb12_version");
+  return found ? std::optional(image.text_at(found->value)) : std::nullopt;
+}
+
+std::optional<std::string> corbel_tbb_version(const std::string& path) {
+  const auto image = DynamicImage::from_file(path);
+  return image ? corbel_tbb_version(*image) : std::nullopt;
+}
+
 bool is_corbel_library(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.rfind("libcorbelmalloc", 0) == 0) return true;
   // Intel's libraries have the same names; only the content differs.
-  if (name == kTbbName) return file_contains(path, "corbel: libtbb.so.12");
+  if (name == kTbbName) return corbel_tbb_version(path).has_value();
   return name.rfind("libtbbmalloc_proxy", 0) == 0 && file_is_corbel(path);
 }
 

@@ -43,11 +43,18 @@ constexpr char kRunFooter[] =
     "SIZE: bytes (400M, 1.5G; K, M, G, T); 80%, of the container's limit or else of the machine's\n"
     "memory; auto, the container's limit less an eighth, the default of the soft limit; none.\n"
     "\n"
+    "--tbb: a program that was compiled for oneTBB runs on Corbel's libtbb.so.12, to which\n"
+    "LD_LIBRARY_PATH leads it. Where a DT_RPATH of the program comes before that, the library is\n"
+    "preloaded. --tbb=preload always does so: for a program that a script starts, and for "
+    "libraries\n"
+    "with a DT_RPATH that the program loads later.\n"
+    "\n"
     "Examples:\n"
     "  corbel run -- sqlite3 data.db < script.sql\n"
     "  corbel run --stats -- python3 job.py       (PYTHONMALLOC=malloc lets all blocks through)\n"
     "  corbel run --heap-limit 400M -- ./server\n"
-    "  corbel run --huge-pages always -- ./simulation";
+    "  corbel run --huge-pages always -- ./simulation\n"
+    "  corbel run --tbb -- blender --background scene.blend --render-frame 1";
 
 constexpr char kCompareFooter[] =
     "Each round runs every side once, in a random order that --seed determines.\n"
@@ -66,6 +73,7 @@ constexpr char kCompareFooter[] =
     "Examples:\n"
     "  corbel compare -- ./app input\n"
     "  corbel compare -n 30 --json result.json --check-output -- ./app input\n"
+    "  corbel compare --tbb -- flexbar -r reads.fastq -n 4\n"
     "  corbel compare --with jemalloc=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -- ./app";
 
 constexpr char kCheckFooter[] =
@@ -75,10 +83,16 @@ constexpr char kCheckFooter[] =
     "it.\n"
     "A running process (--pid) is inspected from outside and is not disturbed.\n"
     "\n"
+    "A program that uses oneTBB has lines that begin with tbb: which libtbb.so.12 it loads, whose "
+    "it\n"
+    "is, and what the program calls that no library defines. With --tbb it is active only if its\n"
+    "libtbb.so.12 is Corbel's and lacks nothing; it may also load none when it starts.\n"
+    "\n"
     "Exit code: 0 active, 1 not active (the reason is printed), 2 cannot tell.\n"
     "\n"
     "Examples:\n"
     "  corbel check -- ./app\n"
+    "  corbel check --tbb -- ./app\n"
     "  corbel check --verbose --pid $(pidof redis-server)\n"
     "  corbel check --json -- ./app | jq .reasons";
 
@@ -141,6 +155,20 @@ CLI::Validator memory_amount() {
   return CLI::Validator([](std::string& text) { return memory_amount_problem(text); }, "");
 }
 
+// `word` becomes empty, "path" or "preload".
+void add_tbb(CLI::App* app, std::string& word, const std::string& text) {
+  app->add_flag("--tbb{path}", word, text)
+      ->type_name("[=preload]")
+      ->check([](const std::string& value) {
+        return value == "path" || value == "preload" ? std::string()
+                                                     : "'--tbb' or '--tbb=preload' expected";
+      });
+}
+
+TbbMode tbb_mode(const std::string& word) {
+  return word.empty() ? TbbMode::kOff : word == "preload" ? TbbMode::kPreload : TbbMode::kPath;
+}
+
 // Headings in bold where the terminal shows it.
 std::string styled(const std::string& help) {
   std::string result;
@@ -198,6 +226,7 @@ int main_of(int count, char** values) {
   app.set_help_flag("-h,--help", "Print this help");
   app.require_subcommand(1);
 
+  std::string tbb;
   RunOptions run_options;
   CLI::App* run_app = app.add_subcommand("run", "Run a command on Corbel's malloc");
   run_app
@@ -233,8 +262,7 @@ int main_of(int count, char** values) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
-  run_app->add_flag("--tbb", run_options.tbb,
-                    "Run programs that load libtbb.so.12 on Corbel's scheduler, too");
+  add_tbb(run_app, tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");
   run_app->add_flag("-v,--verbose", run_options.verbose, "Print each step before it is taken");
   run_app->add_flag("--force", run_options.force,
                     "Start the program even if the replacement cannot work in it");
@@ -271,8 +299,7 @@ int main_of(int count, char** values) {
       });
   compare_app->add_option("--seed", compare_options.seed, "Seed of the order in each round (1)")
       ->type_name("N");
-  compare_app->add_flag("--tbb", compare_options.tbb,
-                        "Run on Corbel's libtbb.so.12, too, beside the system's");
+  add_tbb(compare_app, tbb, "Run on Corbel's libtbb.so.12, too, beside the program's own");
   compare_app->add_flag("--show-output", compare_options.show_output,
                         "Show the output of the command instead of dropping it");
   compare_app
@@ -292,6 +319,7 @@ int main_of(int count, char** values) {
       ->check(at_least(1));
   check_app->add_flag("--as-is", check_options.as_is,
                       "Check the command as it starts without corbel run");
+  add_tbb(check_app, tbb, "Check Corbel's libtbb.so.12, too, as 'corbel run --tbb' starts it");
   check_app->add_flag("--json", check_options.json, "Print JSON");
   check_app->add_flag("-v,--verbose", check_options.verbose,
                       "List every caller and every loaded object");
@@ -345,6 +373,7 @@ int main_of(int count, char** values) {
       (compare_options.json_file.empty() || compare_options.json_file == "-")) {
     return usage_error("--append needs --json FILE", "compare");
   }
+  run_options.tbb = compare_options.tbb = check_options.tbb = tbb_mode(tbb);
   run_options.command = compare_options.command = check_options.command = command;
   if (chosen == run_app) return run(run_options);
   if (chosen == compare_app) return compare(compare_options);

@@ -16,6 +16,15 @@
 
 namespace corbel::cli {
 
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
 int execute(const std::vector<std::string>& command, const std::string& path) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -38,15 +47,6 @@ int run(const RunOptions& options) {
     complain(problem);
     return kExitOwnFailure;
   }
-  std::string preloaded = library.path;
-  if (options.tbb) {
-    const LibrarySearch tbb = find_tbb_library(library.path);
-    if (!tbb.error.empty()) {
-      complain(tbb.error);
-      return kExitOwnFailure;
-    }
-    preloaded += ":" + tbb.path;
-  }
   const Program program = examine_program(options.command.front(), library.path);
   if (program.error_code != 0) {
     complain(program.error);
@@ -59,8 +59,18 @@ int run(const RunOptions& options) {
     if (!options.force) return kExitCannotExecute;
   }
 
-  const char* inherited = std::getenv(kPreloadVariable);
-  const std::string preload = prepend_preload(preloaded, inherited != nullptr ? inherited : "");
+  std::string preload = variable(kPreloadVariable);
+  if (options.tbb != TbbMode::kOff) {
+    const TbbSetup setup =
+        set_up_tbb(options.tbb, library.path, program, preload, variable(kPathVariable));
+    if (!setup.error.empty()) {
+      complain(setup.error);
+      return kExitOwnFailure;
+    }
+    preload = setup.preload;
+    setenv(kPathVariable, setup.library_path.c_str(), 1);
+  }
+  preload = prepend_preload(library.path, preload);
   setenv(kPreloadVariable, preload.c_str(), 1);
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
@@ -72,6 +82,9 @@ int run(const RunOptions& options) {
   const std::string& start = program.scripts.empty() ? program.path : program.scripts.front();
   if (options.verbose) {
     fmt::print(stderr, "corbel: {}={}\n", kPreloadVariable, preload);
+    if (options.tbb != TbbMode::kOff) {
+      fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
+    }
     for (const char* name :
          {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable, kHugePagesVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);

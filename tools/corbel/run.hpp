@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tbb.hpp"
+
 namespace corbel::cli {
 
 struct RunOptions {
@@ -14,7 +16,7 @@ struct RunOptions {
   std::string hard_limit;
   std::string huge_pages;  // never, auto or always
   std::string stats;       // 1 or json
-  bool tbb = false;        // libtbb.so.12, too
+  TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;
 };

@@ -156,11 +156,11 @@ TEST(ParallelForCalls, TheRestIsSharedAgain) {
 }
 
 // Returns how many of 1024 numbers run in the slot that expected(number) names, in the best of
-// several runs: a thread that comes late loses part of its share to the others.
+// many runs: a thread that does not get a processor loses part of its share to the others.
 template <typename Partitioner, typename Prepare, typename Expected>
 int best_of_runs(Partitioner&& partitioner, const Prepare& prepare, const Expected& expected) {
   int best = 0;
-  for (int run = 0; run < 20 && best < 900; ++run) {
+  for (int run = 0; run < 300 && best < 900; ++run) {
     prepare();
     std::atomic<int> kept{0};
     std::atomic<unsigned> here{0};

@@ -3,9 +3,9 @@
 
 # The order in tables and plots; all others follow by name.
 ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "jemalloc",
-         "rpmalloc", "tcmalloc", "serial", "corbel-tbb12", "onetbb", "tbb2020", "libomp", "libgomp", "rayon",
-         "moodycamel", "lockfree", "atomic_queue", "cuckoo", "papaya", "dashmap", "scc", "flurry",
-         "crossbeam")
+         "rpmalloc", "tcmalloc", "serial", "corbel-tbb12", "onetbb", "tbb2020", "libomp",
+         "libgomp", "rayon", "moodycamel", "lockfree", "atomic_queue", "cuckoo", "papaya",
+         "dashmap", "scc", "flurry", "crossbeam")
 CONTROLS = ("corbel-copy", "corbel-slowed")
 
 # Colour (tools/report/colours.py) and marker; the marker helps where colours look alike.

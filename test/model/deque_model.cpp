@@ -37,7 +37,7 @@ constexpr int kBottom = 1;
 constexpr int kKnownTop = 2;
 constexpr int kRing = 3;
 
-// The owner's operations: '+' is a push, '-' a pop.
+// The owner's operations: '+' is a push, '-' a pop, 'a' an acknowledgement of thefts.
 struct Owner {
   const char* acts;
   bool slow;
@@ -77,6 +77,8 @@ struct Stealing : Test {
           entries[pushed].content.set(int(pushed) + 1);
           ++pushed;
           deque.push(&entries[pushed - 1]);
+        } else if (act == 'a') {
+          deque.acknowledge_thefts();
         } else if (Entry* const entry = deque.pop()) {
           got(entry);
         }
@@ -113,6 +115,9 @@ TEST_P(Deques, TwoThievesAndTheLastEntry) { EXPECT_SOUND(run(2, "+-", GetParam()
 TEST_P(Deques, TwoThievesAndTwoEntries) { EXPECT_SOUND(run(2, "++--", GetParam())); }
 TEST_P(Deques, RingGrows) { EXPECT_SOUND(run(1, "+++-", GetParam())); }
 TEST_P(Deques, RingWrapsAround) { EXPECT_SOUND(run(1, "++-+-+", GetParam())); }
+TEST_P(Deques, AcknowledgedBeforeThePush) { EXPECT_SOUND(run(2, "+a+-", GetParam())); }
+TEST_P(Deques, AcknowledgedBeforeThePop) { EXPECT_SOUND(run(2, "++a-", GetParam())); }
+TEST_P(Deques, AcknowledgedAfterThePop) { EXPECT_SOUND(run(2, "++-a", GetParam())); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 // The ring exists from the beginning; otherwise the thief would look for one at address 0.
@@ -169,6 +174,11 @@ TEST(DequeMutant, ThiefWithoutTheBarrier) {
 TEST(DequeMutant, KnownTopIsNotReleased) {
   const Mutation weak = weaken(kKnownTop, Op::kStore, release, relaxed);
   EXPECT_BROKEN(run(2, "++--", false, weak), "two threads got one entry");
+}
+
+TEST(DequeMutant, AcknowledgementIsNotReleased) {
+  const Mutation weak = weaken(kKnownTop, Op::kStore, release, relaxed, 'a');
+  EXPECT_BROKEN(run(2, "++-a", false, weak), "two threads got one entry");
 }
 
 TEST(DequeMutant, KnownTopIsNotAcquired) {

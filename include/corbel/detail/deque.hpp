@@ -98,8 +98,8 @@ class basic_deque {
     return pop_below(b, top_.load(std::memory_order_relaxed));
   }
 
-  // Tells the thieves that the owner knows of the thefts so far, as a pop does: the next theft needs
-  // no barrier. For an owner that pushes again without a pop in between.
+  // Tells the thieves that the owner knows of the thefts so far, as a pop does: the next theft
+  // needs no barrier. For an owner that pushes again without a pop in between.
   void acknowledge_thefts() {
     // (19) relaxed: as (4), all later pops of the owner read this top or a later one. (20) release:
     // takes the part of (8)
@@ -122,7 +122,7 @@ class basic_deque {
     index t = top_.load(std::memory_order_seq_cst);
     if (t >= bottom_.load(std::memory_order_relaxed))
       return steal_result::kEmpty;  // relaxed: a hint
-    // (9) acquire: sees the pops before (8) or (18), so that (6) does
+    // (9) acquire: sees the pops before (8), (18) or (20), so that (6) does
     if (!slow_ && known_top_.load(std::memory_order_acquire) != t) {
       if (!may_pass_barrier) return steal_result::kNeedsBarrier;
       System::process_barrier();

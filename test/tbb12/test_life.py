@@ -45,7 +45,7 @@ class Programs:
     def _build(self, name, *words):
         libraries = [] if "-no-tbb" in words else [os.path.join(self.theirs, onetbb.LIBRARY)]
         common.run([self.compiler, "-std=c++17", "-O1", "-pthread", "-w", *self.flags,
-                    os.path.join(FOLDER, name + ".cpp"), "-o", self.path(name), "-isystem", self.headers,
+                    os.path.join(FOLDER, name + ".cpp"), "-o", self.path(os.path.basename(name)), "-isystem", self.headers,
                     *(w for w in words if w != "-no-tbb"), *libraries, "-ldl"], timeout=300)
 
     def beside(self, library, name):

@@ -92,7 +92,7 @@ void with_handles() {
 
 // Captures with destructors: the task is destroyed once it has run.
 void destroys() {
-  const auto owned = std::make_shared<long>(0);
+  const auto owned = std::make_shared<std::atomic<long>>(0);
   tbb::task_arena arena(1);
   for (int i = 0; i < 50; ++i) arena.enqueue([owned] { ++*owned; });
   wait_for([&] { return owned.use_count() == 1; });

@@ -6,8 +6,6 @@
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
-#include <dirent.h>
-
 #include "life.hpp"
 
 namespace {
@@ -24,14 +22,6 @@ void use_worker() {
   tbb::task_arena arena(2, 1);
   arena.enqueue([&] { has_run = true; });
   wait_for([&] { return has_run.load(); });
-}
-
-long threads() {
-  long count = 0;
-  DIR* const tasks = opendir("/proc/self/task");
-  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
 }
 
 const char* outcome(tbb::task_scheduler_handle& handle) {
@@ -57,8 +47,10 @@ int main() {
   use_worker();
   say("ended", tbb::finalize(first, std::nothrow));
   say("left empty", !first);
-  wait_for([] { return threads() == 1; });  // a thread that has been joined may still be listed
-  say("threads", threads());
+  wait_for([] {
+    return threads_of_process() == 1;
+  });  // a thread that has been joined may still be listed
+  say("threads", threads_of_process());
 
   for (int i = 0; i < 10; ++i) {
     tbb::task_scheduler_handle again{tbb::attach{}};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // program [tasks]: compiled with Corbel's headers, linked to libcorbel and to the plug-in. `tasks`,
 // for a trace, runs 100 tasks of its own and 200 of the plug-in's, each of which takes a while.
-#include <dirent.h>
 #include <corbel/global_control.hpp>
 #include <corbel/info.hpp>
 #include <corbel/parallel_for.hpp>
@@ -30,14 +29,6 @@ struct Passed {
 template <typename F>
 void in_plugin(void (*entry)(long, Call, void*), long n, const F& f) {
   entry(n, &Passed<F>::call, const_cast<void*>(static_cast<const void*>(&f)));
-}
-
-long threads_of_process() {
-  long count = 0;
-  DIR* const tasks = opendir("/proc/self/task");
-  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
 }
 
 long limit() { return long(Limit::active_value(Limit::max_allowed_parallelism)); }

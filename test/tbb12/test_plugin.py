@@ -31,6 +31,7 @@ and both see it: 1
 the plug-in's reaches the program: 1
 the same width: 1
 wrong in arenas: 0
+waits in isolation: 8
 wrong in isolation: 0
 the plug-in ends the workers: 1
 nested: 8000

@@ -102,8 +102,10 @@ void destroys() {
 // The only worker is held until tasks of all priorities wait; then it takes the urgent ones first.
 void by_priority() {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
-  tbb::task_arena low(2, 1, Priority::low), normal(2, 1, Priority::normal),
-      high(2, 1, Priority::high);
+  // Made, by the first enqueue, in an order that is neither that of the priorities nor its
+  // opposite.
+  tbb::task_arena high(2, 1, Priority::high), low(2, 1, Priority::low),
+      normal(2, 1, Priority::normal);
   std::atomic<bool> is_held{false}, may_go_on{false};
   tbb::task_arena holder(2, 1);
   holder.enqueue([&] {
@@ -120,9 +122,9 @@ void by_priority() {
     ++count;
   };
   for (int i = 0; i < 3; ++i) {
+    high.enqueue([&] { note('h'); });
     low.enqueue([&] { note('l'); });
     normal.enqueue([&] { note('n'); });
-    high.enqueue([&] { note('h'); });
   }
   may_go_on = true;
   wait_for([&] { return count == 9; });

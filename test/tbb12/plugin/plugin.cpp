@@ -8,7 +8,9 @@
 #include <tbb/task_group.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 namespace {
 
@@ -57,6 +59,17 @@ void plugin_in_arena(int width, Call call, void* data) {
 
 void plugin_isolated(Call call, void* data) {
   tbb::this_task_arena::isolate([&] { call(data, 0); });
+}
+
+void plugin_wait_long() {
+  tbb::task_group group;
+  tbb::task_handle held = group.defer([] {});
+  std::thread releases([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    held = tbb::task_handle();
+  });
+  group.wait();
+  releases.join();
 }
 
 void plugin_throw() { throw std::runtime_error("from the plug-in"); }

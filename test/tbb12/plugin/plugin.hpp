@@ -17,6 +17,8 @@ void plugin_group(long n, Call call, void* data);
 // call(data, 0) in an arena of that width.
 void plugin_in_arena(int width, Call call, void* data);
 void plugin_isolated(Call call, void* data);
+// Waits until another thread that runs no task, after a while, gives up what it waits for.
+void plugin_wait_long();
 void plugin_throw();
 
 int plugin_width();

@@ -210,27 +210,47 @@ void arenas() {
   say("wrong in arenas", wrong);
 }
 
-// A thread that waits in the isolation of one kind takes no outer task of the other.
+// A thread that waits in the isolation of one kind takes no outer task of the other, though it has
+// 49 of them in its deque.
 void isolation() {
+  const Limit one(Limit::max_allowed_parallelism, 1);
   thread_local bool is_isolated = false;
-  std::atomic<long> wrong{0};
-  const auto work = [&](long) {
+  std::atomic<long> wrong{0}, waits{0};
+  const auto wait_long = [&](long in_plug_in) {
     is_isolated = true;
-    in_plugin(&plugin_loop, 10, [](long) {});
-    corbel::parallel_for(0, 10, [](int) {});
-    is_isolated = false;
-  };
-  const auto outer = [&](long i) {
-    if (is_isolated) ++wrong;
-    if (i % 2 == 0) {
-      corbel::this_task_arena::isolate([&] { work(0); });
+    if (in_plug_in != 0) {
+      plugin_wait_long();
     } else {
-      plugin_isolated(&Passed<decltype(work)>::call,
-                      const_cast<void*>(static_cast<const void*>(&work)));
+      corbel::task_group group;
+      corbel::task_handle held = group.defer([] {});
+      std::thread releases([&held] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        held = corbel::task_handle();
+      });
+      group.wait();
+      releases.join();
     }
+    is_isolated = false;
+    ++waits;
   };
-  corbel::parallel_for(0, 200, [&](int i) { outer(i); });
-  in_plugin(&plugin_loop, 200, outer);
+  for (long kind = 0; kind < 4; ++kind) {
+    const auto isolated = [&](long) { wait_long(kind % 2); };
+    const auto outer = [&](long i) {
+      if (is_isolated) ++wrong;
+      if (i != 49) return;
+      if (kind < 2) {
+        corbel::this_task_arena::isolate([&] { isolated(0); });
+      } else {
+        plugin_isolated(&Passed<decltype(isolated)>::call,
+                        const_cast<void*>(static_cast<const void*>(&isolated)));
+      }
+    };
+    in_plugin(&plugin_group, 50, outer);
+    corbel::task_group group;
+    for (long i = 0; i < 50; ++i) group.run([&outer, i] { outer(i); });
+    group.wait();
+  }
+  say("waits in isolation", waits);
   say("wrong in isolation", wrong);
 }
 

@@ -123,9 +123,9 @@ def test(scratch):
     programs = Programs(scratch)
     common.require("taskset", package="util-linux")
     programs.build("ends", "fork", "handles", "exceptions", "suspends", "enqueues", "observers",
-                   "controls", "widths", ["plugin", "-shared", "-fPIC"], ["loads", "-no-tbb"])
+                   "controls", "contexts", "widths", ["plugin", "-shared", "-fPIC"], ["loads", "-no-tbb"])
     one = str(min(os.sched_getaffinity(0)))
-    for name in "handles", "suspends", "enqueues", "observers", "controls":
+    for name in "handles", "suspends", "enqueues", "observers", "controls", "contexts":
         programs.same(name)
         if name != "observers":  # which waits for a worker in an arena of the default width
             programs.same(name, before=["taskset", "-c", one], rounds=1)

@@ -21,14 +21,14 @@ EXTRA = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0
 def test(scratch):
     programs = test_life.Programs(scratch, FLAGS)
     programs.build("../interface_client", "exceptions", "ends", "fork", "handles", "suspends", "enqueues",
-                   "observers", "controls", ["plugin", "-shared", "-fPIC"])
+                   "observers", "controls", "contexts", ["plugin", "-shared", "-fPIC"])
 
     def run(name, *words, expect=0):
         return programs.run(name, programs.ours, *words, expect=expect, env=EXTRA)
 
     for _ in range(2):
         common.check(run("interface_client").out.endswith(b"end\n"), "the program did not reach its end")
-        for name in "handles", "enqueues", "observers", "controls":
+        for name in "handles", "enqueues", "observers", "controls", "contexts":
             run(name)
         run("suspends", "more")
         run("fork", "more")

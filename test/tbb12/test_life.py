@@ -96,7 +96,7 @@ def loads(programs):
         lines = programs.run("loads", programs.ours, library, plugin, other).out.decode().splitlines()
         common.same("what loads prints",
                     ["loaded and unloaded: 20", "used by a plug-in: 40020", "a thread ended later: 1",
-                     "one: 2001", "other is its own: 1"], lines)
+                     "one: 2001", "other is its own: 1", "apart: 1002", "apart, in a thread: 1002"], lines)
 
 
 def widths(programs):

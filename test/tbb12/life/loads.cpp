@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // loads LIBRARY PLUGIN OTHER: not linked to the library itself. Loads and unloads it, and a plug-in
-// that is linked to it, beside the same plug-in linked to another libtbb.so.12.
+// that is linked to it, beside the same plug-in linked to another libtbb.so.12, and in a namespace.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -98,6 +98,12 @@ int main(int, char** arguments) {
   void* const one = load(plugin);
   say("one", use(one));
   say("other is its own", use(other) != use(one));
+  // And once more in a namespace of its own, where all libraries are copies.
+  void* const apart = dlmopen(LM_ID_NEWLM, plugin, RTLD_NOW | RTLD_LOCAL);
+  if (apart == nullptr) std::puts(dlerror());
+  const auto use_apart = reinterpret_cast<long (*)()>(dlsym(apart, "use_without_keys"));
+  say("apart", use_apart());
+  std::thread([&] { say("apart, in a thread", use_apart()); }).join();
   unload(one);  // not the other one: oneTBB's library must not be unloaded while it has workers
   return 0;
 }

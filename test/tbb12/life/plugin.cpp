@@ -45,6 +45,26 @@ void use_alone() {
   tbb::this_task_arena::isolate([] { tbb::collaborative_call_once(once, [] { ++once_calls; }); });
 }
 
+// Without keys of threads, which a C library of another namespace counts anew: the same key then
+// means two things in one thread.
+long use_without_keys() {
+  std::atomic<long> sum{0};
+  tbb::parallel_for(0, 1000, [&](int) { ++sum; });
+  arena.execute([&] {
+    std::atomic<long> inside{0};
+    tbb::task_group group;
+    for (int i = 0; i < 2; ++i) {
+      group.run([&] {
+        ++inside;
+        wait_for([&] { return inside == 2; });
+      });
+    }
+    group.wait();
+    sum += inside;
+  });
+  return sum;
+}
+
 // Everything the plug-in has takes part, with a worker.
 long use() {
   std::atomic<long> sum{0};

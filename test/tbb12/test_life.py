@@ -26,8 +26,8 @@ WAYS = {  # to end, each with its exit code; SIGABRT where an enqueued task thro
 class Programs:
     """Compiles programs, two at a time, and runs them."""
 
-    def __init__(self, scratch, flags=()):
-        self.compiler = common.require("g++", package="g++")
+    def __init__(self, scratch, flags=(), compiler=None):
+        self.compiler = compiler or common.require("g++", package="g++")
         self.headers, self.theirs = onetbb.folders()
         self.ours = onetbb.ours()
         self.scratch = scratch

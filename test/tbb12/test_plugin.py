@@ -42,8 +42,8 @@ the program does: 1
 """
 
 
-def build(scratch, flags=()):
-    compiler = common.require("g++", package="g++")
+def build(scratch, flags=(), compiler=None):
+    compiler = compiler or common.require("g++", package="g++")
     headers, library = onetbb.folders()
     plugin, program = os.path.join(scratch, "libplugin.so"), os.path.join(scratch, "program")
     options = [compiler, "-O1", "-pthread", "-w", *flags]

@@ -10,6 +10,7 @@ import test_plugin
 from onetbb import common
 
 KINDS = os.environ.get("CORBEL_SANITIZE", "")
+COMPILER = os.environ.get("CORBEL_CXX")  # that of the library, whose runtime it shares
 # vptr: the flow graph of oneTBB's headers casts a task to its class after the task's destructor. It
 # only passes the address on, to have its memory freed.
 FLAGS = ["-O0", "-g1", "-fsanitize=" + KINDS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
@@ -19,7 +20,7 @@ EXTRA = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0
 
 
 def test(scratch):
-    programs = test_life.Programs(scratch, FLAGS)
+    programs = test_life.Programs(scratch, FLAGS, COMPILER)
     programs.build("../interface_client", "exceptions", "ends", "fork", "handles", "suspends", "enqueues",
                    "observers", "controls", "contexts", ["plugin", "-shared", "-fPIC"])
 
@@ -35,7 +36,7 @@ def test(scratch):
         run("exceptions", programs.path("plugin"))
     for way, code in test_life.WAYS.items():
         run("ends", way, expect=code)
-    program = test_plugin.build(scratch, FLAGS)
+    program = test_plugin.build(scratch, FLAGS, COMPILER)
     common.same("the output", test_plugin.EXPECTED, test_plugin.run(scratch, program).out.decode())
 
 

@@ -24,6 +24,7 @@ namespace detail {
 
 // An arena, defined in the library.
 struct arena_handle;
+struct arena_access;
 
 struct arena_settings {
   constraints limits;
@@ -279,6 +280,7 @@ class task_arena {
   }
 
   friend class task_scheduler_observer;
+  friend detail::arena_access;
   friend detail::arena_handle& handle_of(task_arena& arena) { return arena.use(); }
 
   static void pass_on(detail::arena_handle& arena, detail::task_base& t) {
@@ -305,6 +307,19 @@ class task_arena {
   detail::arena_settings settings_;
   std::atomic<detail::arena_handle*> arena_{nullptr};
 };
+
+namespace detail {
+
+// For the library itself.
+struct arena_access {
+  // `a` has no arena: gives it one, without a reference, until take_back.
+  static void lend(task_arena& a, arena_handle& arena) {
+    a.arena_.store(&arena, std::memory_order_relaxed);  // relaxed, both: the only thread
+  }
+  static void take_back(task_arena& a) { a.arena_.store(nullptr, std::memory_order_relaxed); }
+};
+
+}  // namespace detail
 
 // Returns one arena per memory node, whose threads are bound to the node. The parameters are those
 // of task_arena's constructor; the node in `limits` is ignored. Throws bad_alloc. Any thread may

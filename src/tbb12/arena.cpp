@@ -61,9 +61,23 @@ CORBEL_TBB12 bool attach(d1::task_arena_base& a) {
   return true;
 }
 
+// A call into the thread's own arena keeps the context in Corbel. In the original every call leaves
+// it, so that what is called is not cancelled with its caller.
 CORBEL_TBB12 void execute(d1::task_arena_base& a, d1::delegate_base& function) {
   const RunningScope scope;
-  corbel::detail::execute_in(*handle_of(a), &call, &function);
+  thread_data& thread = current_thread();
+  corbel::detail::arena_handle& arena = *handle_of(a);
+  if (!corbel::detail::is_in_arena(thread, arena)) {
+    corbel::detail::execute_in(arena, &call, &function);
+    return;
+  }
+  struct Outer {
+    thread_data& thread;
+    context_node* const context;
+    ~Outer() { thread.context = context; }
+  } const outer{thread, thread.context};
+  thread.context = &node_of(no_context());
+  function();
 }
 
 // Only old debugging programs call it: runs what the arena has, in the arena.
@@ -73,7 +87,12 @@ CORBEL_TBB12 void wait(d1::task_arena_base& a) {
 }
 
 CORBEL_TBB12 int max_concurrency(const d1::task_arena_base* a) {
-  if (a == nullptr) return corbel::detail::current_arena_width();
+  if (a == nullptr) {
+    // A thread that only asks gets no arena of its own.
+    return corbel::detail::this_thread_data == nullptr
+               ? corbel::detail::default_arena_width(corbel::detail::constraints())
+               : corbel::detail::current_arena_width();
+  }
   if (const corbel::detail::arena_handle* const handle = handle_of(*a)) {
     return corbel::detail::arena_width(*handle) +
            (corbel::detail::is_additional_worker(handle) ? 1 : 0);

@@ -2,7 +2,7 @@
 // Observers: for each one that observes there is one of Corbel's, which passes the calls on.
 #include <corbel/task_scheduler_observer.hpp>
 
-#include <new>
+#include <thread>
 
 #include "tbb12/running.hpp"
 
@@ -13,67 +13,78 @@ using namespace corbel::tbb12;
 class observer_proxy {
  public:
   virtual ~observer_proxy() = default;
+  virtual void begin() = 0;
 };
+
+// In arena.cpp.
+void initialize(d1::task_arena_base& a);
 
 namespace {
 
-template <typename... Arena>
-class Passes final : public observer_proxy, public corbel::task_scheduler_observer {
+// Passes the calls on. Of an explicit arena, only the observation has a reference: `arena` borrows
+// the program's, which is there until begin() has returned.
+class Passes final : public observer_proxy {
  public:
-  explicit Passes(d1::task_scheduler_observer& to, Arena&... arena)
-      : corbel::task_scheduler_observer(arena...), to_(to) {
-    observe(true);
+  explicit Passes(d1::task_scheduler_observer& to) : own_(to) {}
+  Passes(d1::task_scheduler_observer& to, corbel::detail::arena_handle& arena)
+      : own_(to, borrowed_) {
+    corbel::detail::arena_access::lend(borrowed_, arena);
   }
-  ~Passes() override { observe(false); }
-
-  void on_scheduler_entry(bool is_worker) override { to_.on_scheduler_entry(is_worker); }
-  void on_scheduler_exit(bool is_worker) override { to_.on_scheduler_exit(is_worker); }
+  ~Passes() override {
+    own_.observe(false);
+    corbel::detail::arena_access::take_back(borrowed_);
+  }
+  void begin() override { own_.observe(true); }
 
  private:
-  d1::task_scheduler_observer& to_;
+  struct Own final : corbel::task_scheduler_observer {
+    template <typename... Arena>
+    explicit Own(d1::task_scheduler_observer& o, Arena&... arena)
+        : corbel::task_scheduler_observer(arena...), to(o) {}
+    void on_scheduler_entry(bool is_worker) override { to.on_scheduler_entry(is_worker); }
+    void on_scheduler_exit(bool is_worker) override { to.on_scheduler_exit(is_worker); }
+    d1::task_scheduler_observer& to;
+  };
+
+  corbel::task_arena borrowed_;
+  Own own_;
 };
 
-// Keeps the arena that it observes.
-class PassesOfArena final : public observer_proxy {
- public:
-  PassesOfArena(d1::task_scheduler_observer& to, corbel::detail::arena_handle& handle) {
-    attach(handle);
-    passes_ = new Passes<corbel::task_arena>(to, arena_);
+// The program's inlined code initializes arenas by the same word.
+corbel::detail::arena_handle& initialized(d1::task_arena_base& a) {
+  enum : int { kNone, kPending, kDone };
+  // (1) acquire: sees the arena, published by (2) here or in the program
+  while (a.initialization.load(std::memory_order_acquire) != kDone) {
+    int expected = kNone;
+    // relaxed: the first thread has nothing to see
+    if (a.initialization.compare_exchange_strong(expected, kPending, std::memory_order_relaxed)) {
+      initialize(a);
+      a.initialization.store(kDone, std::memory_order_release);  // (2) release: to (1)
+      break;
+    }
+    std::this_thread::yield();
   }
-  ~PassesOfArena() override { delete passes_; }
+  return *handle_of(a);
+}
 
- private:
-  void attach(corbel::detail::arena_handle& handle) {
-    const RunningScope scope;
-    corbel::detail::execute_in(
-        handle, [](void* a) { static_cast<corbel::task_arena*>(a)->initialize(corbel::attach()); },
-        &arena_);
-  }
-
-  corbel::task_arena arena_;
-  observer_proxy* passes_;
-};
-
-observer_proxy* observe_for(d1::task_scheduler_observer& o) {
-  if (o.arena == nullptr) {
-    current_thread();  // the observed arena is the thread's
-    return new Passes<>(o);
-  }
-  corbel::detail::arena_handle* const arena = handle_of(*o.arena);
-  return arena == nullptr ? nullptr : new PassesOfArena(o, *arena);
+observer_proxy* make_proxy(d1::task_scheduler_observer& o) {
+  return o.arena == nullptr ? new Passes(o) : new Passes(o, initialized(*o.arena));
 }
 
 }  // namespace
 
 CORBEL_TBB12 void observe(d1::task_scheduler_observer& o, bool wanted) {
-  // relaxed, both: the program calls it from one thread at a time
+  // relaxed, all: the program calls it from one thread at a time
   observer_proxy* const proxy = o.proxy.load(std::memory_order_relaxed);
   if (wanted == (proxy != nullptr)) return;
   if (wanted) {
-    o.proxy.store(observe_for(o), std::memory_order_relaxed);
+    // Before it begins: it is observing inside of the first call.
+    observer_proxy* const made = make_proxy(o);
+    o.proxy.store(made, std::memory_order_relaxed);
+    made->begin();
   } else {
-    delete proxy;
     o.proxy.store(nullptr, std::memory_order_relaxed);
+    delete proxy;
   }
 }
 

@@ -81,4 +81,5 @@ def main():
     return 0 if passed else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -27,4 +27,5 @@ def test(scratch):
     common.same("the output on one processor", expected, done.out)
 
 
-common.main(test)
+if __name__ == "__main__":
+    common.main(test)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of this folder with a sanitizer, in the library and in what they compile of oneTBB's
+headers. Its reports fail the test."""
+
+import os
+
+import onetbb
+import test_life
+import test_plugin
+from onetbb import common
+
+KINDS = os.environ.get("CORBEL_SANITIZE", "")
+COMPILER = os.environ.get("CORBEL_CXX")  # that of the library, whose runtime it shares
+# vptr: the flow graph of oneTBB's headers casts a task to its class after the task's destructor. It
+# only passes the address on, to have its memory freed.
+FLAGS = ["-O0", "-g1", "-fsanitize=" + KINDS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+FLAGS += ["-fno-sanitize=vptr"] if "undefined" in KINDS else []
+# The thread sanitizer refuses threads in the child of a fork.
+EXTRA = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0"}
+
+
+def test(scratch):
+    programs = test_life.Programs(scratch, FLAGS, COMPILER)
+    programs.build("../interface_client", "exceptions", "ends", "fork", "handles", "suspends", "enqueues",
+                   "observers", "controls", "contexts", ["plugin", "-shared", "-fPIC"])
+
+    def run(name, *words, expect=0):
+        return programs.run(name, programs.ours, *words, expect=expect, env=EXTRA)
+
+    for _ in range(2):
+        common.check(run("interface_client").out.endswith(b"end\n"), "the program did not reach its end")
+        for name in "handles", "enqueues", "observers", "controls", "contexts":
+            run(name)
+        run("suspends", "more")
+        run("fork", "more")
+        run("exceptions", programs.path("plugin"))
+    for way, code in test_life.WAYS.items():
+        run("ends", way, expect=code)
+    program = test_plugin.build(scratch, FLAGS, COMPILER)
+    common.same("the output", test_plugin.EXPECTED, test_plugin.run(scratch, program).out.decode())
+
+
+common.main(test)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arenas, isolation and the description of the machine.
+#include <corbel/detail/group_call.hpp>
 #include <corbel/info.hpp>
 #include <corbel/task_arena.hpp>
 
@@ -29,6 +30,15 @@ corbel::detail::constraints limits_of(const d1::constraints& c) {
 }
 
 void call(void* function) { (*static_cast<d1::delegate_base*>(function))(); }
+
+// Calls the function in a task of the arena, but not in the task's group: what the function begins
+// does not end with the group, as in any other arena.
+void call_apart(d1::delegate_base& function) {
+  Running now{{&no_context(), d1::kNoSlot, d1::kNoSlot}, running->thread, running->task};
+  const RunningScope scope(now);
+  const corbel::detail::context_switch apart(now.thread, node_of(no_context()));
+  function();
+}
 
 }  // namespace
 
@@ -62,8 +72,13 @@ CORBEL_TBB12 bool attach(d1::task_arena_base& a) {
 }
 
 CORBEL_TBB12 void execute(d1::task_arena_base& a, d1::delegate_base& function) {
+  corbel::detail::arena_handle& handle = *handle_of(a);
+  if (running != nullptr && corbel::detail::is_in_arena(running->thread, handle)) {
+    call_apart(function);
+    return;
+  }
   const RunningScope scope;
-  corbel::detail::execute_in(*handle_of(a), &call, &function);
+  corbel::detail::execute_in(handle, &call, &function);
 }
 
 // Only old debugging programs call it: runs what the arena has, in the arena.

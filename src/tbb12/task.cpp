@@ -149,8 +149,7 @@ CORBEL_TBB12 d1::slot_id execution_slot(const d1::execution_data* data) {
 }
 
 CORBEL_TBB12 d1::task_group_context* current_context() {
-  if (running == nullptr || running->context == &no_context()) return nullptr;
-  return running->context;
+  return running == nullptr ? nullptr : running->context;
 }
 
 CORBEL_TBB12 d1::task* current_task_ptr() { return running == nullptr ? nullptr : running->task; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Observers: for each one that observes there is one of Corbel's, which passes the calls on.
+#include <corbel/detail/backoff.hpp>
 #include <corbel/task_scheduler_observer.hpp>
 
 #include <new>
@@ -9,6 +10,8 @@
 namespace tbb::detail::r1 {
 
 using namespace corbel::tbb12;
+
+void initialize(d1::task_arena_base& a);
 
 class observer_proxy {
  public:
@@ -54,13 +57,32 @@ class PassesOfArena final : public observer_proxy {
   observer_proxy* passes_;
 };
 
+// What the program's code does before it uses an arena.
+void make_once(d1::task_arena_base& a) {
+  // (1) acquire: sees the arena, published by (2) or by the program's code
+  int state = a.initialization.load(std::memory_order_acquire);
+  if (state == d1::task_arena_base::kMade) return;
+  state = d1::task_arena_base::kNotMade;
+  // relaxed on success: the fields are as the program's constructor has left them
+  if (a.initialization.compare_exchange_strong(state, d1::task_arena_base::kBeingMade,
+                                               std::memory_order_relaxed)) {
+    initialize(a);
+    a.initialization.store(d1::task_arena_base::kMade, std::memory_order_release);  // (2) to (1)
+    return;
+  }
+  corbel::detail::spin_until([&] {
+    // acquire: as (1)
+    return a.initialization.load(std::memory_order_acquire) == d1::task_arena_base::kMade;
+  });
+}
+
 observer_proxy* observe_for(d1::task_scheduler_observer& o) {
   if (o.arena == nullptr) {
     current_thread();  // the observed arena is the thread's
     return new Passes<>(o);
   }
-  corbel::detail::arena_handle* const arena = handle_of(*o.arena);
-  return arena == nullptr ? nullptr : new PassesOfArena(o, *arena);
+  make_once(*o.arena);
+  return new PassesOfArena(o, *handle_of(*o.arena));
 }
 
 }  // namespace

@@ -30,4 +30,5 @@ def test(_scratch):
         print("all %d names of %s" % (len(wanted), library))
 
 
-common.main(test)
+if __name__ == "__main__":
+    common.main(test)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that are compiled with the newest headers of oneTBB print the same on oneTBB's library
-and on Corbel's, ten times, also on one processor."""
+and on Corbel's, ten times, also on one processor. TBB_VERSION=1 tells whose library runs."""
 
 import clients
 import onetbb
@@ -9,7 +9,10 @@ from onetbb import common
 
 def test(scratch):
     headers, library = onetbb.folders()
-    clients.compare(clients.compiled(headers, library, scratch), library, runs=10)
+    programs = clients.compiled(headers, library, scratch)
+    clients.compare(programs, library, runs=10)
+    said = common.run([programs["locks"]], {"LD_LIBRARY_PATH": onetbb.ours(), "TBB_VERSION": "1"}).err
+    common.check(b"oneTBB: VERSION" in said and b"Corbel" in said, "TBB_VERSION=1: %r" % said)
 
 
 common.main(test)

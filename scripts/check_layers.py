@@ -42,7 +42,7 @@ LAYERS = {
     **stacked(BASE, LEVELS["sched"]),
     "pools": {*BASE, *ALLOC},
     "proxy": {*BASE, *ALLOC},
-    "tbb12": set(),
+    "tbb12": {"base"},
 }
 
 # Folder -> the families of public headers that it may include, by the first folder of their path.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arenas, isolation and the description of the machine.
+#include <corbel/detail/group_call.hpp>
 #include <corbel/info.hpp>
 #include <corbel/task_arena.hpp>
 
@@ -29,6 +30,23 @@ corbel::detail::constraints limits_of(const d1::constraints& c) {
 }
 
 void call(void* function) { (*static_cast<d1::delegate_base*>(function))(); }
+
+// Whether the thread runs a task of either kind. Only a thread outside of tasks has a context
+// without a link, and tasks in an isolated context of a program that Corbel's headers compiled.
+bool is_in_task(const thread_data& thread) {
+  // relaxed: the thread itself uses the link
+  return running != nullptr || thread.context->link.load(std::memory_order_relaxed) != 0;
+}
+
+// Calls the function in a task of the arena, but not in the task's group: what the function begins
+// does not end with the group, as in any other arena.
+void call_apart(thread_data& thread, d1::delegate_base& function) {
+  d1::task* const task = running == nullptr ? nullptr : running->task;
+  Running now{{&no_context(), d1::kNoSlot, d1::kNoSlot}, thread, task};
+  const RunningScope scope(now);
+  const corbel::detail::context_switch apart(thread, node_of(no_context()));
+  function();
+}
 
 }  // namespace
 
@@ -61,23 +79,15 @@ CORBEL_TBB12 bool attach(d1::task_arena_base& a) {
   return true;
 }
 
-// A call into the thread's own arena keeps the context in Corbel. In the original every call leaves
-// it, so that what is called is not cancelled with its caller.
 CORBEL_TBB12 void execute(d1::task_arena_base& a, d1::delegate_base& function) {
-  const RunningScope scope;
   thread_data& thread = current_thread();
   corbel::detail::arena_handle& arena = *handle_of(a);
-  if (!corbel::detail::is_in_arena(thread, arena)) {
-    corbel::detail::execute_in(arena, &call, &function);
+  if (is_in_task(thread) && corbel::detail::is_in_arena(thread, arena)) {
+    call_apart(thread, function);
     return;
   }
-  struct Outer {
-    thread_data& thread;
-    context_node* const context;
-    ~Outer() { thread.context = context; }
-  } const outer{thread, thread.context};
-  thread.context = &node_of(no_context());
-  function();
+  const RunningScope scope;
+  corbel::detail::execute_in(arena, &call, &function);
 }
 
 // Only old debugging programs call it: runs what the arena has, in the arena.

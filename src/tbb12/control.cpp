@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the process, and waiting for the end of the workers.
+#include <corbel/assertion_handler.hpp>
 #include <corbel/global_control.hpp>
 
 #include <new>
@@ -39,6 +40,9 @@ void throw_exception(d0::exception_id id);
 CORBEL_TBB12 bool finalize(d1::task_scheduler_handle& h, std::intptr_t mode) {
   enum : std::intptr_t { kRelease = 0, kThrowing = 2 };
   Handle* const handle = static_cast<Handle*>(h.control);
+  if (handle == nullptr) {
+    corbel::detail::assertion_failed("finalize", __LINE__, "handle", "the handle is empty");
+  }
   h.control = nullptr;
   const bool has_ended = mode == kRelease || corbel::finalize(handle->own, std::nothrow);
   delete handle;

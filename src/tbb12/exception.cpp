@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exceptions that programs catch by their types in tbb::detail::r1, failed assertions, and the
-// versions.
+// The exceptions that programs catch by their types in tbb::detail::r1, and failed
+// assertions.
 #include <corbel/assertion_handler.hpp>
 
 #include <new>
@@ -78,8 +78,3 @@ CORBEL_TBB12 assertion_handler_type get_assertion_handler() {
 }
 
 }  // namespace tbb::detail::r1
-
-extern "C" {
-CORBEL_TBB12 int TBB_runtime_interface_version() { return 12200; }
-CORBEL_TBB12 const char* TBB_runtime_version() { return "2023.2"; }
-}

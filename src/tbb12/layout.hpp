@@ -135,6 +135,7 @@ struct constraints {
 
 struct task_arena_base {
   enum : std::intptr_t { kHasCoreType = 1, kLeavesFast = 2 };  // version_and_traits
+  enum : int { kNotMade, kBeingMade, kMade };                  // initialization
   static constexpr int kAutomatic = -1;
   static constexpr int kPriorityStep = 0x7fffffff / 4;  // low, normal and high are 1, 2 and 3 of it
 

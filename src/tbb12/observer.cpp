@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Observers: for each one that observes there is one of Corbel's, which passes the calls on.
+#include <corbel/detail/backoff.hpp>
 #include <corbel/task_scheduler_observer.hpp>
-
-#include <thread>
 
 #include "tbb12/running.hpp"
 
@@ -50,19 +49,20 @@ class Passes final : public observer_proxy {
   Own own_;
 };
 
-// The program's inlined code initializes arenas by the same word.
+// What the program's code does before it uses an arena.
 corbel::detail::arena_handle& initialized(d1::task_arena_base& a) {
-  enum : int { kNone, kPending, kDone };
-  // (1) acquire: sees the arena, published by (2) here or in the program
-  while (a.initialization.load(std::memory_order_acquire) != kDone) {
-    int expected = kNone;
-    // relaxed: the first thread has nothing to see
-    if (a.initialization.compare_exchange_strong(expected, kPending, std::memory_order_relaxed)) {
-      initialize(a);
-      a.initialization.store(kDone, std::memory_order_release);  // (2) release: to (1)
-      break;
-    }
-    std::this_thread::yield();
+  using Base = d1::task_arena_base;
+  int state = Base::kNotMade;
+  // relaxed on success: the fields are as the program's constructor has left them. (1) acquire on
+  // failure: sees the arena, published by (2) or by the program's code.
+  if (a.initialization.compare_exchange_strong(state, Base::kBeingMade, std::memory_order_relaxed,
+                                               std::memory_order_acquire)) {
+    initialize(a);
+    a.initialization.store(Base::kMade, std::memory_order_release);  // (2) release: to (1)
+  } else if (state != Base::kMade) {
+    corbel::detail::spin_until([&] {
+      return a.initialization.load(std::memory_order_acquire) == Base::kMade;  // as (1)
+    });
   }
   return *handle_of(a);
 }

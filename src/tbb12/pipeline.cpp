@@ -50,7 +50,13 @@ class Stage final : public corbel::detail::pipeline_stage {
     const RunningScope scope(now);
     void*& result = *static_cast<void**>(out);
     if (!is_first_) {
-      result = filter_(*static_cast<void**>(in));
+      void* const item = *static_cast<void**>(in);
+      try {
+        result = filter_(item);
+      } catch (...) {
+        finalize(item);  // the program's code keeps it if its function throws
+        throw;
+      }
       return true;
     }
     FirstCall first{&filter_, corbel::detail::stack_key(), first_calls, false};
@@ -71,14 +77,17 @@ class Stage final : public corbel::detail::pipeline_stage {
   }
 
   void drop(void* in) const noexcept override {
-    void* const item = *static_cast<void**>(in);
-    if (item == nullptr && (filter_.mode & d1::base_filter::kMayBeNull) == 0) return;
     Running now = call();
     const RunningScope scope(now);
-    filter_.finalize(item);
+    finalize(*static_cast<void**>(in));
   }
 
  private:
+  void finalize(void* item) const {
+    if (item == nullptr && (filter_.mode & d1::base_filter::kMayBeNull) == 0) return;
+    filter_.finalize(item);
+  }
+
   Running call() const {
     return {{&context_, d1::kNoSlot, d1::kNoSlot}, current_thread(), nullptr};
   }

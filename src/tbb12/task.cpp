@@ -6,7 +6,6 @@
 #include <corbel/detail/suspend.hpp>
 #include <corbel/task_arena.hpp>
 
-#include <cstdio>
 #include <new>
 
 #include "tbb12/running.hpp"
@@ -201,15 +200,13 @@ CORBEL_TBB12 void suspend(void (*tell)(void*, suspend_point_type*), void* argume
       &call);
 }
 
-// No header of the original calls it.
+// The key of the calling thread's stack for enumerable_thread_specific: never nullptr, and no other
+// stack has it. It is not for resume.
 CORBEL_TBB12 suspend_point_type* current_suspend_point() {
-  static std::atomic<bool> is_said{false};
-  // relaxed: a flag alone
-  if (!is_said.exchange(true, std::memory_order_relaxed)) {
-    std::fputs("corbel: libtbb.so.12: current_suspend_point is not there; it returns nullptr\n",
-               stderr);
-  }
-  return nullptr;
+  static thread_local char first_stack CORBEL_INITIAL_EXEC;
+  const std::uintptr_t key = corbel::detail::stack_key();
+  return reinterpret_cast<suspend_point_type*>(
+      key != 0 ? key : reinterpret_cast<std::uintptr_t>(&first_stack));
 }
 
 CORBEL_TBB12 void resume(suspend_point_type* point) {

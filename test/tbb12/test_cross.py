@@ -5,8 +5,8 @@ oneTBB's headers prints under the emulator what it prints here on oneTBB's libra
 import os
 import shlex
 
+import clients
 import onetbb
-import test_interface
 import test_names
 from onetbb import common
 
@@ -18,17 +18,16 @@ def test(scratch):
     missing = test_names.names(os.path.join(library, onetbb.LIBRARY)) - test_names.names(own)
     common.check(not missing, "not exported: " + " ".join(sorted(missing)))
     folders = ":".join([onetbb.ours(), common.lib_dir()])
-    outputs = []
-    for compiler, linked, start, mode in (
-            (common.require("g++", package="g++"), os.path.join(library, onetbb.LIBRARY), [],
-             {"LD_LIBRARY_PATH": library}),
-            (os.environ["CORBEL_CXX"], own,
-             [*shlex.split(os.environ["CORBEL_EMULATOR"]), "-E", "LD_LIBRARY_PATH=" + folders], "system")):
-        program = os.path.join(scratch, "client%d" % len(outputs))
-        common.run([compiler, "-std=c++17", "-O1", "-pthread", "-w", test_interface.SOURCE, "-o", program,
-                    "-isystem", headers, linked, "-Wl,-rpath-link," + folders], timeout=300)
-        outputs.append(common.run([*start, program], mode).out)
-    common.same("the output", *outputs)
+    emulator = [*shlex.split(os.environ["CORBEL_EMULATOR"]), "-E", "LD_LIBRARY_PATH=" + folders]
+    names = ["algorithms", "groups"]
+    crossed = os.path.join(scratch, "cross")
+    os.mkdir(crossed)
+    here = clients.compiled(headers, library, scratch, names)
+    there = clients.compiled(headers, onetbb.ours(), crossed, names, os.environ["CORBEL_CXX"],
+                             ["-Wl,-rpath-link," + folders])
+    for name in names:
+        common.same("what %s prints" % name, common.run([here[name]], {"LD_LIBRARY_PATH": library}).out,
+                    common.run([*emulator, there[name]], timeout=300).out)
 
 
 if __name__ == "__main__":

@@ -1,30 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that is compiled with oneTBB's headers prints the same on oneTBB's library and on
-Corbel's, ten times, also on one processor."""
+"""Programs that are compiled with the newest headers of oneTBB print the same on oneTBB's library
+and on Corbel's, ten times, also on one processor. TBB_VERSION=1 tells whose library runs."""
 
-import os
-
+import clients
 import onetbb
 from onetbb import common
 
-SOURCE = os.path.join(onetbb.HERE, "interface_client.cpp")
-
 
 def test(scratch):
-    compiler = common.require("g++", package="g++")
     headers, library = onetbb.folders()
-    program = os.path.join(scratch, "client")
-    common.run([compiler, "-std=c++17", "-O1", "-pthread", "-w", SOURCE, "-o", program,
-                "-isystem", headers, os.path.join(library, onetbb.LIBRARY)], timeout=300)
-    expected = common.run([program], {"LD_LIBRARY_PATH": library}).out
-    common.check(expected.endswith(b"end\n"), "the program did not reach its end on oneTBB")
-    own = {"LD_LIBRARY_PATH": onetbb.ours()}
-    for _ in range(10):
-        done = common.run([program], own)
-        common.same("the output", expected, done.out)
-        common.same("standard error", b"", done.err)
-    done = common.run(["taskset", "-c", "0", program], own)
-    common.same("the output on one processor", expected, done.out)
+    programs = clients.compiled(headers, library, scratch)
+    clients.compare(programs, library, runs=10)
+    said = common.run([programs["locks"]], {"LD_LIBRARY_PATH": onetbb.ours(), "TBB_VERSION": "1"}).err
+    common.check(b"oneTBB: VERSION" in said and b"Corbel" in said, "TBB_VERSION=1: %r" % said)
 
 
 if __name__ == "__main__":

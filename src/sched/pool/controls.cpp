@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <new>
 
 #include "os/os.hpp"
@@ -19,8 +18,8 @@ Controls& controls() {
       Controls) static std::byte room[sizeof(Controls)];  // needs no memory and is never destroyed
   // If the process forks during the call, the child makes it again. It would not repeat the
   // initialization of a static object.
-  static constinit std::once_flag begun;
-  std::call_once(begun, [] {
+  static constinit os::Once begun;
+  begun.call([] {
     new (room) Controls;
     hook_forks([]() -> sync::Lock& { return controls().lock(); });
   });

@@ -10,8 +10,6 @@ import subprocess
 import both
 from both import common
 
-DETAIL = "4" if common.FULL else "1"
-
 
 @contextlib.contextmanager
 def screen():
@@ -35,7 +33,7 @@ def test(scratch):
     options = [blender, "--factory-startup", "--python-exit-code", "1"]
     both.compare("Blender",
                  [*options, "--background", "--python", os.path.join(both.HERE, "blender_scene.py"), "--",
-                  DETAIL, "image.png"],
+                  "1", "image.png"],
                  scratch, both.result_lines, env=env, timeout=400, uses=["isolate_within_arena", "spawn"])
     if not shutil.which("Xvfb"):
         print("no drawing: Xvfb is not installed (Debian package xvfb)")

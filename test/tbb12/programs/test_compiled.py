@@ -15,13 +15,13 @@ def test(scratch):
     if not os.path.exists("/usr/include/oneapi/tbb.h"):
         common.skip("no headers of oneTBB (Debian package libtbb-dev)")
     program = both.compiled("algorithms_client.cpp", scratch, "-ltbb")
-    both.compare("algorithms", [program, "2000000" if common.FULL else "200000"], scratch,
+    both.compare("algorithms", [program, "1000000" if common.FULL else "200000"], scratch,
                  both.result_lines, uses=["execute_and_wait", "isolate_within_arena"])
     if common.FULL and os.path.exists("/usr/include/CGAL/Delaunay_triangulation_3.h"):
         os.mkdir(os.path.join(scratch, "cgal"))
         # -frounding-math: CGAL's interval arithmetic changes the rounding mode.
         program = both.compiled(CGAL_CLIENT, os.path.join(scratch, "cgal"), "-frounding-math", "-DMESH=0",
-                                "-DPARALLEL=1", "-DCGAL_LINKED_WITH_TBB", "-ltbb", "-lgmp", "-lmpfr")
+                                "-DPARALLEL=1", "-DCGAL_LINKED_WITH_TBB", "-ltbb", "-ltbbmalloc", "-lgmp", "-lmpfr")
         both.compare("CGAL", [program, "2"], scratch, uses=["execute_and_wait", "allocate_memory"])
 
 

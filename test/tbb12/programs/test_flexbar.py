@@ -8,7 +8,7 @@ import both
 from both import common
 
 ADAPTER = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA"
-READS = 200000 if common.FULL else 15000
+READS = 40000 if common.FULL else 15000
 
 
 def write_reads(path):

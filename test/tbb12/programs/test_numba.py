@@ -36,7 +36,7 @@ def test(scratch):
     python = environment()
     env = {"NUMBA_THREADING_LAYER": "tbb", "NUMBA_NUM_THREADS": "2",
            "NUMBA_CACHE_DIR": os.path.join(scratch, "cache")}
-    count = "3000000" if common.FULL else "300000"
+    count = "1000000" if common.FULL else "300000"
     both.compare("numba with the wheel", [python, SCRIPT, count], scratch, both.result_lines, env=env,
                  uses=["execute_and_wait", "execute", "finalize"],
                  original=os.path.join(FOLDER, "lib"))

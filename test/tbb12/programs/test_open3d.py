@@ -15,7 +15,7 @@ def test(scratch):
         common.skip(f"no {HEADER} (Debian package libopen3d-dev)")
     program = both.compiled("open3d_client.cpp", scratch, "-isystem", "/usr/include/eigen3",
                             "-lOpen3D", "-lfmt")
-    both.compare("Open3D", [program, "40000" if common.FULL else "8000"], scratch, both.result_lines,
+    both.compare("Open3D", [program, "20000" if common.FULL else "8000"], scratch, both.result_lines,
                  uses=["execute_and_wait", "spawn"])
 
 

@@ -21,7 +21,7 @@ def test(scratch):
     except occt.Missing as missing:
         common.skip(str(missing))
     both.compare("Open CASCADE", [draw, "-b", "-f", SCRIPT], scratch, both.result_lines,
-                 env={**env, "LD_LIBRARY_PATH": links, "SIZE": "8" if common.FULL else "5"},
+                 env={**env, "LD_LIBRARY_PATH": links, "SIZE": "7" if common.FULL else "5"},
                  uses=["execute_and_wait", "initialize"])
 
 

@@ -12,7 +12,7 @@ import both
 from both import common
 
 CORNERS = 14
-ROWS = 60 if common.FULL else 20
+ROWS = 30 if common.FULL else 20
 PART = re.compile(r";TYPE:(.*)")
 HEIGHT = re.compile(r";Z:(.*)")
 EXTRUSION = re.compile(r"G1 .*E(-?[\d.]+)")

@@ -33,7 +33,7 @@ def test(scratch):
     command = [script, os.path.join(both.HERE, "rcpp_workers.R"),
                os.path.join(both.HERE, "rcpp_workers.cpp"), cache]
     common.run([*command, "0"], timeout=300)  # compiles
-    both.compare("RcppParallel", [*command, "50" if common.FULL else "5"], scratch, both.result_lines,
+    both.compare("RcppParallel", [*command, "20" if common.FULL else "5"], scratch, both.result_lines,
                  uses=["execute_and_wait", "spawn"], by_path=False)
     if common.FULL and installed("markovchain"):
         both.compare("markovchain", [script, "-e", BOOTSTRAP], scratch, both.result_lines,

@@ -28,11 +28,11 @@ def test(scratch):
     for package in ("Rcpp", "RcppParallel"):
         if not installed(package):
             common.skip(f"R has no {package} (Debian package r-cran-{package.lower()})")
-    cache = os.path.join(scratch, "cache")
-    os.mkdir(cache)
-    command = [script, os.path.join(both.HERE, "rcpp_workers.R"),
-               os.path.join(both.HERE, "rcpp_workers.cpp"), cache]
-    common.run([*command, "0"], timeout=300)  # compiles
+    source = os.path.join(both.HERE, "rcpp_workers.cpp")
+    compile_it = "Rcpp::sourceCpp(commandArgs(TRUE)[1], cacheDir = commandArgs(TRUE)[2])"
+    common.run([script, "-e", compile_it, source, scratch], timeout=300)
+    functions = glob.glob(os.path.join(scratch, "*", "*", "rcpp_workers.cpp.R"))[0]
+    command = [script, os.path.join(both.HERE, "rcpp_workers.R"), functions]
     both.compare("RcppParallel", [*command, "20" if common.FULL else "5"], scratch, both.result_lines,
                  uses=["execute_and_wait", "spawn"], by_path=False)
     if common.FULL and installed("markovchain"):

@@ -105,7 +105,7 @@ def complaints(text):
 def compare(name, command, scratch, read=lambda done, folder: done.out, same=common.same, env=None,
             uses=(), original=None, by_path=True, timeout=120):
     """Runs the command in each way. `read` takes from a run (its result, its folder) what must be
-    the same as on oneTBB; `same` fails unless it is. `uses`: functions that the program calls.
+    the same as on oneTBB; `same` fails unless it is. `uses`: functions that it must be bound to.
     `by_path`: whether a library path suffices."""
     expected = known = None
 

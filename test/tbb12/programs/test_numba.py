@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numba from PyPI on its TBB layer, with oneTBB's library from PyPI's wheel and the system's. numba
-opens libtbb.so.12 by its name when its first parallel loop begins."""
+"""numba from PyPI on its TBB layer: with the library of the wheel tbb, also from PyPI, and with Corbel's.
+numba opens libtbb.so.12 by its name when its first parallel loop begins."""
 
 import os
 import shutil

@@ -255,19 +255,6 @@ class ThreadExit {
   std::atomic<std::uint32_t> key_{0};  // the system's key, plus 1; 0: none yet
 };
 
-// Calls a function once in the process; the other threads wait until it has returned. If the
-// process forks during the call, the child makes it again. Not std::call_once, which refers to
-// thread-local variables of libstdc++ by a fixed place: a process that uses others of them could
-// not dlopen us.
-class Once {
- public:
-  // Requires: `run` throws nothing.
-  void call(void (*run)());
-
- private:
-  int state_ = 0;
-};
-
 // Starts a thread that interferes as little as possible with the program. It blocks all signals but
 // those that its own faults raise, which the program may want to report. It runs on the main
 // thread's processors, at ordinary priority, and, if the system supports that, shares no open files

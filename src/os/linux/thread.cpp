@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <optional>
-#include <type_traits>
 
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
@@ -216,11 +215,6 @@ std::size_t default_stack_size() {
 }
 
 void name_thread(const char* name) { prctl(PR_SET_NAME, name); }
-
-void Once::call(void (*run)()) {
-  static_assert(std::is_same_v<decltype(state_), pthread_once_t> && PTHREAD_ONCE_INIT == 0);
-  pthread_once(&state_, run);
-}
 
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {
   ErrnoGuard guard;

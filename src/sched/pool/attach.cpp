@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/attach.hpp"
 
+#include <mutex>
+
 #include "os/os.hpp"
 #include "sched/core/other_stacks.hpp"
 #include "sched/core/signal_mode.hpp"
@@ -21,7 +23,7 @@ thread_local constinit unsigned implicit_width = 0;
 
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.
-constinit os::Once set_up_once;
+constinit std::once_flag set_up_once;
 
 void set_up() noexcept {
   if (thread_limit() == 0) controls().begin();
@@ -89,7 +91,7 @@ void restart_thread(unsigned width) {
 namespace detail {
 
 thread_data& attach_thread() {
-  sched::set_up_once.call(sched::set_up);
+  std::call_once(sched::set_up_once, sched::set_up);
   sched::Thread& t = sched::make_thread();
   try {
     sched::trace::begin_thread(t);

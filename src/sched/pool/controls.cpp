@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <new>
 
 #include "os/os.hpp"
@@ -18,8 +19,8 @@ Controls& controls() {
       Controls) static std::byte room[sizeof(Controls)];  // needs no memory and is never destroyed
   // If the process forks during the call, the child makes it again. It would not repeat the
   // initialization of a static object.
-  static constinit os::Once begun;
-  begun.call([] {
+  static constinit std::once_flag begun;
+  std::call_once(begun, [] {
     new (room) Controls;
     hook_forks([]() -> sync::Lock& { return controls().lock(); });
   });

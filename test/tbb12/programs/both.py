@@ -36,21 +36,24 @@ class Way:
 
 
 def ways(original, by_path):
-    """oneTBB first, then Corbel: with a trace, by `corbel run --tbb`, and that on one processor.
-    `original`: the folder of the wheel's library; None: the system's."""
+    """oneTBB first, then Corbel: with a trace, by `corbel run --tbb` on one processor, and with the
+    library preloaded. `original`: the folder of the wheel's library; None: the system's."""
     bin_dir = os.environ.get("CORBEL_BIN_DIR") or os.path.join(common.lib_dir(), "..", "bin")
-    start = [os.path.join(bin_dir, "corbel"), "run", "--tbb", "--"]
+    corbel = [os.path.join(bin_dir, "corbel"), "run"]
+    preload = [*corbel, "--tbb=preload", "--"]
     path = {"LD_LIBRARY_PATH": original} if original else {}
-    processor = str(min(os.sched_getaffinity(0)))
+    processor = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
     yield Way("oneTBB", False, env=path)
     if by_path:
         yield Way("Corbel on the library path, traced", True, env={"LD_LIBRARY_PATH": onetbb.ours()},
                   traced=True)
+        yield Way("corbel run on one processor", True, [*processor, *corbel, "--tbb", "--"], path,
+                  times=REPEATS)
     else:
-        yield Way("corbel run, traced", True, start, path, traced=True)
-    yield Way("corbel run on one processor", True, ["taskset", "-c", processor, *start], path,
-              times=REPEATS)
-    yield Way("corbel run", True, start, path, times=REPEATS)
+        yield Way("Corbel preloaded, traced", True, preload, path, traced=True)
+        yield Way("Corbel preloaded on one processor", True, [*processor, *preload], path,
+                  times=REPEATS)
+    yield Way("Corbel preloaded", True, preload, path, times=REPEATS)
 
 
 def check_bindings(label, corbel, logs, uses):

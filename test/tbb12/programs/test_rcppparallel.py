@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R functions in C++ on RcppParallel's loop and reduction, and the bootstrap of the R package
-markovchain with ./dev test --full. RcppParallel opens Debian's libtbb.so by its full path: a library path
-does not keep it from that, but `corbel run` comes before it, so that its functions are not used."""
+"""R functions in C++ on RcppParallel's loop and reduction; with ./dev test --full also the bootstrap of
+the R package markovchain. RcppParallel opens Debian's libtbb.so by its full path, which a library path
+does not change. A preloaded library comes before that one, whose functions are then not used."""
 
 import glob
 import os

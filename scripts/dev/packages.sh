@@ -38,6 +38,7 @@ packages_of() {
         debian-12) printf '%s\n' libopenvdb10.0 libimath-dev ;; # the version that the test knows
       esac
       ;;
+    full_programs) list_of test/tbb12/programs/packages_full.txt ;;
     demo) list_of tools/demo/packages.txt ;;
     bench)
       list_of bench/packages.txt

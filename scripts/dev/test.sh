@@ -121,6 +121,7 @@ command_test() {
     if [[ $mode == full ]]; then
       export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1
       FULL_TESTS=ON
+      want full_programs
     fi
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-1} run_stage release release
     # With the internal checks, what the sanitizers' builds cannot run: they have these checks too.

@@ -101,7 +101,7 @@ def same(what, expected, actual):
     a, b = (x if isinstance(x, bytes) else str(x).encode() for x in (expected, actual))
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     raise Failure(
-        "%s differs from the system's malloc at byte %d (%d and %d bytes):\n  system: %r\n  corbel: %r"
+        "%s differs at byte %d (%d and %d bytes):\n  expected: %r\n  on Corbel: %r"
         % (what, at, len(a), len(b), a[max(0, at - 40) : at + 80], b[max(0, at - 40) : at + 80])
     )
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipelines.
+#include <dlfcn.h>
+
 #include "client.hpp"
 
 namespace {
@@ -64,6 +66,13 @@ struct Item {
   ~Item() { --alive; }
 };
 std::atomic<long> Item::alive{0};
+
+// oneTBB sometimes leaks the items that are in a pipeline when a filter throws.
+void say_destroyed() {
+  const bool is_corbel = dlsym(RTLD_DEFAULT, "corbel_libtbb12_version") != nullptr;
+  say("destroyed", Item::alive == 0 || !is_corbel);
+  Item::alive = 0;
+}
 
 void more_pipelines() {
   using Mode = tbb::filter_mode;
@@ -132,7 +141,7 @@ void more_pipelines() {
     } catch (int thrown) {
       say("thrown", thrown);
     }
-    say("alive", Item::alive);
+    say_destroyed();
     say("cancelled", context.is_group_execution_cancelled());
   }
   tbb::task_group_context cancelled;
@@ -150,7 +159,7 @@ void more_pipelines() {
                                                           }),
                          cancelled);
   say("stopped", made < 100000);
-  say("alive", Item::alive);
+  say_destroyed();
   // A pipeline in a stage of another one, and a loop.
   std::atomic<long> nested{0};
   int outer = 0;

@@ -40,12 +40,13 @@ bool is_in_task(const thread_data& thread) {
 
 // Calls the function in a task of the arena, but not in the task's group: what the function begins
 // does not end with the group, as in any other arena.
-void call_apart(thread_data& thread, d1::delegate_base& function) {
+void call_apart(thread_data& thread, corbel::detail::arena_handle& arena,
+                d1::delegate_base& function) {
   d1::task* const task = running == nullptr ? nullptr : running->task;
   Running now{{&no_context(), d1::kNoSlot, d1::kNoSlot}, thread, task};
   const RunningScope scope(now);
   const corbel::detail::context_switch apart(thread, node_of(no_context()));
-  function();
+  corbel::detail::execute_in(arena, &call, &function);
 }
 
 }  // namespace
@@ -83,11 +84,11 @@ CORBEL_TBB12 void execute(d1::task_arena_base& a, d1::delegate_base& function) {
   thread_data& thread = current_thread();
   corbel::detail::arena_handle& arena = *handle_of(a);
   if (is_in_task(thread) && corbel::detail::is_in_arena(thread, arena)) {
-    call_apart(thread, function);
-    return;
+    call_apart(thread, arena, function);
+  } else {
+    const RunningScope scope;
+    corbel::detail::execute_in(arena, &call, &function);
   }
-  const RunningScope scope;
-  corbel::detail::execute_in(arena, &call, &function);
 }
 
 // Only old debugging programs call it: runs what the arena has, in the arena.

@@ -8,10 +8,10 @@ namespace corbel::tbb12 {
 
 namespace {
 
-void make(d1::task_group_context& c, corbel::task_group_context::kind_type kind,
-          std::uintptr_t traits) {
-  corbel::task_group_context* const own =
-      ::new (static_cast<void*>(c.own)) corbel::task_group_context(kind, traits);
+using Context = corbel::task_group_context;
+
+void make(d1::task_group_context& c, Context::kind_type kind, std::uintptr_t traits) {
+  Context* const own = ::new (static_cast<void*>(c.own)) Context(kind, traits);
   if (thread_data* const thread = corbel::detail::this_thread_data) {
     context_access::take_floating_point(*own, *thread);
   }
@@ -24,7 +24,8 @@ d1::task_group_context& no_context() {
   alignas(d1::task_group_context) static unsigned char memory[sizeof(d1::task_group_context)];
   static d1::task_group_context& context = []() -> d1::task_group_context& {
     auto* const c = ::new (static_cast<void*>(memory)) d1::task_group_context{};
-    make(*c, corbel::task_group_context::isolated, 0);
+    // Not by make(): the floating-point settings of the task that needs it first are not for all.
+    ::new (static_cast<void*>(c->own)) Context(Context::isolated);
     return *c;
   }();
   return context;

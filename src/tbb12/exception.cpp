@@ -2,6 +2,7 @@
 // The exceptions that programs catch by their types in tbb::detail::r1, and failed
 // assertions.
 #include <corbel/assertion_handler.hpp>
+#include <corbel/detail/context_node.hpp>
 
 #include <new>
 #include <stdexcept>
@@ -37,11 +38,13 @@ const char* missing_wait::what() const noexcept {
 
 CORBEL_TBB12 void throw_exception(d0::exception_id id) {
   using Id = d0::exception_id;
+  if (id == Id::bad_alloc) throw std::bad_alloc();
+  if (id == Id::bad_last_alloc) throw bad_last_alloc();
+  if (corbel::detail::terminates_on_exception()) std::terminate();
   switch (id) {
     case Id::bad_alloc:
-      throw std::bad_alloc();
     case Id::bad_last_alloc:
-      throw bad_last_alloc();
+      break;
     case Id::user_abort:
       throw user_abort();
     case Id::missing_wait:

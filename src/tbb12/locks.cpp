@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The locks whose operations are in the library. The program makes the objects, zeroed.
-#include <corbel/spin_rw_mutex.hpp>
+#include <corbel/detail/backoff.hpp>
+#include <corbel/detail/basic_rw_mutex.hpp>
 
 #include <cstddef>
 
@@ -17,7 +18,6 @@ class queuing_rw_mutex {
   class scoped_lock {
    public:
     corbel::tbb12::QueuingLock::Holder holder;
-    unsigned char unused[2];
   };
 
   corbel::tbb12::QueuingLock own;
@@ -45,9 +45,9 @@ class rtm_rw_mutex {
     int state;
   };
 
-  corbel::spin_rw_mutex own;
+  corbel::detail::basic_rw_mutex<std::atomic, corbel::detail::spinning_wait> own;
 };
-static_assert(sizeof(rtm_rw_mutex) <= 64);
+static_assert(sizeof(rtm_rw_mutex) <= 8, "the program sets no more than eight bytes to 0");
 
 }  // namespace d1
 
@@ -155,20 +155,15 @@ CORBEL_TBB12 void release(d1::rtm_rw_mutex::scoped_lock& l) {
 
 CORBEL_TBB12 bool upgrade(d1::rtm_rw_mutex::scoped_lock& l) {
   if (l.state == kWriter) return true;
-  d1::rtm_rw_mutex& m = *l.lock;
-  m.own.unlock_shared();
-  m.own.lock();
   l.state = kWriter;
-  return false;
+  return l.lock->own.upgrade();
 }
 
 CORBEL_TBB12 bool downgrade(d1::rtm_rw_mutex::scoped_lock& l) {
   if (l.state == kReader) return true;
-  d1::rtm_rw_mutex& m = *l.lock;
-  m.own.unlock();
-  m.own.lock_shared();
+  l.lock->own.downgrade();
   l.state = kReader;
-  return false;
+  return true;
 }
 
 }  // namespace r1

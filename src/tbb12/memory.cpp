@@ -10,8 +10,11 @@
 
 namespace tbb::detail::r1 {
 
+// The distance that keeps the prefetcher for pairs of lines from sharing.
+CORBEL_TBB12 std::size_t cache_line_size() { return 2 * corbel::detail::kCacheLine; }
+
 CORBEL_TBB12 void* cache_aligned_allocate(std::size_t bytes) {
-  return corbel::detail::allocate_or_throw(corbel_allocate, bytes, corbel::detail::kCacheLine);
+  return corbel::detail::allocate_or_throw(corbel_allocate, bytes, cache_line_size());
 }
 CORBEL_TBB12 void cache_aligned_deallocate(void* memory) { corbel_deallocate(memory); }
 
@@ -19,8 +22,6 @@ CORBEL_TBB12 void* allocate_memory(std::size_t bytes) {
   return corbel::detail::allocate_or_throw(corbel_allocate, bytes, alignof(std::max_align_t));
 }
 CORBEL_TBB12 void deallocate_memory(void* memory) { corbel_deallocate(memory); }
-
-CORBEL_TBB12 std::size_t cache_line_size() { return 2 * corbel::detail::kCacheLine; }
 
 CORBEL_TBB12 bool is_tbbmalloc_used() { return scalable_malloc != nullptr; }
 

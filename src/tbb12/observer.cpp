@@ -53,9 +53,8 @@ class Passes final : public observer_proxy {
 corbel::detail::arena_handle& initialized(d1::task_arena_base& a) {
   using Base = d1::task_arena_base;
   int state = Base::kNotMade;
-  // relaxed on success: the fields are as the program's constructor has left them. (1) acquire on
-  // failure: sees the arena, published by (2) or by the program's code.
-  if (a.initialization.compare_exchange_strong(state, Base::kBeingMade, std::memory_order_relaxed,
+  // (1) acquire, for a failure: sees the arena, published by (2) or by the program's code
+  if (a.initialization.compare_exchange_strong(state, Base::kBeingMade,
                                                std::memory_order_acquire)) {
     initialize(a);
     a.initialization.store(Base::kMade, std::memory_order_release);  // (2) release: to (1)
@@ -81,7 +80,13 @@ CORBEL_TBB12 void observe(d1::task_scheduler_observer& o, bool wanted) {
     // Before it begins: it is observing inside of the first call.
     observer_proxy* const made = make_proxy(o);
     o.proxy.store(made, std::memory_order_relaxed);
-    made->begin();
+    try {
+      made->begin();
+    } catch (...) {
+      o.proxy.store(nullptr, std::memory_order_relaxed);
+      delete made;
+      throw;
+    }
   } else {
     o.proxy.store(nullptr, std::memory_order_relaxed);
     delete proxy;

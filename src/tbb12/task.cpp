@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks: the 64 bytes of a task have room for one of Corbel's, so spawning allocates nothing.
+#include <corbel/malloc.h>
+#include <corbel/detail/allocate.hpp>
 #include <corbel/detail/arena_slot.hpp>
 #include <corbel/detail/group_call.hpp>
 #include <corbel/detail/loop.hpp>
@@ -16,6 +18,7 @@ __thread Running* running = nullptr;
 
 namespace {
 
+using corbel::detail::block_cache;
 using corbel::detail::call_captured;
 using corbel::detail::context_use;
 
@@ -26,7 +29,9 @@ task_base* run(task_base* self, thread_data& thread, bool cancelled) {
   context_node& node = *self->context;
   const d1::slot_id slot = slot_of(thread);
   // A task that was stolen was spawned in another slot; the program compares.
-  const d1::slot_id original = thread.arrived == self ? d1::kAnySlot : slot;
+  const bool is_stolen = thread.arrived == self;
+  if (is_stolen) thread.arrived = nullptr;  // its memory may be that of another task later
+  const d1::slot_id original = is_stolen ? d1::kAnySlot : slot;
   Running now{{&context_of(node), original, task->affinity_slot}, thread, task};
   d1::task* next = nullptr;
   {
@@ -52,6 +57,16 @@ bool is_done(const void* key) {
   return static_cast<const d1::wait_context*>(key)->references.load(std::memory_order_acquire) == 0;
 }
 
+// Runs the thread's own tasks; returns false if it must wait for those of others.
+bool is_over(thread_data& thread, context_node& node, const d1::wait_context& count) {
+  if (is_done(&count)) {
+    // The parallel call ends without a pop, which would tell thieves that they need no barrier.
+    thread.tasks->acknowledge_thefts();
+    return !thread.has_suspended_stacks;
+  }
+  return corbel::detail::run_own(thread, node, [&] { return is_done(&count); });
+}
+
 // Runs `first`, if it is not nullptr, and waits.
 void run_and_wait(task_base* first, d1::wait_context& count, d1::task_group_context& context) {
   thread_data& thread = current_thread();
@@ -60,12 +75,7 @@ void run_and_wait(task_base* first, d1::wait_context& count, d1::task_group_cont
     const RunningScope scope;
     context_use use(thread, d1::own_context(context));
     if (first != nullptr) corbel::detail::run_task(thread, first);
-    const bool is_done_already = is_done(&count);
-    if (is_done_already) thread.tasks->acknowledge_thefts();
-    const bool done = is_done_already
-                          ? !thread.has_suspended_stacks
-                          : corbel::detail::run_own(thread, node, [&] { return is_done(&count); });
-    if (!done) corbel::detail::wait_until(thread, &count, &is_done);
+    if (!is_over(thread, node, count)) corbel::detail::wait_until(thread, &count, &is_done);
   }
   if (node.has_failed()) corbel::detail::rethrow_copy(node);
 }
@@ -75,6 +85,31 @@ corbel::detail::arena_handle& handle_of(r1::arena* arena) {
 }
 
 d1::small_object_pool the_pool;
+
+// Headers before 2022 free some tasks as if they had the size of their base class, 128 bytes. So
+// the size tells only whether a block is one of 64 bytes; the address tells the other two kinds
+// apart: blocks of the largest class of the thread's cache, and larger ones.
+constexpr std::size_t kSmall = block_cache::kStep;
+constexpr std::size_t kMedium = block_cache::kStep * block_cache::kClasses;
+static_assert(kSmall == 64 && kMedium == 256);
+constexpr std::size_t kLargeAlignment = 128;  // blocks of the cache's largest class never have it
+
+void* allocate_for_task(thread_data& thread, std::size_t bytes) {
+  if (CORBEL_UNLIKELY(bytes > kMedium)) {
+    return corbel::detail::allocate_or_throw(corbel_allocate, bytes, kLargeAlignment);
+  }
+  return corbel::detail::allocate_task(thread, bytes <= kSmall ? kSmall : kMedium);
+}
+
+void deallocate_for_task(thread_data& thread, void* memory, std::size_t bytes) {
+  if (bytes <= kSmall) {
+    corbel::detail::deallocate_task(thread, memory, kSmall);
+  } else if (CORBEL_UNLIKELY(reinterpret_cast<std::uintptr_t>(memory) % kLargeAlignment == 0)) {
+    corbel_deallocate(memory);
+  } else {
+    corbel::detail::deallocate_task(thread, memory, kMedium);
+  }
+}
 
 }  // namespace
 
@@ -120,8 +155,8 @@ CORBEL_TBB12 void notify_waiters(std::uintptr_t count) {
   corbel::detail::notify_waiters(current_thread(), reinterpret_cast<const void*>(count));
 }
 
-// Makes the task available in the arena of a graph. `is_urgent` is a hint that Corbel does not
-// need: the newest task of a deque runs first.
+// Makes the task available in the arena of a graph. `is_urgent` is ignored: the graph itself orders
+// the tasks of nodes with priorities among each other.
 CORBEL_TBB12 void submit(d1::task& t, d1::task_group_context& context, arena* a,
                          std::uintptr_t /*is_urgent*/) {
   thread_data& thread = current_thread();
@@ -167,21 +202,21 @@ CORBEL_TBB12 d1::wait_tree_vertex_interface* get_thread_reference_vertex(
 CORBEL_TBB12 void* allocate(d1::small_object_pool*& pool, std::size_t bytes,
                             const d1::execution_data& data) {
   pool = &the_pool;
-  return corbel::detail::allocate_task(static_cast<const Running&>(data).thread, bytes);
+  return allocate_for_task(static_cast<const Running&>(data).thread, bytes);
 }
 
 CORBEL_TBB12 void* allocate(d1::small_object_pool*& pool, std::size_t bytes) {
   pool = &the_pool;
-  return corbel::detail::allocate_task(current_thread(), bytes);
+  return allocate_for_task(current_thread(), bytes);
 }
 
 CORBEL_TBB12 void deallocate(d1::small_object_pool&, void* memory, std::size_t bytes,
                              const d1::execution_data& data) {
-  corbel::detail::deallocate_task(static_cast<const Running&>(data).thread, memory, bytes);
+  deallocate_for_task(static_cast<const Running&>(data).thread, memory, bytes);
 }
 
 CORBEL_TBB12 void deallocate(d1::small_object_pool&, void* memory, std::size_t bytes) {
-  corbel::detail::deallocate_task(current_thread(), memory, bytes);
+  deallocate_for_task(current_thread(), memory, bytes);
 }
 
 // ---- suspended tasks

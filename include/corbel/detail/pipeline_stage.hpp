@@ -60,7 +60,8 @@ struct token : task_base {
   unsigned char* buffer[2];  // the item is in the first, its filter's result goes into the other
 };
 
-// The critical sections of a pipeline take a few instructions.
+// The critical sections of a pipeline take a few instructions, except where it makes a token or
+// lengthens a ring, which it does only until there are as many as it needs.
 using pipeline_lock = mutex_guard<spinning_mutex>;
 
 // The entrance of a serial filter. Parks tokens that arrive too early.

@@ -174,6 +174,8 @@ void execute_in(arena_handle& handle, void (*function)(void*), void* argument) {
   sched::Thread& t = sched::Thread::current();
   sched::Arena& arena = sched::arena_of(handle);
   if (t.arena == &arena) {
+    // As in any other arena, what is called is in no isolation scope of the caller's.
+    const sched::IsolationGuard scope(t, sched::kNoIsolation);
     function(argument);
     return;
   }

@@ -28,6 +28,9 @@ struct alignas(detail::kCacheLine) Chunk {
   std::uint32_t used;  // of these, the number of those that are not free
 };
 
+// libtbb.so.12 tells blocks of the largest class from others by it (src/tbb12/task.cpp).
+static_assert(sizeof(Chunk) % 128 == 64 && block_cache::kStep * block_cache::kClasses % 128 == 0,
+              "no block of the largest class is aligned to 128 bytes");
 static_assert(block_cache::kStep % detail::kCacheLine == 0, "a block is aligned to a cache line");
 
 constexpr std::size_t block_bytes(std::size_t c) { return (c + 1) * block_cache::kStep; }

@@ -175,7 +175,7 @@ class task_arena {
   // there already. If none is free, it waits until one is, or until another thread has made the
   // call for it. Tasks that `f` starts run in the arena. `f` and they run with the floating-point
   // settings of the thread that made the arena. If the thread is in this arena already, this is a
-  // plain call. May additionally throw bad_alloc.
+  // call outside of isolation scopes. May additionally throw bad_alloc.
   template <typename F>
   auto execute(F&& f) -> detail::const_call_result<F> {
     using call =
@@ -310,7 +310,7 @@ class task_arena {
 
 namespace detail {
 
-// For the library itself.
+// For libtbb.so.12.
 struct arena_access {
   // `a` has no arena: gives it one, without a reference, until take_back.
   static void lend(task_arena& a, arena_handle& arena) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that programs compiled with oneTBB's headers (2021.5 to 2023) share with libtbb.so.12,
-// as far as the library reads or writes them. Their names are part of the binary interface, since
-// the exported functions' names contain them. What a program's inlined code never touches is
-// Corbel's to use; the comments say where.
+// The objects that programs compiled with oneTBB's headers (2021.5 to 2023) share with
+// libtbb.so.12, as far as the library reads or writes them. Their names are part of the binary
+// interface, since the exported functions' names contain them. What a program's inlined code never
+// touches is Corbel's to use; the comments say where.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ constexpr slot_id kAnySlot = 0xfffe;
 // 128 bytes. The program's code reads `state`, `actual` and `traits`.
 struct task_group_context {
   enum : std::uint8_t { kFloatingPoint = 1, kBound = 4 };  // traits
-  enum : std::uint8_t { kCreated = 0, kProxy = 255 };                           // state
+  enum : std::uint8_t { kCreated = 0, kProxy = 255 };      // state
 
   std::uint64_t floating_point;
   std::atomic<std::uint32_t> is_cancelled;
@@ -134,8 +134,8 @@ struct constraints {
 };
 
 struct task_arena_base {
-  enum : std::intptr_t { kHasCoreType = 1 };  // version_and_traits
-  enum : int { kNotMade, kBeingMade, kMade };                  // initialization
+  enum : std::intptr_t { kHasCoreType = 1 };   // version_and_traits
+  enum : int { kNotMade, kBeingMade, kMade };  // initialization
   static constexpr int kAutomatic = -1;
   static constexpr int kPriorityStep = 0x7fffffff / 4;  // low, normal and high are 1, 2 and 3 of it
 

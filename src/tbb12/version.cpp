@@ -20,7 +20,7 @@ bool is_asked_for() {
 }
 
 // When the library is loaded; the original does so when a program first uses it.
-[[gnu::constructor]] void say() {
+[[gnu::constructor]] void print_versions() {
   if (!is_asked_for()) return;
   std::fprintf(stderr,
                "oneTBB: VERSION\t\t%s\n"

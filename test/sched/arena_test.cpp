@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -451,6 +452,17 @@ TEST(Isolate, RunsNoOuterTasks) {
     outer.wait();
     ASSERT_EQ(surprises, 0);
   }
+}
+
+TEST(Isolate, EndsInACallOfExecute) {
+  // With one thread, only the thread that waits can run the task, which is outside of the scope.
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  tbb::task_group outer;
+  bool has_run = false;
+  outer.run([&] { has_run = true; });
+  tbb::task_arena here{tbb::attach()};
+  tbb::this_task_arena::isolate([&] { here.execute([&] { outer.wait(); }); });
+  EXPECT_TRUE(has_run);
 }
 
 // ---- the index of a thread ----------------------------------------------------------------------

@@ -26,6 +26,7 @@ constexpr char kMainFooter[] =
     "  corbel compare -n 20 -- ./app input      is it faster, is it smaller?\n"
     "  corbel check -- ./app                    would it work, symbol by symbol?\n"
     "  corbel check --pid 1234                  does it work in that process?\n"
+    "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
     "  CORBEL_LIBRARY    path of libcorbelmalloc_proxy.so.1, instead of looking for it\n"
@@ -45,9 +46,9 @@ constexpr char kRunFooter[] =
     "\n"
     "--tbb: a program that was compiled for oneTBB runs on Corbel's libtbb.so.12, to which\n"
     "LD_LIBRARY_PATH leads it. Where a DT_RPATH of the program comes before that, the library is\n"
-    "preloaded. --tbb=preload always does so: for a program that a script starts, and for "
-    "libraries\n"
-    "with a DT_RPATH that the program loads later.\n"
+    "preloaded. --tbb=preload always does so: for a program with a DT_RPATH that a script "
+    "starts,\n"
+    "and for a library that is loaded later with a DT_RPATH of its own, or by its full path.\n"
     "\n"
     "Examples:\n"
     "  corbel run -- sqlite3 data.db < script.sql\n"
@@ -81,6 +82,7 @@ constexpr char kCheckFooter[] =
     "symbol and stops before the first instruction. If LD_PRELOAD names Corbel already, or the\n"
     "program is linked with it, the command is checked as it is; otherwise as corbel run starts "
     "it.\n"
+    "With --tbb it is checked as corbel run --tbb starts it, unless --as-is is given.\n"
     "A running process (--pid) is inspected from outside and is not disturbed.\n"
     "\n"
     "A program that uses oneTBB has lines that begin with tbb: which libtbb.so.12 it loads, whose "
@@ -160,8 +162,9 @@ void add_tbb(CLI::App* app, std::string& word, const std::string& text) {
   app->add_flag("--tbb{path}", word, text)
       ->type_name("[=preload]")
       ->check([](const std::string& value) {
-        return value == "path" || value == "preload" ? std::string()
-                                                     : "'--tbb' or '--tbb=preload' expected";
+        return value == "path" || value == "preload"
+                   ? std::string()
+                   : "'--tbb' or '--tbb=preload' expected, not '" + value + "'";
       });
 }
 
@@ -217,8 +220,8 @@ int usage_error(const std::string& text, const std::string& command) {
 
 int main_of(int count, char** values) {
   CLI::App app(
-      "Corbel: a scalable malloc that replaces the system's in any program, without a "
-      "rebuild.");
+      "Corbel: a scalable malloc that replaces the system's in any program, and a task scheduler\n"
+      "that replaces oneTBB's in programs built for it, without a rebuild.");
   app.name("corbel");
   app.formatter(std::make_shared<Formatter>());
   app.footer(kMainFooter);

@@ -237,9 +237,11 @@ class Run(TbbTest):
         self.one_line(corbel("run", "--tbb", "--", self.compile_static()), 126, "static")
 
     def test_a_wrong_word(self):
-        done = corbel("run", "--tbb=fast", "--", "true")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--tbb=preload' expected, not 'fast'", done.stderr)
+        for word in ("fast", "path", ""):
+            done = corbel("run", f"--tbb={word}", "--", "true")
+            self.assertEqual(done.returncode, 2, word)
+            self.assertIn(f"--tbb=preload' expected, not '{word}'", done.stderr)
+        self.assertEqual(self.shows("run", "echo", "--tbb=path"), ["--tbb=path"])  # the command's
 
 
 class Compare(TbbTest):

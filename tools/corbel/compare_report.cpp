@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compare.hpp"
+#include "library.hpp"
 #include "machine.hpp"
 #include "statistics.hpp"
 #include "terminal.hpp"

@@ -157,14 +157,16 @@ CLI::Validator memory_amount() {
   return CLI::Validator([](std::string& text) { return memory_amount_problem(text); }, "");
 }
 
+std::string tbb_problem(const std::string& value) {
+  return "'--tbb' or '--tbb=preload' expected, not '" + value + "'";
+}
+
 // `word` becomes empty, "path" or "preload".
 void add_tbb(CLI::App* app, std::string& word, const std::string& text) {
   app->add_flag("--tbb{path}", word, text)
       ->type_name("[=preload]")
       ->check([](const std::string& value) {
-        return value == "path" || value == "preload"
-                   ? std::string()
-                   : "'--tbb' or '--tbb=preload' expected, not '" + value + "'";
+        return value == "path" || value == "preload" ? std::string() : tbb_problem(value);
       });
 }
 
@@ -362,6 +364,14 @@ int main_of(int count, char** values) {
   // A word before the command that looks like an option is a mistyped option.
   if (!chosen->remaining().empty() && chosen->remaining().front().rfind('-', 0) == 0) {
     return usage_error("unknown option: " + chosen->remaining().front(), chosen->get_name());
+  }
+  // CLI11 takes "--tbb=" and "--tbb=path" for "--tbb".
+  const std::size_t options = arguments.own.size() - chosen->remaining().size();
+  for (std::size_t i = 0; i < options; ++i) {
+    const std::string& word = arguments.own[i];
+    if (word.rfind("--tbb=", 0) == 0 && word != "--tbb=preload") {
+      return usage_error("--tbb: " + tbb_problem(word.substr(6)), chosen->get_name());
+    }
   }
   const bool by_pid = chosen == check_app && check_options.pid != 0;
   if (by_pid && (!command.empty() || check_options.as_is)) {

@@ -177,6 +177,20 @@ class Partial(PageTest):
         path.write_text("".join(lines))
         self.assertIn("Corbel has no allocator in this run", self.page())
 
+    def test_corbel_as_libtbb12_is_no_peer(self):
+        synthetic.write(self.folder, only=["nqueens"], rounds=3)
+        for name in ("run.json", "results.jsonl"):
+            path = self.folder / name
+            text = path.read_text().replace('"rayon"', '"corbel-tbb12"')  # the fastest
+            path.write_text(text.replace('"tbb2020+CBR"', '"corbel"'))
+        text = self.page()
+        summary = re.search(r'<section id="schedulers">.*?</section>', text, re.S).group()
+        self.assertIn("<small>oneTBB</small>", summary)  # the best peer
+        rows = re.search(r'<h3>Row by row</h3>.*', summary, re.S).group()
+        self.assertNotIn("libtbb.so.12", rows)
+        chapter = re.search(r'<section class="chapter" id="k-nqueens">.*?</section>', text, re.S)
+        self.assertIn("Corbel as libtbb.so.12", chapter.group())
+
     def test_one_number_of_threads(self):
         synthetic.write(self.folder, rounds=3)
 

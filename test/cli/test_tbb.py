@@ -184,6 +184,13 @@ class Run(TbbTest):
         self.assertTrue(os.path.samefile(own[1], library), own)
         self.assertEqual(self.shows("run", "--tbb", "--", program, **path), [own[0], str(TBB12)])
 
+    def test_folders_for_temporary_files_that_cannot_be_used(self):
+        another = self.another_tbb()
+        program = self.which("which", another, *self.by("RPATH", another.parent))
+        for folder in ("/nonexistent", "/proc"):
+            shown = self.shows("run", "--tbb", "--", program, TMPDIR=folder)
+            self.assertEqual(shown, [str(TBB12)])
+
     def one_line(self, done, code, text):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
@@ -193,21 +200,28 @@ class Run(TbbTest):
         library = self.copy_of_corbel("alone", with_tbb=False)
         for command in ("run", "compare"):
             done = corbel(command, "--tbb", "--", "true", env=clean_environment(CORBEL_LIBRARY=library))
-            self.one_line(done, 125, str(library.parent / "corbel" / "libtbb.so.12"))
+            self.one_line(done, 125, f"there is no {library.parent}/corbel/libtbb.so.12")
+
+    def test_a_scheduler_that_is_missing(self):
+        library = self.copy_of_corbel("lone")
+        (library.parent / "libcorbel.so.1").unlink()
+        done = corbel("run", "--tbb", "--", "true", env=clean_environment(CORBEL_LIBRARY=library))
+        self.one_line(done, 125, "libcorbel.so.1")
 
     def test_another_library_of_that_name(self):
         library = self.copy_of_corbel("mixed", with_tbb=False)
         shutil.copy(self.another_tbb(), library.parent / "corbel")
         done = corbel("run", "--tbb", "--", "true", env=clean_environment(CORBEL_LIBRARY=library))
-        self.one_line(done, 125, str(library.parent / "corbel" / "libtbb.so.12"))
+        self.one_line(done, 125, f"{library.parent}/corbel/libtbb.so.12 is not Corbel's")
 
     def test_paths_that_the_variables_cannot_express(self):
         for folder, variable in (("a;b", "LD_LIBRARY_PATH"), ("a b", "LD_PRELOAD"),
                                  ("a:b", "LD_PRELOAD")):
             library = self.copy_of_corbel(folder)
-            done = corbel("run", "--tbb", "--", "true",
-                          env=clean_environment(CORBEL_LIBRARY=library))
-            self.one_line(done, 125, variable)
+            for command in ("run", "compare"):
+                done = corbel(command, "--tbb", "--", "true",
+                              env=clean_environment(CORBEL_LIBRARY=library))
+                self.one_line(done, 125, variable)
 
     def test_a_link_to_the_library(self):
         # As a distribution's lib folder with links to where the files are.
@@ -223,9 +237,11 @@ class Run(TbbTest):
         self.one_line(corbel("run", "--tbb", "--", self.compile_static()), 126, "static")
 
     def test_a_wrong_word(self):
-        done = corbel("run", "--tbb=fast", "--", "true")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--tbb=preload", done.stderr)
+        for word in ("fast", "path", ""):
+            done = corbel("run", f"--tbb={word}", "--", "true")
+            self.assertEqual(done.returncode, 2, word)
+            self.assertIn(f"--tbb=preload' expected, not '{word}'", done.stderr)
+        self.assertEqual(self.shows("run", "echo", "--tbb=path"), ["--tbb=path"])  # the command's
 
 
 class Compare(TbbTest):
@@ -257,6 +273,10 @@ class Compare(TbbTest):
     def test_a_program_without_tbb_gets_a_note(self):
         done = corbel("compare", "--tbb", "-q", "-n", "1", "--", "true")
         self.assertIn("note: the program does not load libtbb.so.12", done.stdout)
+        self.assertIn("the corbel side also has Corbel's libtbb.so.12", done.stdout)
+        script = self.script("script", "#!/bin/sh\nexit 0\n")
+        done = corbel("compare", "--tbb", "-q", "-n", "1", "--", script)
+        self.assertIn("note: the script's interpreter does not load libtbb.so.12", done.stdout)
         done = corbel("compare", "-q", "-n", "1", "--", "true")
         self.assertNotIn("libtbb", done.stdout)
 
@@ -283,7 +303,12 @@ class Check(TbbTest):
         for word in ("--tbb", "--tbb=preload"):
             result = self.check(word, "--", "cat")
             self.assertIsNone(result["tbb"])
-            self.assertIn("when it starts", result["notes"][-1])
+            self.assertIn("the program does not load libtbb.so.12 when it starts",
+                          result["notes"][-1])
+            self.assertEqual("DT_RPATH" in result["notes"][-1], word == "--tbb")
+            self.assertIn(f"corbel run {word}, ", result["how"])
+        result = self.check("--tbb", "--", self.script("script", "#!/bin/sh\nexit 0\n"))
+        self.assertIn("the interpreter does not load", result["notes"][-1])
 
     def test_whose_library_it_is(self):
         another = self.another_tbb()
@@ -295,8 +320,12 @@ class Check(TbbTest):
                          [f"  tbb:  libtbb.so.12 is not Corbel's: {another}"])
         result = self.check("--tbb", "--", program, **path)
         self.assertEqual(result["tbb"], {"library": str(TBB12), "corbel": True, "inside": None,
-                                         "libtbb2": None, "missing": [], "version": self.version()})
+                                         "libtbb2": None, "missing": [], "others": [],
+                                         "version": self.version()})
         self.assertIn("LD_LIBRARY_PATH", result["how"])
+        # Also where the malloc is preloaded already.
+        again = self.check("--tbb", "--", program, LD_PRELOAD=LIBRARY, **path)
+        self.assertEqual((again["how"], again["mode"]), (result["how"], "run"))
         self.assertEqual(self.lines("--tbb", "--", program, **path),
                          [f"  tbb:  libtbb.so.12 is Corbel's, version {self.version()}: {TBB12}"])
 
@@ -339,7 +368,8 @@ class Check(TbbTest):
         self.assertEqual(result["tbb"]["missing"],
                          [{"symbol": "_ZN3tbb6detail2r15extraEv", "object": str(program),
                            "name": "tbb::detail::r1::extra()"}])
-        self.assertIn("tbb::detail::r1::extra()", self.lines("--tbb", "--", program, **path)[-1])
+        self.assertIn("tbb::detail::r1::extra()", result["reasons"][0]["text"])
+        self.assertEqual(len(self.lines("--tbb", "--", program, **path)), 1)
         program = self.program("good-caller", CALLER % "", another, language="c++")
         self.assertEqual(self.check("--tbb", "--", program, **path)["tbb"]["missing"], [])
 
@@ -355,8 +385,11 @@ class Check(TbbTest):
                                "-Wl,-soname,libtbb.so.2")
         program = self.which("which", library, f"-Wl,-rpath,{self.folder}")
         self.assertEqual(self.check("--", program)["tbb"]["libtbb2"], str(library))
-        self.assertEqual(self.check("--tbb", "--", program, code=1)["ids"], ["tbb-classic"])
+        result = self.check("--tbb", "--", program, code=1)
+        self.assertEqual(result["ids"], ["tbb-classic"])
+        self.assertIn("headers", result["reasons"][0]["help"])
         self.assertIn("--tbb does not replace", self.lines("--", program)[0])
+        self.assertEqual(self.lines("--tbb", "--", program), [])  # the reason says it
 
     def test_a_program_of_onetbb(self):
         headers, library = onetbb()
@@ -385,6 +418,25 @@ class Check(TbbTest):
                              (str(another), False, None))
             result = self.check("--tbb", "--pid", process.pid, code=0 if corbels else 1)
             self.assertEqual(result["ids"], [] if corbels else ["tbb-other"])
+
+    def test_a_process_with_two_libraries(self):
+        another = self.another_tbb()
+        program = self.program("loads", WHICH + f"""int main(void) {{
+            if (!dlopen("{another}", RTLD_NOW)) puts(dlerror());
+            puts("loaded"); fflush(stdout); return getchar() == 0; }}""", another)
+        # A preloaded library takes the calls of all, so the second does not matter.
+        for word, ids in (("--tbb", ["tbb-other"]), ("--tbb=preload", [])):
+            process = subprocess.Popen([str(CORBEL), "run", word, "--", str(program)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       env=clean_environment())
+            self.addCleanup(process.communicate)
+            self.assertEqual(process.stdout.readline(), b"loaded\n")
+            result = self.check("--tbb", "--pid", process.pid, code=1 if ids else 0)
+            self.assertEqual(result["ids"], ids)
+            self.assertEqual(result["tbb"]["others"],
+                             [{"library": str(another), "corbel": False, "version": None}])
+            shown = corbel("check", "--tbb", "--pid", process.pid).stdout
+            self.assertEqual((shown.count(str(another)), shown.count(f": {TBB12}")), (1, 1), shown)
 
 
 if __name__ == "__main__":

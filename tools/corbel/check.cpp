@@ -21,11 +21,18 @@ nlohmann::json to_json(const TbbReport& report) {
   const auto text = [](const std::string& value) {
     return value.empty() ? nlohmann::json() : nlohmann::json(value);
   };
-  nlohmann::json json{{"library", text(report.path)},
-                      {"corbel", report.corbel},
-                      {"version", text(report.version)},
+  const TbbLibrary first = report.libraries.empty() ? TbbLibrary() : report.libraries.front();
+  nlohmann::json json{{"library", text(first.path)},
+                      {"corbel", first.corbel},
+                      {"version", text(first.version)},
                       {"inside", text(report.inside)},
                       {"libtbb2", text(report.classic)}};
+  json["others"] = nlohmann::json::array();
+  for (std::size_t i = 1; i < report.libraries.size(); ++i) {
+    const TbbLibrary& other = report.libraries[i];
+    json["others"].push_back(
+        {{"library", other.path}, {"corbel", other.corbel}, {"version", text(other.version)}});
+  }
   json["missing"] = nlohmann::json::array();
   for (const MissingName& each : report.missing) {
     json["missing"].push_back(
@@ -139,7 +146,9 @@ void print(const CheckReport& report, bool verbose) {
     if (!reason.help.empty()) fmt::print("  help: {}\n", reason.help);
   }
   if (report.tbb) {
-    for (const std::string& line : tbb_lines(*report.tbb)) fmt::print("  tbb:  {}\n", line);
+    for (const std::string& line : tbb_lines(*report.tbb, report.reasons)) {
+      fmt::print("  tbb:  {}\n", line);
+    }
   }
   for (const std::string& note : report.notes) fmt::print("  note: {}\n", note);
   if (!report.objects.empty()) print_symbols(report, verbose);
@@ -151,7 +160,7 @@ void print(const CheckReport& report, bool verbose) {
 
 // With --tbb a program that uses TBB must do so on Corbel's library. `replaced`: it is checked as
 // --tbb starts it.
-void require_tbb(bool replaced, CheckReport& report) {
+void require_tbb(bool replaced, TbbMode mode, CheckReport& report) {
   if (!report.tbb_problem.empty()) {
     report.active = false;
     report.reasons.push_back({"tbb-library", report.tbb_problem, {}});
@@ -159,14 +168,22 @@ void require_tbb(bool replaced, CheckReport& report) {
   }
   for (Obstacle& reason : explain_tbb(report.tbb)) {
     report.active = false;
-    if (replaced) reason.help.clear();
+    if (replaced && reason.id == "tbb-other") reason.help.clear();
     report.reasons.push_back(std::move(reason));
   }
   if (report.tbb || !report.malloc_active) return;
-  report.notes.push_back(
-      report.mode == "pid" ? fmt::format("the process has not loaded {}", kTbbName)
-                           : fmt::format("the program does not load {} when it starts{}", kTbbName,
-                                         replaced ? "; what it loads later gets Corbel's" : ""));
+  if (report.mode == "pid") {
+    report.notes.push_back(fmt::format("the process has not loaded {}", kTbbName));
+    return;
+  }
+  const char* later = !replaced ? ""
+                      : mode == TbbMode::kPreload
+                          ? "; what it loads later gets Corbel's"
+                          : "; what it loads later by that name gets Corbel's unless a DT_RPATH "
+                            "leads elsewhere (--tbb=preload)";
+  report.notes.push_back(fmt::format("{} does not load {} when it starts{}",
+                                     report.script ? "the interpreter" : "the program", kTbbName,
+                                     later));
 }
 
 }  // namespace
@@ -181,7 +198,7 @@ int check(const CheckOptions& options) {
   }
   report.malloc_active = report.active;
   if (options.tbb != TbbMode::kOff) {
-    require_tbb(options.pid == 0 && !options.as_is, report);
+    require_tbb(options.pid == 0 && !options.as_is, options.tbb, report);
   }
   if (report.malloc_active && options.pid != 0) {
     const std::string folder = fmt::format("/proc/{}", options.pid);

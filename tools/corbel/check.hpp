@@ -37,9 +37,10 @@ struct SymbolReport {
 };
 
 struct CheckReport {
-  std::string target;  // what was examined
-  std::string how;     // how the command starts, or the process
-  std::string mode;    // "run", "as-is" or "pid"
+  std::string target;   // what was examined
+  std::string how;      // how the command starts, or the process
+  std::string mode;     // "run", "as-is" or "pid"
+  bool script = false;  // it is the interpreter of a script
   bool active = false;
   bool malloc_active = false;     // apart from libtbb.so.12
   std::vector<Obstacle> reasons;  // why it is not active

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "check.hpp"
@@ -51,8 +50,7 @@ void explain_complaints(const LoaderSays& says, CheckReport& report) {
 
 CheckReport check_command(const std::vector<std::string>& command, bool as_is, TbbMode tbb) {
   CheckReport report = new_report();
-  const char* inherited = std::getenv(kPreloadVariable);
-  const std::string old_preload = inherited != nullptr ? inherited : "";
+  const std::string old_preload = variable(kPreloadVariable);
   const LibrarySearch library = find_library();
 
   const Program program = examine_program(command.front(), library.path);
@@ -63,6 +61,7 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
     return report;
   }
   if (!program.scripts.empty()) {
+    report.script = true;
     report.notes.push_back(fmt::format(
         "{} is a script: its interpreter was checked; programs it starts inherit the preload",
         program.scripts.front()));
@@ -97,20 +96,18 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
   }
   std::optional<std::string> library_path;
   if (tbb != TbbMode::kOff && !as_is && !library.path.empty()) {
-    const char* path = std::getenv(kPathVariable);
     const TbbSetup setup =
-        set_up_tbb(tbb, library.path, program, old_preload, path != nullptr ? path : "");
+        set_up_tbb(tbb, library.path, program, old_preload, variable(kPathVariable));
     if (!setup.error.empty()) {
       report.tbb_problem = setup.error;
     } else {
-      if (report.mode == "run") {
-        preload = prepend_preload(library.path, setup.preload);
-        report.how = fmt::format("started by corbel run --tbb, LD_PRELOAD={}", preload);
-      } else {
-        preload = setup.preload;
-      }
-      report.how += fmt::format(", {}={}", kPathVariable, setup.library_path);
+      preload = prepend_preload(library.path, setup.preload);
       library_path = setup.library_path;
+      if (!linked) report.mode = "run";
+      report.how = fmt::format("{}started by corbel run --tbb{}, {}={}, {}={}",
+                               linked ? "linked with the replacement, " : "",
+                               tbb == TbbMode::kPreload ? "=preload" : "", kPreloadVariable,
+                               preload, kPathVariable, setup.library_path);
     }
   }
   for (const Obstacle& obstacle : program.obstacles) {

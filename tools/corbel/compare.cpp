@@ -94,10 +94,6 @@ struct Base {
 };
 
 Base base_environment() {
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-  };
   return {without_corbel(variable(kPreloadVariable)),
           library_path_without_corbel(variable(kPathVariable))};
 }
@@ -264,10 +260,13 @@ int compare(const CompareOptions& options) {
     complain(program.error);
     return program.error_code;
   }
-  std::string problem = preload_path_problem(library.path);
+  if (const std::string path = preload_path_problem(library.path); !path.empty()) {
+    complain(path);
+    return kExitOwnFailure;
+  }
   const Base base = base_environment();
   TbbSetup tbb;
-  if (problem.empty() && options.tbb != TbbMode::kOff) {
+  if (options.tbb != TbbMode::kOff) {
     tbb = set_up_tbb(options.tbb, library.path, program, base.preload, base.library_path);
     if (!tbb.error.empty()) {
       complain(tbb.error);
@@ -275,7 +274,8 @@ int compare(const CompareOptions& options) {
     }
   }
   Comparison comparison;
-  if (problem.empty()) comparison.sides = make_sides(options, library.path, base, tbb, problem);
+  std::string problem;
+  comparison.sides = make_sides(options, library.path, base, tbb, problem);
   if (problem.empty() && options.append) problem = read_comparison(options, comparison);
   if (!problem.empty()) {
     complain(problem);
@@ -300,7 +300,8 @@ int compare(const CompareOptions& options) {
       }
       if (!report.tbb) {
         add_once(comparison.warnings,
-                 fmt::format("the program does not load {} when it starts", kTbbName));
+                 fmt::format("{} does not load {} when it starts",
+                             report.script ? "the script's interpreter" : "the program", kTbbName));
       }
     }
     if (report.mode == "as-is" && report.how.find("linked") != std::string::npos) {

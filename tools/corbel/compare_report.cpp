@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compare.hpp"
+#include "library.hpp"
 #include "machine.hpp"
 #include "statistics.hpp"
 #include "terminal.hpp"
@@ -200,10 +201,15 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     fmt::print("{}\n", line);
   }
   fmt::print("\n{}\n",
-             paint("ratio: that side divided by the system's malloc, below 1 is better. "
+             paint("ratio: that side divided by the system side, below 1 is better. "
                    "peak memory: the largest\nprocess of the command (VmHWM), not the sum "
                    "of several.",
                    Colour::kDim));
+  for (const Side& side : comparison.sides) {
+    if (side.tbb.empty()) continue;
+    fmt::print("{}\n", paint(fmt::format("the {} side also has Corbel's {}", side.name, kTbbName),
+                             Colour::kDim));
+  }
   if (const std::size_t count = disturbed_runs(comparison); count > 0) {
     std::size_t total = 0;
     for (const Side& side : comparison.sides) total += side.results.size();

@@ -431,7 +431,7 @@ bool has_private_definition(const std::string& path, std::string_view name) {
         continue;
       }
       const std::string_view rest = text.substr(symbol->st_name);
-      if (rest.substr(0, rest.find_first_of(std::string_view("\n\0", 2))) == name) return true;
+      if (rest.substr(0, rest.find('\0')) == name) return true;
     }
   }
   return false;

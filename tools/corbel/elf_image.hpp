@@ -33,8 +33,8 @@ class Memory {
   std::string string_at(std::uint64_t address) const;
 };
 
-// The memory of a running process. Reading it requires the right to trace the process. Each page is
-// read once: symbol tables are walked in small steps.
+// The memory of a running process. Reading it requires the right to trace the process. Pages
+// are kept, up to a limit, because symbol tables are walked in small steps.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(int pid) : pid_(pid) {}
@@ -125,8 +125,8 @@ bool has_private_definition(const std::string& path, std::string_view name);
 // Whether the bytes of `text` occur anywhere in the file.
 bool file_contains(const std::string& path, std::string_view text);
 
-// The string that follows the first `text` in the file, up to a null byte; empty when there is
-// none.
+// The string that follows the first `text` in the file, up to a null byte or the end of the
+// line; empty when there is none.
 std::string file_text_after(const std::string& path, std::string_view text);
 
 }  // namespace corbel::cli

@@ -95,12 +95,22 @@ LibrarySearch find_tbb_library(const std::string& replacement) {
   std::error_code error;
   const fs::path real = fs::canonical(replacement, error).parent_path() / "corbel" / kTbbName;
   for (const fs::path& each : {path, real}) {
-    if (corbel_tbb_version(each.string())) return {each.string(), {}};
+    if (!corbel_tbb_version(each.string())) continue;
+    if (is_file(each.parent_path() / ".." / kSchedulerName)) return {each.string(), {}};
+    return {{},
+            fmt::format("{} needs {}, which is not in {}", each.string(), kSchedulerName,
+                        each.parent_path().parent_path().string())};
   }
+  if (is_file(path)) return {{}, fmt::format("{} is not Corbel's", path.string())};
   return {{},
           fmt::format("there is no {}, Corbel's library for programs that were compiled for oneTBB "
-                      "(CORBEL_BUILD_TBB12 builds it)",
+                      "(configure Corbel with -DCORBEL_BUILD_TBB12=ON)",
                       path.string())};
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
 }
 
 std::vector<std::string> preload_entries(std::string_view value) {

@@ -13,6 +13,7 @@ class DynamicImage;
 
 inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
 inline constexpr char kTbbName[] = "libtbb.so.12";
+inline constexpr char kSchedulerName[] = "libcorbel.so.1";
 inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";
 inline constexpr char kPathVariable[] = "LD_LIBRARY_PATH";
@@ -26,8 +27,12 @@ struct LibrarySearch {
 // the system's loader finds it.
 LibrarySearch find_library();
 
-// Finds Corbel's libtbb.so.12, which is in the folder "corbel" beside the replacement library.
+// Finds Corbel's libtbb.so.12, which is in the folder "corbel" beside the replacement library and
+// the scheduler.
 LibrarySearch find_tbb_library(const std::string& replacement);
+
+// An environment variable; empty when it is not set.
+std::string variable(const char* name);
 
 // The entries of an LD_PRELOAD value. The loader accepts both spaces and colons as separators.
 std::vector<std::string> preload_entries(std::string_view value);

@@ -21,8 +21,14 @@ namespace {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "corbel-check-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    std::error_code error;
+    // TMPDIR may name a folder that does not exist or cannot be written to.
+    for (const fs::path& place : {fs::temp_directory_path(error), fs::path("/tmp")}) {
+      std::string pattern = (place / "corbel-check-XXXXXX").string();
+      if (place.empty() || mkdtemp(pattern.data()) == nullptr) continue;
+      path_ = pattern;
+      break;
+    }
   }
   ~TemporaryFolder() {
     std::error_code error;

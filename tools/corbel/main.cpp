@@ -26,6 +26,7 @@ constexpr char kMainFooter[] =
     "  corbel compare -n 20 -- ./app input      is it faster, is it smaller?\n"
     "  corbel check -- ./app                    would it work, symbol by symbol?\n"
     "  corbel check --pid 1234                  does it work in that process?\n"
+    "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
     "  CORBEL_LIBRARY    path of libcorbelmalloc_proxy.so.1, instead of looking for it\n"
@@ -45,9 +46,9 @@ constexpr char kRunFooter[] =
     "\n"
     "--tbb: a program that was compiled for oneTBB runs on Corbel's libtbb.so.12, to which\n"
     "LD_LIBRARY_PATH leads it. Where a DT_RPATH of the program comes before that, the library is\n"
-    "preloaded. --tbb=preload always does so: for a program that a script starts, and for "
-    "libraries\n"
-    "with a DT_RPATH that the program loads later.\n"
+    "preloaded. --tbb=preload always does so: for a program with a DT_RPATH that a script "
+    "starts,\n"
+    "and for a library that is loaded later with a DT_RPATH of its own, or by its full path.\n"
     "\n"
     "Examples:\n"
     "  corbel run -- sqlite3 data.db < script.sql\n"
@@ -81,6 +82,7 @@ constexpr char kCheckFooter[] =
     "symbol and stops before the first instruction. If LD_PRELOAD names Corbel already, or the\n"
     "program is linked with it, the command is checked as it is; otherwise as corbel run starts "
     "it.\n"
+    "With --tbb it is checked as corbel run --tbb starts it, unless --as-is is given.\n"
     "A running process (--pid) is inspected from outside and is not disturbed.\n"
     "\n"
     "A program that uses oneTBB has lines that begin with tbb: which libtbb.so.12 it loads, whose "
@@ -155,13 +157,16 @@ CLI::Validator memory_amount() {
   return CLI::Validator([](std::string& text) { return memory_amount_problem(text); }, "");
 }
 
+std::string tbb_problem(const std::string& value) {
+  return "'--tbb' or '--tbb=preload' expected, not '" + value + "'";
+}
+
 // `word` becomes empty, "path" or "preload".
 void add_tbb(CLI::App* app, std::string& word, const std::string& text) {
   app->add_flag("--tbb{path}", word, text)
       ->type_name("[=preload]")
       ->check([](const std::string& value) {
-        return value == "path" || value == "preload" ? std::string()
-                                                     : "'--tbb' or '--tbb=preload' expected";
+        return value == "path" || value == "preload" ? std::string() : tbb_problem(value);
       });
 }
 
@@ -217,8 +222,8 @@ int usage_error(const std::string& text, const std::string& command) {
 
 int main_of(int count, char** values) {
   CLI::App app(
-      "Corbel: a scalable malloc that replaces the system's in any program, without a "
-      "rebuild.");
+      "Corbel: a scalable malloc that replaces the system's in any program, and a task scheduler\n"
+      "that replaces oneTBB's in programs built for it, without a rebuild.");
   app.name("corbel");
   app.formatter(std::make_shared<Formatter>());
   app.footer(kMainFooter);
@@ -359,6 +364,14 @@ int main_of(int count, char** values) {
   // A word before the command that looks like an option is a mistyped option.
   if (!chosen->remaining().empty() && chosen->remaining().front().rfind('-', 0) == 0) {
     return usage_error("unknown option: " + chosen->remaining().front(), chosen->get_name());
+  }
+  // CLI11 takes "--tbb=" and "--tbb=path" for "--tbb".
+  const std::size_t options = arguments.own.size() - chosen->remaining().size();
+  for (std::size_t i = 0; i < options; ++i) {
+    const std::string& word = arguments.own[i];
+    if (word.rfind("--tbb=", 0) == 0 && word != "--tbb=preload") {
+      return usage_error("--tbb: " + tbb_problem(word.substr(6)), chosen->get_name());
+    }
   }
   const bool by_pid = chosen == check_app && check_options.pid != 0;
   if (by_pid && (!command.empty() || check_options.as_is)) {

@@ -16,15 +16,6 @@
 
 namespace corbel::cli {
 
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-}  // namespace
-
 int execute(const std::vector<std::string>& command, const std::string& path) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -40,7 +40,9 @@ bool path_does_not_lead(const Program& program, const std::string& preload,
   question.library_path = library_path;
   for (const std::string& preloaded : {preload, std::string(kTbbName)}) {
     question.preload = preloaded;
-    for (const std::string& object : ask_loader(question).objects) {
+    const LoaderSays says = ask_loader(question);
+    if (!says.ran) return true;  // a preload leads there in any case
+    for (const std::string& object : says.objects) {
       if (base_name(object) == kTbbName) return !same_file(object, library);
     }
   }
@@ -84,6 +86,44 @@ void find_missing(const std::vector<LoadedObject>& objects, TbbReport& report) {
   }
 }
 
+std::string describe(const TbbLibrary& library) {
+  const std::string version =
+      library.version.empty() ? std::string() : fmt::format(", version {}", library.version);
+  const char* whose = library.corbel ? "Corbel's" : version.empty() ? "not Corbel's" : "oneTBB's";
+  return fmt::format("{} is {}{}: {}", kTbbName, whose, version, library.path);
+}
+
+std::string describe_inside(const TbbReport& report) {
+  return fmt::format("oneTBB's library is inside {}", report.inside);
+}
+
+std::string describe_classic(const TbbReport& report) {
+  return fmt::format("{} is TBB 2020's, which --tbb does not replace: {}", kClassicName,
+                     report.classic);
+}
+
+std::string describe_missing(const TbbReport& report) {
+  const std::size_t shown = std::min<std::size_t>(report.missing.size(), 3);
+  std::string names;
+  for (std::size_t i = 0; i < shown; ++i) names += (i == 0 ? "" : ", ") + report.missing[i].name;
+  if (report.missing.size() > shown) {
+    names += fmt::format(" and {} more", report.missing.size() - shown);
+  }
+  return fmt::format("no library defines what {} calls: {}", report.missing.front().object, names);
+}
+
+// A libtbb.so.12 that is not Corbel's and that the program's calls may lead to.
+const TbbLibrary* used_other(const TbbReport& report) {
+  if (!report.libraries.empty() && report.libraries.front().corbel &&
+      report.libraries.front().preloaded) {
+    return nullptr;
+  }
+  for (const TbbLibrary& library : report.libraries) {
+    if (!library.corbel) return &library;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 TbbSetup set_up_tbb(TbbMode mode, const std::string& replacement, const Program& program,
@@ -113,16 +153,19 @@ std::optional<TbbReport> find_tbb(const std::vector<LoadedObject>& objects) {
     return std::find_if(objects.begin(), objects.end(),
                         [&](const LoadedObject& object) { return is_named(object, name); });
   };
-  const auto library = first_named(kTbbName);
   const bool needed = std::any_of(objects.begin(), objects.end(), [](const LoadedObject& object) {
     return needs(object, kTbbName);
   });
-  // A preload that no object needs is no use of TBB.
-  if (library != objects.end() && (needed || !library->preloaded)) {
-    report.path = library->path;
-    const auto version = corbel_tbb_version(library->image);
-    report.corbel = version.has_value();
-    report.version = version ? *version : file_text_after(library->real_path, "TBB: VERSION\t\t");
+  for (const LoadedObject& object : objects) {
+    // A preload that no object needs is no use of TBB.
+    if (!is_named(object, kTbbName) || (object.preloaded && !needed)) continue;
+    TbbLibrary library;
+    library.path = object.path;
+    const auto version = corbel_tbb_version(object.image);
+    library.corbel = version.has_value();
+    library.version = version ? *version : file_text_after(object.real_path, "TBB: VERSION\t\t");
+    library.preloaded = object.preloaded;
+    report.libraries.push_back(std::move(library));
   }
   if (const auto classic = first_named(kClassicName); classic != objects.end()) {
     report.classic = classic->path;
@@ -137,7 +180,7 @@ std::optional<TbbReport> find_tbb(const std::vector<LoadedObject>& objects) {
     report.inside = objects.front().path;
   }
   find_missing(objects, report);
-  if (report.path.empty() && report.classic.empty() && report.inside.empty() &&
+  if (report.libraries.empty() && report.classic.empty() && report.inside.empty() &&
       report.missing.empty()) {
     return std::nullopt;
   }
@@ -147,60 +190,40 @@ std::optional<TbbReport> find_tbb(const std::vector<LoadedObject>& objects) {
 std::vector<Obstacle> explain_tbb(const std::optional<TbbReport>& report) {
   std::vector<Obstacle> reasons;
   if (!report) return reasons;
-  if (!report->path.empty() && !report->corbel) {
-    reasons.push_back({"tbb-other",
-                       fmt::format("its {} is not Corbel's: {}", kTbbName, report->path),
-                       "start the program with: corbel run --tbb -- CMD"});
-  } else if (report->path.empty() && !report->inside.empty()) {
+  if (const TbbLibrary* other = used_other(*report)) {
+    const bool later = other != &report->libraries.front();
+    reasons.push_back({"tbb-other", describe(*other),
+                       fmt::format("start the program with: corbel run --tbb{} -- CMD",
+                                   later ? "=preload" : "")});
+  } else if (report->libraries.empty() && !report->inside.empty()) {
+    reasons.push_back({"tbb-inside", describe_inside(*report) + ", where nothing replaces it",
+                       "rebuild the program with Corbel's headers, or with a shared oneTBB"});
+  } else if (report->libraries.empty() && !report->classic.empty()) {
     reasons.push_back(
-        {"tbb-inside",
-         fmt::format("oneTBB's library is inside {}, where nothing replaces it", report->inside),
-         {}});
-  } else if (report->path.empty() && !report->classic.empty()) {
-    reasons.push_back({"tbb-classic",
-                       fmt::format("its {} has the interface of TBB 2020, which Corbel has for "
-                                   "programs that are compiled with its headers",
-                                   kClassicName),
-                       {}});
+        {"tbb-classic", describe_classic(*report), "recompile the program with Corbel's headers"});
   }
   if (!report->missing.empty()) {
-    reasons.push_back({"tbb-names",
-                       fmt::format("nothing defines {}, which {} calls",
-                                   report->missing.front().name, report->missing.front().object),
-                       {}});
+    reasons.push_back(
+        {"tbb-names", describe_missing(*report), "recompile the program with Corbel's headers"});
   }
   return reasons;
 }
 
-std::vector<std::string> tbb_lines(const TbbReport& report) {
+std::vector<std::string> tbb_lines(const TbbReport& report, const std::vector<Obstacle>& reasons) {
   std::vector<std::string> lines;
-  if (!report.path.empty()) {
-    const std::string version =
-        report.version.empty() ? std::string() : fmt::format(", version {}", report.version);
-    lines.push_back(report.corbel
-                        ? fmt::format("{} is Corbel's{}: {}", kTbbName, version, report.path)
-                    : report.version.empty()
-                        ? fmt::format("{} is not Corbel's: {}", kTbbName, report.path)
-                        : fmt::format("{} is oneTBB's{}: {}", kTbbName, version, report.path));
+  const auto explained = [&](const char* id) {
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [&](const Obstacle& reason) { return reason.id == id; });
+  };
+  const TbbLibrary* other = explained("tbb-other") ? used_other(report) : nullptr;
+  for (const TbbLibrary& library : report.libraries) {
+    if (&library != other) lines.push_back(describe(library));
   }
-  if (!report.inside.empty()) {
-    lines.push_back(fmt::format("oneTBB's library is inside {}", report.inside));
+  if (!report.inside.empty() && !explained("tbb-inside")) lines.push_back(describe_inside(report));
+  if (!report.classic.empty() && !explained("tbb-classic")) {
+    lines.push_back(describe_classic(report));
   }
-  if (!report.classic.empty()) {
-    lines.push_back(fmt::format("{} is TBB 2020's, which --tbb does not replace: {}", kClassicName,
-                                report.classic));
-  }
-  if (!report.missing.empty()) {
-    const std::size_t shown = std::min<std::size_t>(report.missing.size(), 3);
-    std::string names;
-    for (std::size_t i = 0; i < shown; ++i) {
-      names += (i == 0 ? "" : ", ") + report.missing[i].name;
-    }
-    if (report.missing.size() > shown) {
-      names += fmt::format(" and {} more", report.missing.size() - shown);
-    }
-    lines.push_back("no library defines these names that the program calls: " + names);
-  }
+  if (!report.missing.empty() && !explained("tbb-names")) lines.push_back(describe_missing(report));
   return lines;
 }
 

@@ -36,11 +36,17 @@ struct MissingName {
   std::string object;  // what calls it
 };
 
+struct TbbLibrary {
+  std::string path;
+  bool corbel = false;  // it is Corbel's
+  std::string version;  // of Corbel or oneTBB; empty when the file does not say it
+  bool preloaded = false;
+};
+
 // What a program has of TBB.
 struct TbbReport {
-  std::string path;     // its libtbb.so.12; empty when it has none
-  bool corbel = false;  // which is Corbel's
-  std::string version;  // of Corbel or oneTBB; empty when the file does not say it
+  std::vector<TbbLibrary> libraries;  // each libtbb.so.12; all calls of the program's own objects
+                                      // go to the first if it is preloaded
   std::vector<MissingName>
       missing;          // names of its interface that the program calls and nothing defines
   std::string inside;   // an object of another name that has oneTBB's library inside
@@ -53,7 +59,7 @@ std::optional<TbbReport> find_tbb(const std::vector<LoadedObject>& objects);
 // Why the program does not run on Corbel's libtbb.so.12; empty when it does, or has no TBB.
 std::vector<Obstacle> explain_tbb(const std::optional<TbbReport>& report);
 
-// The lines for people.
-std::vector<std::string> tbb_lines(const TbbReport& report);
+// The lines for people, without what `reasons` say already.
+std::vector<std::string> tbb_lines(const TbbReport& report, const std::vector<Obstacle>& reasons);
 
 }  // namespace corbel::cli

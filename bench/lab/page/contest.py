@@ -55,7 +55,7 @@ class View:
 
     def peers(self):
         return [column for column in self.identities
-                if looks.parts(column)[0] != "corbel" and self.cell(column)]
+                if looks.is_peer(column) and self.cell(column)]
 
     def best(self, metric):
         """The peer with the lowest cost, or None."""
@@ -91,7 +91,7 @@ class Contest:
         self.with_corbel = [view for view in self.views if view.subject]
         found = {column for view in self.views for column in view.identities}
         self.columns = sorted(found, key=looks.sort_key)
-        self.peers = [c for c in self.columns if looks.parts(c)[0] != "corbel"]
+        self.peers = [c for c in self.columns if looks.is_peer(c)]
 
     @staticmethod
     def counts(view, metric):

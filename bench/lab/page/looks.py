@@ -7,6 +7,8 @@ ORDER = ("corbel", "glibc", "tbbmalloc", "mimalloc3", "mimalloc2", "snmalloc", "
          "libgomp", "rayon", "moodycamel", "lockfree", "atomic_queue", "cuckoo", "papaya",
          "dashmap", "scc", "flurry", "crossbeam")
 CONTROLS = ("corbel-copy", "corbel-slowed")
+# Corbel, in both forms in which programs have it.
+OWN = ("corbel", "corbel-tbb12")
 
 # Colour (tools/report/colours.py) and marker; the marker helps where colours look alike.
 LOOKS = {
@@ -23,7 +25,7 @@ LOOKS = {
 }
 SPARE = (("brown", "p"), ("other", "h"), ("sky", ">"), ("olive", "<"))
 NAMES = {"corbel": "Corbel", "corbel-copy": "a copy of Corbel", "corbel-slowed": "Corbel, slowed",
-         "corbel-tbb12": "libtbb.so.12",
+         "corbel-tbb12": "Corbel as libtbb.so.12",
          "onetbb": "oneTBB", "tbb2020": "TBB 2020", "mimalloc3": "mimalloc 3",
          "mimalloc2": "mimalloc 2", "serial": "serial", "lockfree": "Boost.Lockfree",
          "cuckoo": "libcuckoo"}
@@ -65,3 +67,7 @@ def sort_key(identity):
 
 def is_control(identity):
     return parts(identity)[0] in CONTROLS
+
+
+def is_peer(identity):
+    return parts(identity)[0] not in OWN + CONTROLS

@@ -17,6 +17,8 @@ def compiled(headers, library, scratch, names=ALL, compiler=None, more=()):
     """The paths of the programs, which are compiled side by side, by name."""
     compiler = compiler or common.require("g++", package="g++")
     flags = [compiler, "-std=c++17", "-O1", "-pthread", "-w", "-isystem", headers, *more]
+    if common.run([compiler, "-dumpmachine"]).out.startswith(b"x86_64"):
+        flags.append("-mrtm")  # the speculative locks are in the library
     # The header of all of them is compiled once. -iquote finds it before the one beside the sources.
     header = os.path.join(scratch, "client.hpp")
     os.symlink(os.path.join(FOLDER, "client.hpp"), header)

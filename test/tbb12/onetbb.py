@@ -85,3 +85,20 @@ def folders():
 def ours():
     """The folder of Corbel's library."""
     return os.path.dirname(common.library(OURS))
+
+
+def theirs(command, library, env=None, **more):
+    """Runs the command on the library in the folder `library`, which proves that it is oneTBB's."""
+    env = {"LD_LIBRARY_PATH": library, **(env or {}), "TBB_VERSION": "1"}
+    done = common.run(command, env, **more)
+    common.check(b"oneTBB: VERSION" in done.err and b"Corbel" not in done.err,
+                 "%s does not run on oneTBB's library: %r" % (command, done.err))
+    return done
+
+
+def corbels(command, env=None, **more):
+    """Runs the command on Corbel's library, which proves to be that."""
+    env = {"LD_LIBRARY_PATH": ours(), **(env or {}), "TBB_VERSION": "1"}
+    done = common.run(command, env, **more)
+    common.check(b"Corbel" in done.err, "%s does not run on Corbel: %r" % (command, done.err))
+    return done

@@ -36,7 +36,7 @@ def test(scratch):
         for name in "handles", "enqueues", "observers", "controls", "contexts":
             run(name)
         run("suspends", "more")
-        run("fork", "more")
+        test_life.check_children(run("fork", "more").out)
         run("exceptions", programs.path("plugin"))
     for way, code in test_life.WAYS.items():
         run("ends", way, expect=code)

@@ -13,6 +13,20 @@ class Counter : public tbb::task_scheduler_observer {
   std::atomic<long> entered{0}, left{0};
 };
 
+// Before there are workers: one that still searches takes part for a moment after the limit is set.
+void one_thread() {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const std::thread::id me = std::this_thread::get_id();
+  std::atomic<long> others{0};
+  tbb::parallel_for(0, 10000, [&](int) { others += std::this_thread::get_id() != me; });
+  say("others", others);
+  tbb::task_arena arena(4);
+  std::atomic<bool> is_done{false};
+  arena.enqueue([&] { is_done = true; });
+  wait_for([&] { return is_done.load(); });
+  say("enqueued with one thread", 1);
+}
+
 void arenas() {
   tbb::task_arena arena(3, 1);
   arena.initialize();
@@ -34,7 +48,6 @@ void arenas() {
       arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
     }
     say("observed", counter.entered > 0);
-    wait_for([&] { return counter.entered >= counter.left; });
   }
   tbb::task_arena attached{tbb::task_arena::attach()};
   say("attached", attached.is_active());
@@ -289,18 +302,6 @@ void more_settings() {
     const Control large(Control::thread_stack_size, 1 << 22);
     say("stack", long(Control::active_value(Control::thread_stack_size)));
   }
-  {
-    const Control one(Control::max_allowed_parallelism, 1);
-    const std::thread::id me = std::this_thread::get_id();
-    std::atomic<long> others{0};
-    tbb::parallel_for(0, 10000, [&](int) { others += std::this_thread::get_id() != me; });
-    say("others", others);
-    tbb::task_arena arena(4);
-    std::atomic<bool> is_done{false};
-    arena.enqueue([&] { is_done = true; });
-    wait_for([&] { return is_done.load(); });
-    say("enqueued with one thread", 1);
-  }
   long kept = -1;
   tbb::parallel_for(0, 1, [&](int) {
 #if SINCE_2021_6
@@ -372,6 +373,7 @@ void observers() {
 }  // namespace
 
 int main() {
+  one_thread();
   arenas();
   settings();
   settings_of_arenas();

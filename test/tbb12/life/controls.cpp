@@ -36,6 +36,12 @@ long at_a_time() {
   return most;
 }
 
+// Before there are workers: one that still searches takes part for a moment after the limit is set.
+void alone() {
+  const Control one(Control::max_allowed_parallelism, 1);
+  say("alone", at_a_time());
+}
+
 void parallelism() {
   const long usual = active(Control::max_allowed_parallelism);
   say("usual", usual == tbb::info::default_concurrency());
@@ -49,7 +55,6 @@ void parallelism() {
     say("no more than two", at_a_time() <= 2);
     auto one = std::make_unique<Control>(Control::max_allowed_parallelism, 1);
     say("one", active(Control::max_allowed_parallelism));
-    say("alone", at_a_time());
     one.reset();
     say("two again", active(Control::max_allowed_parallelism));
     // A worker must take part, or these tasks wait without end.
@@ -106,7 +111,7 @@ std::size_t own_stack() {
   return size;
 }
 
-// First of all, since workers keep the stacks that they have.
+// Before any other use of workers, since these keep the stacks that they have.
 void stack_size() {
   constexpr std::size_t kSize = 16 << 20;
   const Control size(Control::thread_stack_size, kSize);
@@ -181,6 +186,7 @@ void of_threads() {
 }  // namespace
 
 int main() {
+  alone();
   stack_size();
   parallelism();
   more_than_processors();

@@ -135,6 +135,7 @@ def test(scratch):
         programs.same(name)
         if name != "observers":  # which waits for a worker in an arena of the default width
             programs.same(name, before=["taskset", "-c", one], rounds=1)
+    programs.same("controls", "alone")
     programs.same("exceptions", programs.path("plugin"))
     for _ in range(ROUNDS):
         programs.run("suspends", programs.ours, "more")

@@ -35,6 +35,7 @@ def test(scratch):
             common.check(run(name).out.endswith(b"end\n"), name + " did not reach its end")
         for name in "handles", "enqueues", "observers", "controls", "contexts":
             run(name)
+        run("controls", "alone")
         run("suspends", "more")
         test_life.check_children(run("fork", "more").out)
         run("exceptions", programs.path("plugin"))

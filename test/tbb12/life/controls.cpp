@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// global_control, nested and out of order, and collaborative_call_once.
+// controls [alone]: global_control, nested and out of order, and collaborative_call_once; or, in a
+// process of its own, a limit of one thread.
 #include <tbb/collaborative_call_once.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
@@ -111,7 +112,7 @@ std::size_t own_stack() {
   return size;
 }
 
-// Before any other use of workers, since these keep the stacks that they have.
+// First of all, since workers keep the stacks that they have.
 void stack_size() {
   constexpr std::size_t kSize = 16 << 20;
   const Control size(Control::thread_stack_size, kSize);
@@ -185,8 +186,11 @@ void of_threads() {
 
 }  // namespace
 
-int main() {
-  alone();
+int main(int count, char**) {
+  if (count > 1) {
+    alone();
+    return 0;
+  }
   stack_size();
   parallelism();
   more_than_processors();

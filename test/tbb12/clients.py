@@ -16,7 +16,7 @@ SECONDS = 60  # of one run
 def compiled(headers, library, scratch, names=ALL, compiler=None, more=()):
     """The paths of the programs, which are compiled side by side, by name."""
     compiler = compiler or common.require("g++", package="g++")
-    flags = [compiler, "-std=c++17", "-O1", "-pthread", "-w", "-isystem", headers, *more]
+    flags = [compiler, *onetbb.FLAGS, "-isystem", headers, *more]
     if common.run([compiler, "-dumpmachine"]).out.startswith(b"x86_64"):
         flags.append("-mrtm")  # the speculative locks are in the library
     # The header of all of them is compiled once. -include finds it before the one beside the sources.

@@ -18,6 +18,7 @@ from lab import fetch, peers  # noqa: E402
 LIBRARY = "libtbb.so.12"
 OURS = os.path.join("corbel", LIBRARY)  # in the folder of Corbel's libraries
 KEPT = os.path.join(ROOT, "build", "tbb12")  # what the tests have downloaded
+FLAGS = ["-std=c++17", "-O1", "-pthread", "-w"]  # of what the tests compile with its headers
 FAILED = os.path.join(KEPT, "failed")  # holds the reason why the last download failed
 PAUSE = 600  # seconds after a failed download, before the next
 
@@ -85,6 +86,13 @@ def folders():
 def ours():
     """The folder of Corbel's library."""
     return os.path.dirname(common.library(OURS))
+
+
+def names(library):
+    """The defined names, each with its version if it has one."""
+    text = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, check=True,
+                          text=True).stdout
+    return {line.split()[2] for line in text.splitlines() if line.split()[1] in "TDVBRWi"}
 
 
 def theirs(command, library, env=None, **more):

@@ -45,7 +45,7 @@ class Programs:
 
     def _build(self, name, *words):
         libraries = [] if "-no-tbb" in words else [os.path.join(self.theirs, onetbb.LIBRARY)]
-        common.run([self.compiler, "-std=c++17", "-O1", "-pthread", "-w", *self.flags,
+        common.run([self.compiler, *onetbb.FLAGS, *self.flags,
                     os.path.join(FOLDER, name + ".cpp"), "-o", self.path(os.path.basename(name)), "-isystem", self.headers,
                     *(w for w in words if w != "-no-tbb"), *libraries, "-ldl"], timeout=300)
 
@@ -57,7 +57,7 @@ class Programs:
             code = file.read().replace(onetbb.LIBRARY.encode() + b"\0", other + b"\0")
         with open(self.path(other.decode()), "wb") as file:
             file.write(code)
-        common.run([self.compiler, "-std=c++17", "-O1", "-pthread", "-w", *self.flags, "-shared", "-fPIC",
+        common.run([self.compiler, *onetbb.FLAGS, *self.flags, "-shared", "-fPIC",
                     os.path.join(FOLDER, "plugin.cpp"), "-o", self.path(name), "-isystem", self.headers,
                     self.path(other.decode()), "-Wl,--allow-shlib-undefined"], timeout=300)
         return self.path(name)

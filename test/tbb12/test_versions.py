@@ -10,7 +10,6 @@ import zipfile
 import clients
 import onetbb
 from onetbb import common
-from test_names import names
 
 # Those since 2021.5, by their numbers on PyPI. Debian 12 has 2021.8. Further ones need --full.
 VERSIONS = ["2021.5.1", "2021.13.1"]
@@ -38,7 +37,7 @@ def folders(version):
 
 
 def test(scratch):
-    own = names(os.path.join(onetbb.ours(), onetbb.LIBRARY))
+    own = onetbb.names(os.path.join(onetbb.ours(), onetbb.LIBRARY))
     left_out = []
     for version in VERSIONS + (MORE if common.FULL else []):
         try:
@@ -46,7 +45,7 @@ def test(scratch):
         except onetbb.Unavailable as reason:
             left_out.append(str(reason))
             continue
-        missing = sorted(names(os.path.join(library, onetbb.LIBRARY)) - own)
+        missing = sorted(onetbb.names(os.path.join(library, onetbb.LIBRARY)) - own)
         common.check(not missing, "not exported, but by %s: %s" % (version, " ".join(missing)))
         folder = os.path.join(scratch, version)
         os.mkdir(folder)

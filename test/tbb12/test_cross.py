@@ -7,7 +7,6 @@ import shlex
 
 import clients
 import onetbb
-import test_names
 from onetbb import common
 
 
@@ -15,7 +14,7 @@ def test(scratch):
     common.require("nm", package="binutils")
     headers, library = onetbb.folders()
     own = os.path.join(onetbb.ours(), onetbb.LIBRARY)
-    missing = test_names.names(os.path.join(library, onetbb.LIBRARY)) - test_names.names(own)
+    missing = onetbb.names(os.path.join(library, onetbb.LIBRARY)) - onetbb.names(own)
     common.check(not missing, "not exported: " + " ".join(sorted(missing)))
     folders = ":".join([onetbb.ours(), common.lib_dir()])
     emulator = [*shlex.split(os.environ["CORBEL_EMULATOR"]), "-E", "LD_LIBRARY_PATH=" + folders]

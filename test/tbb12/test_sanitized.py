@@ -35,8 +35,9 @@ def test(scratch):
             common.check(run(name).out.endswith(b"end\n"), name + " did not reach its end")
         for name in "handles", "enqueues", "observers", "controls", "contexts":
             run(name)
+        run("controls", "alone")
         run("suspends", "more")
-        run("fork", "more")
+        test_life.check_children(run("fork", "more").out)
         run("exceptions", programs.path("plugin"))
     for way, code in test_life.WAYS.items():
         run("ends", way, expect=code)

@@ -13,6 +13,20 @@ class Counter : public tbb::task_scheduler_observer {
   std::atomic<long> entered{0}, left{0};
 };
 
+// Before there are workers: one that still searches takes part for a moment after the limit is set.
+void one_thread() {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const std::thread::id me = std::this_thread::get_id();
+  std::atomic<long> others{0};
+  tbb::parallel_for(0, 10000, [&](int) { others += std::this_thread::get_id() != me; });
+  say("others", others);
+  tbb::task_arena arena(4);
+  std::atomic<bool> is_done{false};
+  arena.enqueue([&] { is_done = true; });
+  wait_for([&] { return is_done.load(); });
+  say("enqueued with one thread", 1);
+}
+
 void arenas() {
   tbb::task_arena arena(3, 1);
   arena.initialize();
@@ -34,7 +48,6 @@ void arenas() {
       arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
     }
     say("observed", counter.entered > 0);
-    wait_for([&] { return counter.entered >= counter.left; });
   }
   tbb::task_arena attached{tbb::task_arena::attach()};
   say("attached", attached.is_active());
@@ -69,9 +82,16 @@ void settings() {
   }
   const Control stack(Control::thread_stack_size, 1 << 20);
   say("stack", long(Control::active_value(Control::thread_stack_size)));
-  void* const memory = tbb::cache_aligned_allocator<char>().allocate(100);
-  say("aligned", reinterpret_cast<std::uintptr_t>(memory) % 64 == 0);
-  tbb::cache_aligned_allocator<char>().deallocate(static_cast<char*>(memory), 100);
+  // All at the same time: one alone may be aligned by chance.
+  tbb::cache_aligned_allocator<char> allocator;
+  long aligned = 0;
+  std::vector<char*> blocks;
+  for (std::size_t bytes = 1; bytes < 2000; bytes += 50) {
+    blocks.push_back(allocator.allocate(bytes));
+    aligned += reinterpret_cast<std::uintptr_t>(blocks.back()) % 128 == 0;
+  }
+  for (char* const block : blocks) allocator.deallocate(block, 0);
+  say("aligned", aligned);
 #if SINCE_2021_6
   tbb::task_scheduler_handle handle{tbb::attach()};
 #else
@@ -235,6 +255,29 @@ void nested_arenas() {
   say("isolated", inner);
 }
 
+// A call into an arena leaves the isolation scope, also in the arena that the thread is in. With
+// one thread, a wait that does not find its tasks hangs.
+void waits_in_isolation() {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  std::atomic<long> done{0};
+  tbb::task_group group;
+  tbb::flow::graph graph;
+  tbb::flow::function_node<int> node(graph, tbb::flow::unlimited, [&](int) { ++done; });
+  const auto wait = [&] {
+    group.run([&] { ++done; });
+    tbb::this_task_arena::isolate([&] {
+      tbb::task_arena same{tbb::task_arena::attach{}};
+      same.execute([&] { group.wait(); });
+    });
+    node.try_put(1);
+    tbb::this_task_arena::isolate([&] { graph.wait_for_all(); });
+  };
+  wait();
+  say("in isolation", done);
+  tbb::parallel_for(0, 10, [&](int) { wait(); });
+  say("in isolation, in a task", done);
+}
+
 [[noreturn]] void tell_failure(const char*, int, const char* condition, const char* what) {
   std::printf("failed: %s, %s\n", condition, what);
   std::fflush(stdout);
@@ -258,18 +301,6 @@ void more_settings() {
     const Control small(Control::thread_stack_size, 1 << 18);
     const Control large(Control::thread_stack_size, 1 << 22);
     say("stack", long(Control::active_value(Control::thread_stack_size)));
-  }
-  {
-    const Control one(Control::max_allowed_parallelism, 1);
-    const std::thread::id me = std::this_thread::get_id();
-    std::atomic<long> others{0};
-    tbb::parallel_for(0, 10000, [&](int) { others += std::this_thread::get_id() != me; });
-    say("others", others);
-    tbb::task_arena arena(4);
-    std::atomic<bool> is_done{false};
-    arena.enqueue([&] { is_done = true; });
-    wait_for([&] { return is_done.load(); });
-    say("enqueued with one thread", 1);
   }
   long kept = -1;
   tbb::parallel_for(0, 1, [&](int) {
@@ -342,11 +373,13 @@ void observers() {
 }  // namespace
 
 int main() {
+  one_thread();
   arenas();
   settings();
   settings_of_arenas();
   limits();
   nested_arenas();
+  waits_in_isolation();
   more_settings();
   observers();
   std::puts("end");

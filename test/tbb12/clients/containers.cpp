@@ -231,14 +231,15 @@ void maps() {
     if (i % 1000 == 999) erased += map.erase(a);
   });
   say("consistent", long(map.size()) == inserted - erased);
-  long total = 0;
+  std::atomic<long> total{0};
   tbb::parallel_for(map.range(), [&](const Map::range_type& r) {
-    for (auto i = r.begin(); i != r.end(); ++i) total += 0;
+    for (auto i = r.begin(); i != r.end(); ++i) ++total;
   });
+  say("in its range", total == long(map.size()));
   map.rehash(10000);
   Map copy(map);
   map.clear();
-  say("cleared", long(map.size() + copy.count("nothing")) + total);
+  say("cleared", long(map.size() + copy.count("nothing")));
   tbb::concurrent_unordered_map<int, int> unordered;
   tbb::concurrent_map<int, int> ordered;
   tbb::concurrent_unordered_multiset<int> many;

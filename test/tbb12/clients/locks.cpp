@@ -110,11 +110,8 @@ void change(const char* name) {
         const long before = value;
         if (lock.upgrade_to_writer() && value != before) ++stale;
         ++value;
-        if (i % 2 == 0) {
-          lock.downgrade_to_reader();
-          const long mine = value;
-          if (value != mine) ++stale;
-        }
+        const long mine = value;
+        if (i % 2 == 0 && lock.downgrade_to_reader() && value != mine) ++stale;
       }
     });
   }

@@ -53,6 +53,25 @@ void current() {
   say("none outside", tbb::task::current_context() == nullptr);
 }
 
+// The settings of the task that enqueues first do not stay for enqueued tasks. First of all.
+void first_enqueue() {
+  using Context = tbb::task_group_context;
+  std::fesetround(FE_UPWARD);
+  Context upward(Context::isolated, Context::default_traits | Context::fp_settings);
+  std::fesetround(FE_TONEAREST);
+  tbb::task_arena arena(1);
+  arena.initialize();
+  std::atomic<int> seen{-1};
+  const auto enqueue = [&] { arena.enqueue([&] { seen = std::fegetround(); }); };
+  tbb::parallel_for(0, 1, [&](int) { enqueue(); }, upward);
+  wait_for([&] { return seen != -1; });
+  say("the first enqueued task rounds to the nearest", seen == FE_TONEAREST);
+  seen = -1;
+  enqueue();
+  wait_for([&] { return seen != -1; });
+  say("and the second", seen == FE_TONEAREST);
+}
+
 void floating_point() {
   using Context = tbb::task_group_context;
   std::fesetround(FE_UPWARD);
@@ -80,6 +99,7 @@ void without_arena() {
 }  // namespace
 
 int main() {
+  first_enqueue();
   cancelled();
   current();
   floating_point();

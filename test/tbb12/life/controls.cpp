@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// global_control, nested and out of order, and collaborative_call_once.
+// controls [alone]: global_control, nested and out of order, and collaborative_call_once; or, in a
+// process of its own, a limit of one thread.
 #include <tbb/collaborative_call_once.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
@@ -36,6 +37,12 @@ long at_a_time() {
   return most;
 }
 
+// Before there are workers: one that still searches takes part for a moment after the limit is set.
+void alone() {
+  const Control one(Control::max_allowed_parallelism, 1);
+  say("alone", at_a_time());
+}
+
 void parallelism() {
   const long usual = active(Control::max_allowed_parallelism);
   say("usual", usual == tbb::info::default_concurrency());
@@ -49,7 +56,6 @@ void parallelism() {
     say("no more than two", at_a_time() <= 2);
     auto one = std::make_unique<Control>(Control::max_allowed_parallelism, 1);
     say("one", active(Control::max_allowed_parallelism));
-    say("alone", at_a_time());
     one.reset();
     say("two again", active(Control::max_allowed_parallelism));
     // A worker must take part, or these tasks wait without end.
@@ -180,7 +186,11 @@ void of_threads() {
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    alone();
+    return 0;
+  }
   stack_size();
   parallelism();
   more_than_processors();

@@ -99,7 +99,8 @@ void destroys() {
   say("destroyed", *owned);
 }
 
-// The only worker is held until tasks of all priorities wait; then it takes the urgent ones first.
+// First of all, so that no other worker is left of an earlier use. The only one is held until tasks
+// of all priorities wait; then it takes the urgent ones first.
 void by_priority() {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   // Made, by the first enqueue, in an order that is neither that of the priorities nor its
@@ -149,6 +150,7 @@ void interrupts_nothing() {
 }  // namespace
 
 int main() {
+  by_priority();
   in_widths();
   with_one_thread_allowed();
   by_threads();
@@ -156,7 +158,6 @@ int main() {
   from_tasks();
   with_handles();
   destroys();
-  by_priority();
   interrupts_nothing();
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exceptions PLUGIN: exceptions that cross the border between the program and the library, also
 // those of a type that only the plug-in knows.
+#include <tbb/concurrent_vector.h>
 #include <tbb/flow_graph.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -106,11 +107,9 @@ void from_algorithms() {
   caught("splitting a body", [] {
     std::atomic<int> copies{0};
     ReduceBody body(&copies);
-    // Split in one thread as well, because the pieces are handed over before they run.
-    while (copies < 5) {
-      tbb::parallel_reduce(tbb::blocked_range<int>(0, 1000, 1), body, tbb::simple_partitioner());
-      if (copies < 5) throw Error();  // never split: nothing that could throw
-    }
+    // Splits the body as often as the range, also in one thread.
+    tbb::parallel_deterministic_reduce(tbb::blocked_range<int>(0, 1000, 1), body,
+                                       tbb::simple_partitioner());
   });
 }
 
@@ -257,6 +256,14 @@ void ends_program() {
     const tbb::global_control control(tbb::global_control::terminate_on_exception, 1);
     try {
       tbb::parallel_for(0, 10, [](int) { throw Error(); });
+    } catch (...) {
+    }
+  });
+  ends("terminate_on_exception, without a task", [] {
+    const tbb::global_control control(tbb::global_control::terminate_on_exception, 1);
+    const tbb::concurrent_vector<int> three(3);
+    try {
+      three.at(5);
     } catch (...) {
     }
   });

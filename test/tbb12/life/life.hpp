@@ -14,6 +14,14 @@
 #include <set>
 #include <thread>
 
+#ifdef __SANITIZE_THREAD__
+#define SANITIZES_THREADS
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZES_THREADS
+#endif
+#endif
+
 inline void say(const char* what, long value) {
   std::printf("%s: %ld\n", what, value);
   std::fflush(stdout);
@@ -34,7 +42,7 @@ inline long threads_of_process() {
   DIR* const tasks = opendir("/proc/self/task");
   while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
   closedir(tasks);
-#ifdef __SANITIZE_THREAD__
+#ifdef SANITIZES_THREADS
   --count;
 #endif
   return count;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program that was built for oneTBB on oneTBB's library and on Corbel's, and compares what
-comes out. The dynamic linker says for each run (LD_DEBUG=bindings) to which library each object of
+"""Runs a program that was built for oneTBB on oneTBB's library and on Corbel's, and compares
+the results. The dynamic linker says for each run (LD_DEBUG=bindings) to which library each object of
 each process was bound."""
 
 import concurrent.futures
@@ -60,10 +60,14 @@ def check_bindings(label, corbel, logs, uses):
     """Every function of oneTBB was bound to the right library, those in `uses` among them. Returns
     the library."""
     ours = os.path.realpath(os.path.join(onetbb.ours(), onetbb.LIBRARY))
-    libraries, names = set(), set()
+    libraries, names, is_logged = set(), set(), False
     for path in logs:
         with open(path, errors="replace") as log:
-            lines = [line for line in log if "tbb6detail2r1" in line or "TBB_runtime" in line]
+            lines = []
+            for line in log:
+                is_logged = is_logged or "binding file" in line
+                if "tbb6detail2r1" in line or "TBB_runtime" in line:
+                    lines.append(line)
         for source, target, name in (m.groups() for m in map(BINDING.search, lines) if m):
             if corbel != (os.path.realpath(target) == ours):
                 raise common.Failure(f"{label}: {name} in {source} is bound to {target}")
@@ -71,12 +75,13 @@ def check_bindings(label, corbel, logs, uses):
             if not os.path.basename(source).startswith("libtbb."):
                 names.add(name)
         os.unlink(path)
+    common.check(is_logged, f"{label}: the dynamic linker reports no binding")
     if not libraries and not corbel:
         common.skip(f"{label}: this program was not built for {onetbb.LIBRARY}")
     common.check(libraries, f"{label}: nothing is bound to {onetbb.LIBRARY}")
     for name in uses:
         common.check(any(f"{len(name)}{name}" in found for found in names),
-                     f"{label}: the program does not use {name}")
+                     f"{label}: the program is not linked to {name}")
     return ", ".join(sorted(libraries))
 
 

@@ -11,6 +11,7 @@ import both
 from both import common
 
 FOLDER = os.path.join(both.onetbb.ROOT, "build", "numba")
+PACKAGES = ["numba==0.68.1", "tbb==2023.2.0"]
 SCRIPT = os.path.join(both.HERE, "numba_loops.py")
 
 
@@ -19,14 +20,14 @@ def environment():
     python = os.path.join(FOLDER, "bin", "python")
     if not os.path.exists(os.path.join(FOLDER, "complete")):
         shutil.rmtree(FOLDER, ignore_errors=True)
-        steps = ([sys.executable, "-m", "venv", FOLDER],
-                 [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                  "--only-binary", ":all:", "numba", "tbb"])
-        for step in steps:
-            done = subprocess.run(step, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  check=False)
-            if done.returncode:
-                common.skip("numba could not be fetched from PyPI: " + done.stdout[-300:])
+        done = subprocess.run([sys.executable, "-m", "venv", FOLDER], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            common.skip("no environment for numba (Debian package python3-venv): " + done.stdout[-300:])
+        try:
+            both.onetbb.pip("numba", "install", *PACKAGES, python=python)
+        except both.onetbb.Unavailable as reason:
+            common.skip(str(reason))
         with open(os.path.join(FOLDER, "complete"), "w"):
             pass
     return python

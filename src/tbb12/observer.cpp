@@ -56,7 +56,12 @@ corbel::detail::arena_handle& initialized(d1::task_arena_base& a) {
   // (1) acquire, for a failure: sees the arena, published by (2) or by the program's code
   if (a.initialization.compare_exchange_strong(state, Base::kBeingMade,
                                                std::memory_order_acquire)) {
-    initialize(a);
+    try {
+      initialize(a);
+    } catch (...) {
+      a.initialization.store(Base::kNotMade, std::memory_order_relaxed);  // relaxed: as it was
+      throw;
+    }
     a.initialization.store(Base::kMade, std::memory_order_release);  // (2) release: to (1)
   } else if (state != Base::kMade) {
     corbel::detail::spin_until([&] {

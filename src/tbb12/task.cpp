@@ -92,7 +92,7 @@ d1::small_object_pool the_pool;
 constexpr std::size_t kSmall = block_cache::kStep;
 constexpr std::size_t kMedium = block_cache::kStep * block_cache::kClasses;
 static_assert(kSmall == 64 && kMedium == 256);
-constexpr std::size_t kLargeAlignment = 128;  // blocks of the cache's largest class never have it
+constexpr std::size_t kLargeAlignment = 256;  // blocks of the cache's largest class never have it
 
 void* allocate_for_task(thread_data& thread, std::size_t bytes) {
   if (CORBEL_UNLIKELY(bytes > kMedium)) {

@@ -19,8 +19,7 @@ LIBRARY = "libtbb.so.12"
 OURS = os.path.join("corbel", LIBRARY)  # in the folder of Corbel's libraries
 KEPT = os.path.join(ROOT, "build", "tbb12")  # what the tests have downloaded
 FLAGS = ["-std=c++17", "-O1", "-pthread", "-w"]  # of what the tests compile with its headers
-FAILED = os.path.join(KEPT, "failed")  # holds the reason why the last download failed
-PAUSE = 600  # seconds after a failed download, before the next
+PAUSE = 600  # seconds after a failed download, before the next of the same
 
 
 class Unavailable(Exception):
@@ -35,19 +34,24 @@ def alone(name):
     return lock
 
 
-def check_answers():
+def record_of(what):
+    """The file with the reason why the last download of `what` failed."""
+    return os.path.join(KEPT, "failed-" + what.replace(" ", "-").replace("/", "-"))
+
+
+def check_answers(what):
     """Tests do not all wait for a network that has just failed."""
     try:
-        if time.time() - os.path.getmtime(FAILED) < PAUSE:
-            with open(FAILED) as file:
+        if time.time() - os.path.getmtime(record_of(what)) < PAUSE:
+            with open(record_of(what)) as file:
                 raise Unavailable(file.read())
     except FileNotFoundError:
         pass
 
 
-def note_failure(reason):
+def note_failure(what, reason):
     os.makedirs(KEPT, exist_ok=True)
-    with open(FAILED, "w") as file:
+    with open(record_of(what), "w") as file:
         file.write(reason)
     raise Unavailable(reason)
 
@@ -56,7 +60,7 @@ def pip(what, *words, python=sys.executable):
     """Runs pip, which gets `what`."""
     if python == sys.executable and not importlib.util.find_spec("pip"):
         raise Unavailable("python3 has no pip (Debian package python3-pip)")
-    check_answers()
+    check_answers(what)
     try:
         done = subprocess.run(
             [python, "-m", "pip", *words, "--quiet", "--disable-pip-version-check", "--only-binary",
@@ -66,17 +70,17 @@ def pip(what, *words, python=sys.executable):
     except subprocess.TimeoutExpired:
         reason = "no end in %d s" % fetch.SECONDS
     if reason:
-        note_failure("PyPI does not give %s: %s" % (what, reason))
+        note_failure(what, "PyPI does not give %s: %s" % (what, reason))
 
 
 def folders():
     """The folders of the headers and of the library. Skips the test where PyPI does not answer."""
     try:
         if not os.path.isdir(os.path.join(ROOT, "build", "bench", "peers", "onetbb")):
-            check_answers()
+            check_answers("onetbb")
         found = peers.prepare(["onetbb"])["onetbb"]
         if isinstance(found, Exception):
-            note_failure(str(found))
+            note_failure("onetbb", str(found))
     except Unavailable as reason:
         common.skip(str(reason))
     base = os.path.join(ROOT, "build", "bench", "peers", "onetbb")

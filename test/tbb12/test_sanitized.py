@@ -10,7 +10,8 @@ import test_life
 import test_plugin
 from onetbb import common
 
-CLIENTS = ["algorithms", "arenas", "groups", "locks", "pipelines", "random"]  # all others are inlined
+# Of graphs and containers, little is in the library.
+CLIENTS = ["algorithms", "arenas", "blocks", "groups", "locks", "pipelines", "random"]
 KINDS = os.environ.get("CORBEL_SANITIZE", "")
 COMPILER = os.environ.get("CORBEL_CXX")  # that of the library, whose runtime it shares
 # vptr: the flow graph of oneTBB's headers casts a task to its class after the task's destructor. It

@@ -94,13 +94,14 @@ LibrarySearch find_tbb_library(const std::string& replacement) {
   const fs::path path = fs::path(replacement).parent_path() / "corbel" / kTbbName;
   std::error_code error;
   const fs::path real = fs::canonical(replacement, error).parent_path() / "corbel" / kTbbName;
+  std::string lacks;
   for (const fs::path& each : {path, real}) {
     if (!corbel_tbb_version(each.string())) continue;
     if (is_file(each.parent_path() / ".." / kSchedulerName)) return {each.string(), {}};
-    return {{},
-            fmt::format("{} needs {}, which is not in {}", each.string(), kSchedulerName,
-                        each.parent_path().parent_path().string())};
+    lacks = fmt::format("{} needs {}, which is not in {}", each.string(), kSchedulerName,
+                        each.parent_path().parent_path().string());
   }
+  if (!lacks.empty()) return {{}, lacks};
   if (is_file(path)) return {{}, fmt::format("{} is not Corbel's", path.string())};
   return {{},
           fmt::format("there is no {}, Corbel's library for programs that were compiled for oneTBB "

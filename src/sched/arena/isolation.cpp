@@ -52,13 +52,13 @@ IsolationGuard::IsolationGuard(Thread& t, IsolationScope isolation)
   t.isolation = isolation;
   // Only tasks of the scope run here, which the caller has chosen. So a lock that was taken before
   // is no reason for a warning.
-  detail::held_locks = 0;
+  if (isolation != kNoIsolation) detail::held_locks = 0;
 }
 
 IsolationGuard::~IsolationGuard() {
   thread_.tasks = outer_tasks_;
   thread_.isolation = outer_isolation_;
-  detail::held_locks += outer_held_locks_;
+  if (deque_ != nullptr) detail::held_locks += outer_held_locks_;
   if (deque_ != nullptr) release_isolation_deque(*thread_.slot, *deque_);
 }
 

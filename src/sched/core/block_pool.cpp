@@ -20,7 +20,7 @@ constexpr std::size_t kChunkBytes = 32 << 10;  // also the alignment: a block le
 constexpr std::size_t kBatchBytes = 8 << 10;   // what a cache takes or gives back at a time
 constexpr std::uint32_t kMaxSpares = 8;        // free chunks that a class keeps
 
-struct alignas(detail::kCacheLine) Chunk {
+struct alignas(2 * detail::kCacheLine) Chunk {
   Chunk* next;
   Chunk* previous;
   Block* free;         // blocks that were used before
@@ -28,9 +28,10 @@ struct alignas(detail::kCacheLine) Chunk {
   std::uint32_t used;  // of these, the number of those that are not free
 };
 
-// libtbb.so.12 tells blocks of the largest class from others by it (src/tbb12/task.cpp).
-static_assert(sizeof(Chunk) % 128 == 64 && block_cache::kStep * block_cache::kClasses % 128 == 0,
-              "no block of the largest class is aligned to 128 bytes");
+// libtbb.so.12 promises the first, and by the second tells these blocks from others
+// (src/tbb12/task.cpp).
+static_assert(sizeof(Chunk) == 128 && block_cache::kStep * block_cache::kClasses == 256,
+              "blocks of the largest class are aligned to 128 bytes, but none to 256");
 static_assert(block_cache::kStep % detail::kCacheLine == 0, "a block is aligned to a cache line");
 
 constexpr std::size_t block_bytes(std::size_t c) { return (c + 1) * block_cache::kStep; }

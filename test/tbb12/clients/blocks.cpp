@@ -72,6 +72,23 @@ void handles() {
   say("handles", right);
 }
 
+// A body that counts itself where it is not aligned as its type says.
+struct alignas(128) Aligned {
+  std::atomic<long>* misaligned;
+  void operator()() const {
+    *misaligned += reinterpret_cast<std::uintptr_t>(this) % alignof(Aligned) != 0;
+  }
+};
+
+void aligned_bodies() {
+  std::atomic<long> misaligned{0};
+  tbb::task_group group;
+  for (int i = 0; i < 100; ++i) group.run(Aligned{&misaligned});
+  for (int i = 0; i < 100; ++i) group.run(group.defer(Aligned{&misaligned}));
+  group.wait();
+  say("misaligned", misaligned);
+}
+
 // What runs through a graph has `kBytes`.
 template <std::size_t kBytes>
 void messages() {
@@ -108,6 +125,7 @@ int main() {
   messages<256>();
   messages<400>();
   handles();
+  aligned_bodies();
   std::puts("end");
   return 0;
 }

@@ -218,6 +218,9 @@ void name_thread(const char* name) { prctl(PR_SET_NAME, name); }
 
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)()) {
   ErrnoGuard guard;
+  // The C library holds a lock meanwhile, for which a fork waits: one of a signal handler that
+  // interrupts this thread would never end.
+  const SignalsForTheProgram blocked;
   pthread_atfork(prepare, parent, child);
 }
 

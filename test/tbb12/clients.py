@@ -27,7 +27,8 @@ def compiled(headers, library, scratch, names=ALL, compiler=None, more=()):
     def compile_one(name):
         program = os.path.join(scratch, name)
         common.run([*flags, "-include", header, os.path.join(FOLDER, name + ".cpp"), "-o", program,
-                    os.path.join(library, onetbb.LIBRARY)], timeout=300)
+                    os.path.join(library, onetbb.LIBRARY), "-Wl,-rpath-link," + common.lib_dir()],
+                   timeout=300)
         return program
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -22,8 +22,7 @@ def test(scratch):
     crossed = os.path.join(scratch, "cross")
     os.mkdir(crossed)
     here = clients.compiled(headers, library, scratch, names)
-    there = clients.compiled(headers, onetbb.ours(), crossed, names, os.environ["CORBEL_CXX"],
-                             ["-Wl,-rpath-link," + folders])
+    there = clients.compiled(headers, onetbb.ours(), crossed, names, os.environ["CORBEL_CXX"])
     for name in names:
         common.same("what %s prints" % name, common.run([here[name]], {"LD_LIBRARY_PATH": library}).out,
                     common.run([*emulator, there[name]], timeout=300).out)

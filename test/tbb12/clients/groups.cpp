@@ -172,8 +172,11 @@ void contexts() {
   say("default traits", long(Context().traits()));
 }
 
-// The bits 1 << mode of the modes seen, from 0 on: to nearest, down, up, to zero.
-unsigned rounding() { return 1u << (unsigned(std::fegetround()) >> 10); }
+// A bit for each mode, from the lowest: to nearest, down, up, to zero.
+unsigned rounding() {
+  const int mode = std::fegetround();
+  return mode == FE_TONEAREST ? 1 : mode == FE_DOWNWARD ? 2 : mode == FE_UPWARD ? 4 : 8;
+}
 
 void floating_point() {
   using Context = tbb::task_group_context;

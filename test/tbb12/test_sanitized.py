@@ -31,7 +31,7 @@ def test(scratch):
     def run(name, *words, expect=0):
         return programs.run(name, programs.ours, *words, expect=expect, env=EXTRA)
 
-    for _ in range(2):
+    for _ in range(5 if common.FULL else 1):
         for name in of_clients:
             common.check(run(name).out.endswith(b"end\n"), name + " did not reach its end")
         for name in "handles", "enqueues", "observers", "controls", "contexts":

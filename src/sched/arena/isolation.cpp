@@ -58,8 +58,9 @@ IsolationGuard::IsolationGuard(Thread& t, IsolationScope isolation)
 IsolationGuard::~IsolationGuard() {
   thread_.tasks = outer_tasks_;
   thread_.isolation = outer_isolation_;
-  if (deque_ != nullptr) detail::held_locks += outer_held_locks_;
-  if (deque_ != nullptr) release_isolation_deque(*thread_.slot, *deque_);
+  if (deque_ == nullptr) return;
+  detail::held_locks += outer_held_locks_;
+  release_isolation_deque(*thread_.slot, *deque_);
 }
 
 }  // namespace corbel::sched

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "life.hpp"
+#include "meeting.hpp"
 
 namespace {
 
@@ -59,19 +59,8 @@ void parallelism() {
     one.reset();
     say("two again", active(Control::max_allowed_parallelism));
     // A worker must take part, or these tasks wait without end.
-    std::atomic<long> inside{0};
     tbb::task_arena arena(2);
-    arena.execute([&] {
-      tbb::task_group group;
-      for (int i = 0; i < 2; ++i) {
-        group.run([&] {
-          ++inside;
-          wait_for([&] { return inside == 2; });
-        });
-      }
-      group.wait();
-    });
-    say("with a worker", inside);
+    say("with a worker", meet(arena, 2));
   }
   say("usual again", active(Control::max_allowed_parallelism) == usual);
   // Not in the order of a stack.
@@ -87,19 +76,8 @@ void more_than_processors() {
   const Control eight(Control::max_allowed_parallelism, 8);
   say("eight", active(Control::max_allowed_parallelism));
   // All eight at the same time.
-  std::atomic<long> inside{0};
   tbb::task_arena arena(8);
-  arena.execute([&] {
-    tbb::task_group group;
-    for (int i = 0; i < 8; ++i) {
-      group.run([&] {
-        ++inside;
-        wait_for([&] { return inside == 8; });
-      });
-    }
-    group.wait();
-  });
-  say("inside", inside);
+  say("inside", meet(arena, 8));
 }
 
 std::size_t own_stack() {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "life.hpp"
+#include "meeting.hpp"
 
 namespace {
 
@@ -46,18 +46,8 @@ void enqueue() {
 
 // A loop in which a worker takes part.
 void use_worker() {
-  std::atomic<long> inside{0};
   tbb::task_arena arena(2);
-  arena.execute([&] {
-    tbb::task_group group;
-    for (int i = 0; i < 2; ++i) {
-      group.run([&] {
-        ++inside;
-        wait_for([&] { return inside == 2; });
-      });
-    }
-    group.wait();
-  });
+  meet(arena, 2);
 }
 
 }  // namespace

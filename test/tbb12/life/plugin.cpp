@@ -9,7 +9,7 @@
 
 #include <stdexcept>
 
-#include "life.hpp"
+#include "meeting.hpp"
 
 namespace {
 
@@ -50,19 +50,7 @@ void use_alone() {
 long use_without_keys() {
   std::atomic<long> sum{0};
   tbb::parallel_for(0, 1000, [&](int) { ++sum; });
-  arena.execute([&] {
-    std::atomic<long> inside{0};
-    tbb::task_group group;
-    for (int i = 0; i < 2; ++i) {
-      group.run([&] {
-        ++inside;
-        wait_for([&] { return inside == 2; });
-      });
-    }
-    group.wait();
-    sum += inside;
-  });
-  return sum;
+  return sum + meet(arena, 2);
 }
 
 // Everything the plug-in has takes part, with a worker.

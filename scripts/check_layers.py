@@ -16,13 +16,14 @@ import re
 import sys
 import tempfile
 
-BASE = ["base", "arch", "os", "sync"]
+BASE = ["base", "arch", "os", "unwind", "sync"]
 
 # The levels of a library's rooms, bottom first; the rooms of one level do not know each other.
 # "alloc" stands for the files that lie in no room: the allocator's interface.
 LEVELS = {
     "alloc": [["alloc/map"], ["alloc/pages"], ["alloc/heap"], ["alloc/policy"], ["alloc/report"],
-              ["alloc"]],
+              ["alloc/stacks"], ["alloc/sample", "alloc/check"],
+              ["alloc/profile", "alloc/guard", "alloc/leaks"], ["alloc/control"], ["alloc"]],
     "sched": [["sched/core"], ["sched/trace"], ["sched/arena"], ["sched/pool"], ["sched/fibers"],
               ["sched/api", "sched/classic"]],
 }

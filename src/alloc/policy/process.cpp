@@ -4,6 +4,7 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -135,6 +136,9 @@ void set_up_process() {
   if (process_is_set_up.exchange(true, std::memory_order_relaxed)) return;
   set_up_page_map();
   read_options();
+  set_up_checks();
+  set_up_sampling();
+  set_up_control();
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls from the lower rooms up into the instruments, which show or check what the program does
+// with its memory: the heap profile, guarded blocks, full checks, leaks, the control socket. They
+// are declared here and defined in the instruments' rooms. Without an instrument that is on, a
+// program pays one test on slow paths.
+#pragma once
+
+namespace corbel::alloc {
+
+// Called once, when the process is set up: read the instrument's environment variables and begin
+// what they ask for. The caller holds no lock, and the calling thread has a heap.
+void set_up_checks();    // check: every block is recorded
+void set_up_sampling();  // sample: some blocks are recorded or guarded
+void set_up_control();   // control: requests from the corbel command
+
+}  // namespace corbel::alloc

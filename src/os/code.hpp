@@ -57,7 +57,7 @@ inline constexpr std::size_t kMainStackRoom = std::size_t{128} << 20;
 // Whether this is the code that a signal handler returns to. Requires: its first kSignalReturnSize
 // bytes can be read.
 inline constexpr std::size_t kSignalReturnSize = 16;
-bool is_signal_return(const unsigned char* code);
+bool is_signal_return(std::uintptr_t code);
 
 // The address of the interrupted registers (a ucontext_t) where that code is reached with this
 // stack pointer.

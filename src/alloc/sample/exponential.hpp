@@ -10,11 +10,11 @@ namespace corbel::alloc {
 
 inline constexpr double kLn2 = 0.6931471805599453;
 
-// -ln((bits + 0.5) / 2^64): exponential with the mean 1 if `bits` is uniform. At most 46.
+// -ln((bits | 1) / 2^64): exponential with the mean 1 if `bits` is uniform. From 0 to 45.
 constexpr double minus_ln(std::uint64_t bits) {
   // The uniform number is m / 2^zeros, with m from 1/2 to 1.
   const int zeros = std::countl_zero(bits | 1);
-  const double m = (double((bits | 1) << zeros) + 0.5) * 0x1p-64;
+  const double m = double((bits | 1) << zeros) * 0x1p-64;
   // ln(m) = 2 artanh(t), with t from -1/3 to 0: twelve terms of the series suffice.
   const double t = (m - 1) / (m + 1);
   double sum = 0;

@@ -51,6 +51,20 @@ bool pass_over(Heap* heap, Bin* bin) {
   return true;
 }
 
+// Charges the bin for `count` blocks that were just taken from its current slab, the one that is
+// handed out and those on the bin's list. Blocks from the next point on go back to the slab.
+// Requires: the heap has a sampler, no sample was due, and the slab's free list is empty.
+void charge_list(Heap* heap, Bin* bin, std::uint32_t count) {
+  const std::uint32_t charged = heap->sampler->charge(heap->class_of_bin(*bin), count);
+  if (charged == count) return;
+  Block** end = &bin->list;
+  for (std::uint32_t i = 1; i < charged && *end != nullptr; ++i) end = &(*end)->next;
+  Span* const slab = bin->current;
+  slab->blocks.freed = *end;
+  slab->blocks.used.set(slab->blocks.used.get() - (count - charged));
+  *end = nullptr;
+}
+
 // Takes decommitted or uncarved blocks of the current slab, whose free list is empty.
 Block* take_unready(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   Span* const slab = bin->current;
@@ -77,15 +91,12 @@ Span* make_slab(Heap* heap, Bin* bin, std::size_t* shortage) {
 
 }  // namespace
 
-void charge_list(Heap* heap, Bin* bin, std::uint32_t count) {
-  const std::uint32_t charged = heap->sampler->charge(heap->class_of_bin(*bin), count);
-  if (charged == count) return;
-  Block** end = &bin->list;
-  for (std::uint32_t i = 1; i < charged && *end != nullptr; ++i) end = &(*end)->next;
-  Span* const slab = bin->current;
-  slab->blocks.freed = *end;
-  slab->blocks.used.set(slab->blocks.used.get() - (count - charged));
-  *end = nullptr;
+Block* take_charged(Heap* heap, Bin* bin) {
+  if (heap->sampler->is_due(heap->class_of_bin(*bin))) return nullptr;
+  const std::uint32_t used = bin->current->blocks.used.get();
+  Block* const block = take_all_freed(heap, bin);
+  charge_list(heap, bin, bin->current->blocks.used.get() - used);
+  return block;
 }
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {

@@ -25,25 +25,27 @@ inline bool counts_as_empty(const Bin* bin, const Span* slab) {
          (slab != bin->current || slab->units > 1);
 }
 
-// For a heap with a sampler: charges the bin for `count` blocks that were just taken from its
-// current slab, the one that is handed out and those on the bin's list. Blocks from the next point
-// on go back to the slab. Requires: the slab's free list is empty.
-void charge_list(Heap* heap, Bin* bin, std::uint32_t count);
-
 // Removes the first block of the current slab's free list and returns it, and moves the other
-// blocks to the bin's list. Requires: the slab's free list is not empty, the bin's list is, and no
-// sample is due (sampling.hpp).
-inline Block* take_freed(Heap* heap, Bin* bin) {
+// blocks to the bin's list. Requires: the slab's free list is not empty, the bin's list is.
+inline Block* take_all_freed(Heap* heap, Bin* bin) {
   Span* const slab = bin->current;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
-  const std::uint32_t used_before = slab->blocks.used.get();
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->decommitted.blocks);
   bin->list = block->next;
-  if (heap->sampler != nullptr) [[unlikely]]
-    charge_list(heap, bin, slab->blocks.used.get() - used_before);
   return block;
+}
+
+// Like take_all_freed(), for a heap with a sampler: only takes the blocks before the next point.
+// nullptr if there are none, because a sample is due (sampling.hpp).
+Block* take_charged(Heap* heap, Bin* bin);
+
+// Like take_all_freed() or take_charged(), as the heap needs it.
+inline Block* take_freed(Heap* heap, Bin* bin) {
+  if (heap->sampler != nullptr) [[unlikely]]
+    return take_charged(heap, bin);
+  return take_all_freed(heap, bin);
 }
 
 // Refills a bin whose list is empty: returns one block and puts more on the list, if there are

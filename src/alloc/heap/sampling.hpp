@@ -54,8 +54,7 @@ struct Sampler {
   // Charges the bin for up to `count` blocks and returns for how many: those before the next point.
   std::uint32_t charge(unsigned size_class, std::uint32_t count) {
     const std::uint64_t size = kSizeClasses[size_class].block_size;
-    const std::uint64_t most = credit[size_class] / size;
-    if (count > most) count = std::uint32_t(most);
+    if (credit[size_class] < count * size) count = std::uint32_t(credit[size_class] / size);
     credit[size_class] -= count * size;
     return count;
   }

@@ -156,6 +156,8 @@ Heap* heap_for_free() {
   return attach_heap();
 }
 
+std::uint32_t known_thread_id() { return own_thread_id; }
+
 std::size_t live_heaps() {
   sync::LockGuard guard(registry_lock);
   return live_count;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "alloc/heap/thread.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/profile/open_table.hpp"
 #include "base/text.hpp"
-#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -33,7 +33,7 @@ ProfiledThread* find_thread(const char* name) {
     ++thread_count;
   }
   // Set each time: the child of a fork has another number, and threads get names after they start.
-  if (own_thread->id != 0) own_thread->id = os::thread_id();
+  if (own_thread->id != 0) own_thread->id = known_thread_id();
   TextInto text(own_thread->name, sizeof own_thread->name);
   text.add(own_thread->id == 0 ? "other threads" : name).finish();
   return own_thread;

@@ -27,6 +27,7 @@ constinit std::uint64_t samples_lost = 0;
 
 constexpr std::size_t kMaxThreadName = 16;
 thread_local constinit char own_name[kMaxThreadName]{};
+thread_local constinit unsigned samples_prepared = 0;
 
 Estimate estimate_of(const Sample& sample) {
   const double parts = sample.weight * double(1U << Estimate::kFractionBits);
@@ -35,7 +36,11 @@ Estimate estimate_of(const Sample& sample) {
 
 }  // namespace
 
-void prepare_to_record() { os::read_thread_name(own_name, kMaxThreadName); }
+// Reading the name is a system call, and names seldom change.
+void prepare_to_record() {
+  constexpr unsigned kSamplesPerName = 16;
+  if (samples_prepared++ % kSamplesPerName == 0) os::read_thread_name(own_name, kMaxThreadName);
+}
 
 bool record_sample(const Sample& sample) {
   const bool recorded = add_block(sample.block, sample.stack, own_name, estimate_of(sample));

@@ -16,9 +16,11 @@ constexpr double minus_ln(std::uint64_t bits) {
   const int zeros = std::countl_zero(bits | 1);
   const double m = double((bits | 1) << zeros) * 0x1p-64;
   // ln(m) = 2 artanh(t), with t from -1/3 to 0: twelve terms of the series suffice.
+  constexpr double kInverses[] = {1,        1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+                                  1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
   const double t = (m - 1) / (m + 1);
   double sum = 0;
-  for (int k = 23; k > 0; k -= 2) sum = sum * t * t + 1.0 / k;
+  for (int k = 11; k >= 0; --k) sum = sum * t * t + kInverses[k];
   return zeros * kLn2 - 2 * t * sum;
 }
 
@@ -27,12 +29,16 @@ constexpr double one_minus_exp(double x) {
   if (x > 64) return 1;
   const int halvings = int(x / kLn2);
   const double r = x - halvings * kLn2;  // from 0 to ln 2
-  // 1 - exp(-r) = r (1 - r/2 (1 - r/3 (1 - ...)))
-  double sum = 1;
-  for (int k = 18; k > 1; --k) sum = 1 - r / k * sum;
+  // 1 - exp(-r) = r - r^2/2! + r^3/3! - ...
+  double sum = r;
+  double term = r;
+  for (int k = 2; term > sum * 1e-17 || -term > sum * 1e-17; ++k) {
+    term *= -r / k;
+    sum += term;
+  }
   double power = 1;
   for (int i = 0; i < halvings; ++i) power /= 2;
-  return halvings == 0 ? r * sum : 1 - (1 - r * sum) * power;
+  return halvings == 0 ? sum : 1 - (1 - sum) * power;
 }
 
 }  // namespace corbel::alloc

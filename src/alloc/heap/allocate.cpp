@@ -10,6 +10,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -64,6 +65,9 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
       return block;
     }
     prepare_refill(heap);
+    if (sample_is_due(heap, size_class)) [[unlikely]] {
+      if (void* const sampled = sample_block(heap, size_class)) return sampled;
+    }
     block = refill(heap, bin, &zeroed, &shortage);
   } while (block == nullptr && search.find(shortage));
   if (zeroed) *content = Content::kZero;
@@ -79,6 +83,8 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
   set_tail(span, size);
+  if (sampling_is_on()) [[unlikely]]
+    sample_large(span);
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();
 }
@@ -99,10 +105,11 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
 
 // Returns a block of the bin's list, for sizes that the inline path does not serve. If the list is
 // empty, takes over the blocks that were freed to the bin's current slab, which suffices for most
-// refills. nullptr if there are none, or if work is due before the refill. Makes no call that could
-// block, so it is not a slow path in the sense of idle_heaps.hpp.
-void* take_listed(std::size_t size) {
-  Heap* const heap = heap_of_thread();
+// refills. nullptr if there are none, or if work or a sample is due before the refill. Makes no
+// call that could block, so it is not a slow path in the sense of idle_heaps.hpp. kCharged: the
+// heap has a sampler.
+template <bool kCharged>
+inline void* take_listed(Heap* heap, std::size_t size) {
   Bin* const bin = &heap->bins[class_of(size)];
   leave_empty_borrowed_list(bin);
   if (Block* const block = bin->list) {
@@ -116,16 +123,27 @@ void* take_listed(std::size_t size) {
     return nullptr;
   }
   ++heap->refills;
-  Block* const block = take_freed(heap, bin);
+  Block* const block = kCharged ? take_charged(heap, bin) : take_all_freed(heap, bin);
   note_use(heap);
   return block;
+}
+
+// allocate_slow() for a small or medium block in a heap with a sampler. Not inlined, so that
+// allocate_slow() need not save registers for it.
+__attribute__((noinline)) void* allocate_charged(Heap* heap, std::size_t size) {
+  if (void* block = take_listed<true>(heap, size)) return block;
+  Content content;
+  return allocate_any(size, &content);
 }
 
 }  // namespace
 
 void* allocate_slow(std::size_t size) noexcept {
   if (size <= kMediumMax) {
-    if (void* block = take_listed(size)) return block;
+    Heap* const heap = heap_of_thread();
+    if (heap->sampler != nullptr) [[unlikely]]
+      return allocate_charged(heap, size);
+    if (void* block = take_listed<false>(heap, size)) return block;
   }
   Content content;
   return allocate_any(size, &content);

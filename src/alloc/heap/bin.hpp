@@ -27,7 +27,7 @@ inline bool counts_as_empty(const Bin* bin, const Span* slab) {
 
 // Removes the first block of the current slab's free list and returns it, and moves the other
 // blocks to the bin's list. Requires: the slab's free list is not empty, the bin's list is.
-inline Block* take_freed(Heap* heap, Bin* bin) {
+inline Block* take_all_freed(Heap* heap, Bin* bin) {
   Span* const slab = bin->current;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
@@ -37,9 +37,20 @@ inline Block* take_freed(Heap* heap, Bin* bin) {
   return block;
 }
 
+// Like take_all_freed(), for a heap with a sampler: only takes the blocks before the next point.
+// nullptr if there are none, because a sample is due (sampling.hpp).
+Block* take_charged(Heap* heap, Bin* bin);
+
+// Like take_all_freed() or take_charged(), as the heap needs it.
+inline Block* take_freed(Heap* heap, Bin* bin) {
+  if (heap->sampler != nullptr) [[unlikely]]
+    return take_charged(heap, bin);
+  return take_all_freed(heap, bin);
+}
+
 // Refills a bin whose list is empty: returns one block and puts more on the list, if there are
 // more. Sets `zeroed` to whether the block reads as zeros. nullptr when a limit left no room for
-// `shortage` bytes or, if that is 0, when memory is exhausted.
+// `shortage` bytes or, if that is 0, when memory is exhausted. Requires: no sample is due.
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage);
 
 // Frees blocks of a slab that `heap` owns; the slab may be the current one or in either list.

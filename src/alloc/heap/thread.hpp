@@ -35,6 +35,9 @@ Heap* heap_for_free();
 // The calling thread's heap; nullptr if it has none.
 Heap* find_heap();
 
+// os::thread_id() of the calling thread, without a system call. Requires: it has had a heap.
+std::uint32_t known_thread_id();
+
 // Retires the calling thread's heap. The thread attaches another one with its next malloc.
 void detach_heap();
 

@@ -11,6 +11,8 @@ namespace corbel::alloc {
 
 // Called once, when the process is set up: read the instrument's environment variables and begin
 // what they ask for. The caller holds no lock, and the calling thread has a heap.
+// set_up_checks() may be called earlier and more than once: before the first malloc is served, in a
+// thread without a heap.
 void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_control();   // control: requests from the corbel command

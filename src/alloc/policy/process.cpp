@@ -4,6 +4,7 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/page_map.hpp"
@@ -121,7 +122,10 @@ void after_fork_in_child() {
       forking.missing[i] ? lock->reset_in_child() : lock->unlock_after_fork_in_child();
     }
     leave_slow_path(forking.heap);
-    if (forking.interrupted) set_this_heap(&this_heap, &unset_heap);
+    if (forking.interrupted) {
+      set_this_heap(&this_heap, &unset_heap);
+      watched_thread = {};
+    }
   }
   span_heap.forget_other_threads();
   forget_helper_after_fork();
@@ -139,6 +143,7 @@ void set_up_process() {
   set_up_checks();
   set_up_sampling();
   set_up_control();
+  const ProgramCode code;
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

@@ -301,6 +301,12 @@ CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) C
  * than `size`. 24 KiB are always enough. `buffer` may be NULL if `size` is 0. */
 CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
 
+/* For a program that runs with full checks (CORBEL_CHECK=full): looks for writes outside of blocks
+ * and for writes to freed blocks, in the whole heap. If it finds one, it reports it on stderr and
+ * ends the process. Returns 0 if it finds none, and ENOTSUP if there are no full checks. Other
+ * threads may use the heap meanwhile. */
+CORBEL_API int corbel_check_heap(void) CORBEL_NOTHROW;
+
 /* corbel_allocate returns a block of `size` bytes aligned to `alignment`, a power of two; size 0
  * returns a unique address. Returns NULL if memory is exhausted or `alignment` is not a power of
  * two. corbel_deallocate frees such a block and ignores NULL.

@@ -7,9 +7,11 @@
 #include <algorithm>
 
 #include "alloc/allocator.hpp"
+#include "alloc/check/verify.hpp"
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/environment.hpp"
 #include "alloc/policy/heap_limit.hpp"
@@ -146,6 +148,12 @@ size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
   TextInto text(buffer, buffer != nullptr ? size : 0);
   alloc::add_json(text, alloc::stats());
   return text.finish();
+}
+
+int corbel_check_heap(void) noexcept {
+  if (!alloc::watches()) return ENOTSUP;
+  alloc::verify_all("found");
+  return 0;
 }
 
 void* corbel_allocate(size_t size, size_t alignment) noexcept {

@@ -43,6 +43,12 @@ void free_block(volatile char* block) { release(const_cast<char*>(block)); }
 
 volatile char sink;
 
+// Does nothing in a program that is not on Corbel.
+extern "C" int corbel_check_heap(void) __attribute__((weak));
+void check_heap() {
+  if (corbel_check_heap != nullptr && corbel_check_heap() == 0) std::puts("intact");
+}
+
 void allocate_and_free(int times) {
   for (int i = 0; i < times; ++i) release(allocate(48));
 }
@@ -144,6 +150,11 @@ const Case kCases[] = {
        new_block(47)[47] = 0;
        for (;;) allocate_and_free(1);
      }},
+    {"overflow-on-demand",
+     [] {
+       new_block(47)[47] = 0;
+       check_heap();
+     }},
     {"overflow-large", [] { new_block(kLarge)[kLarge] = 0; }},
     {"overread-large", [] { sink = new_block(kLarge)[kLarge + 100]; }},
     {"underflow",
@@ -227,6 +238,7 @@ const Case kCases[] = {
        for (int i = 0; i < 1000; ++i) right = right && zeros[i] == 0;
        release(block);
        release(zeros);
+       check_heap();
        std::puts(right ? "right" : "wrong");
      }},
 };

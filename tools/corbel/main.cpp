@@ -55,6 +55,7 @@ constexpr char kRunFooter[] =
     "  corbel run --stats -- python3 job.py       (PYTHONMALLOC=malloc lets all blocks through)\n"
     "  corbel run --heap-limit 400M -- ./server\n"
     "  corbel run --huge-pages always -- ./simulation\n"
+    "  corbel run --check=full -- ./tests          (guard=all, quarantine=SIZE, … may follow)\n"
     "  corbel run --tbb -- blender --background scene.blend --render-frame 1";
 
 constexpr char kCompareFooter[] =
@@ -267,6 +268,14 @@ int main_of(int count, char** values) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
+  run_app
+      ->add_option("--check", run_options.check,
+                   "Check every block, for tests; options may follow full (CORBEL_CHECK)")
+      ->type_name("full[,…]")
+      ->check([](const std::string& value) {
+        return value == "full" || value.starts_with("full,") ? std::string()
+                                                             : "'full' or 'full,…' expected";
+      });
   add_tbb(run_app, tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");
   run_app->add_flag("-v,--verbose", run_options.verbose, "Print each step before it is taken");
   run_app->add_flag("--force", run_options.force,

@@ -67,6 +67,7 @@ int run(const RunOptions& options) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
   };
   set("CORBEL_STATS", options.stats);
+  set("CORBEL_CHECK", options.check);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -76,8 +77,8 @@ int run(const RunOptions& options) {
     if (options.tbb != TbbMode::kOff) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
-    for (const char* name :
-         {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable, kHugePagesVariable}) {
+    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kHeapLimitVariable, kHardLimitVariable,
+                             kHugePagesVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {

@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "alloc/heap/heap.hpp"
+#include "alloc/heap/slab.hpp"
 
 namespace corbel::alloc {
 
@@ -31,6 +32,10 @@ inline Block* take_all_freed(Heap* heap, Bin* bin) {
   Span* const slab = bin->current;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
+  check_link(slab, block);
+  // A count that has passed 0: more blocks were freed than the slab has.
+  if (slab->blocks.used.get() > slab->blocks.carved.get()) [[unlikely]]
+    die_of_link(block);
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->decommitted.blocks);
   bin->list = block->next;

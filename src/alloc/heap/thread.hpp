@@ -18,12 +18,6 @@ extern sync::Lock heap_owners_lock;
 // Guards the list of all heaps and the list of spare heaps.
 extern sync::Lock registry_lock;
 
-// Writes a thread's this_heap, whose address is `slot`. relaxed: if another thread than the reader
-// writes it, the kernel orders the two (idle_heaps.hpp)
-inline void set_this_heap(Heap** slot, Heap* heap) {
-  __atomic_store_n(slot, heap, __ATOMIC_RELAXED);
-}
-
 // Returns the calling thread's heap. Attaches a spare or a new one if the thread has none; nullptr
 // when there is no memory for it.
 Heap* attach_heap();
@@ -35,14 +29,14 @@ Heap* heap_for_free();
 // The calling thread's heap; nullptr if it has none.
 Heap* find_heap();
 
-// os::thread_id() of the calling thread, without a system call. Requires: it has had a heap.
-std::uint32_t known_thread_id();
-
 // Retires the calling thread's heap. The thread attaches another one with its next malloc.
 void detach_heap();
 
 // Makes a heap that no longer has a thread a spare heap. Its slabs become orphans.
 void retire_heap(Heap* heap);
+
+// os::thread_id(), without a call of the system where the thread has ever had a heap.
+std::uint32_t known_thread_id();
 
 // How many threads have a heap.
 std::size_t live_heaps();

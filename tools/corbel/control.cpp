@@ -225,13 +225,17 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
         fmt::format("process {} blocks SIGURG in all of its threads, so it cannot be asked", pid);
     return Asked::kDone;
   }
-  if (!send_signal(pid, helper, listener->number, answer.error)) return Asked::kDone;
+  // The signal is lost where another one is pending, so it is sent again. The helper thread may
+  // have ended meanwhile, or be in a long system call.
   const Clock::time_point start = Clock::now();
-  File peer = accept_from(*listener, pid, start + options.patience / (helper != 0 ? 2 : 1));
-  if (!peer.is_open() && helper != 0) {
-    // The helper thread may have ended, or be in a long system call.
-    if (!send_signal(pid, 0, listener->number, answer.error)) return Asked::kDone;
-    peer = accept_from(*listener, pid, start + options.patience);
+  const Clock::time_point end = start + options.patience;
+  File peer(-1);
+  for (std::chrono::milliseconds pause{50}; !peer.is_open() && Clock::now() < end; pause *= 2) {
+    const bool to_helper = helper != 0 && Clock::now() - start < options.patience / 2;
+    if (!send_signal(pid, to_helper ? helper : 0, listener->number, answer.error)) {
+      return Asked::kDone;
+    }
+    peer = accept_from(*listener, pid, std::min(end, Clock::now() + pause));
   }
   if (!peer.is_open()) {
     answer.error = silence(pid, options.patience);

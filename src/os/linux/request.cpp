@@ -40,6 +40,8 @@ void pass_on(siginfo_t* info, void* context) {
   // relaxed: the helper wrote it itself
   if (helper.load(std::memory_order_relaxed) != thread_id() || info->si_code == SI_TKILL) return;
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, request::kSignal);
+  // The kernel lets only the main thread repeat its own codes.
+  if (info->si_code >= 0) info->si_code = SI_QUEUE;
   syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), request::kSignal, info);
 }
 

@@ -15,7 +15,7 @@ using TaskFigures = std::size_t (*)(char* buffer, std::size_t capacity);
 namespace alloc {
 
 // Defined by the allocator. The scheduler calls it if the process has the allocator.
-void provide_task_figures(TaskFigures figures) noexcept;
+__attribute__((visibility("default"))) void provide_task_figures(TaskFigures figures) noexcept;
 
 }  // namespace alloc
 }  // namespace corbel

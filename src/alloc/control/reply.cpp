@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kMaxPiece = std::size_t(64) << 10;  // as in os/linux/request.hpp
 
-bool write_size(os::RequestSocket& socket, std::size_t size) {
-  const unsigned char bytes[] = {
-      static_cast<unsigned char>(size), static_cast<unsigned char>(size >> 8),
-      static_cast<unsigned char>(size >> 16), static_cast<unsigned char>(size >> 24)};
-  return socket.write(bytes, sizeof bytes);
-}
+struct PieceHead {
+  explicit PieceHead(std::size_t size) {
+    for (unsigned i = 0; i < 4; ++i) bytes[i] = static_cast<unsigned char>(size >> 8 * i);
+  }
+  unsigned char bytes[4];
+};
 
 }  // namespace
 
@@ -32,25 +32,31 @@ void Reply::fail(const char* why) {
   socket_.write(line.data(), line.size());
 }
 
-bool Reply::begin() {
-  if (begun_) return true;
-  begun_ = true;
-  constexpr char kOk[] = "ok\n";
-  return socket_.write(kOk, sizeof kOk - 1);
+bool Reply::put(const void* data, std::size_t size) {
+  if (!begun_) {
+    begun_ = true;
+    constexpr char kOk[] = "ok\n";
+    failed_ = !socket_.write(kOk, sizeof kOk - 1);
+  }
+  failed_ = failed_ || !socket_.write(data, size);
+  return !failed_;
 }
 
 bool Reply::add(const void* data, std::size_t size) {
-  if (!begin()) return false;
   const char* next = static_cast<const char*>(data);
   while (size != 0) {
     const std::size_t piece = std::min(size, kMaxPiece);
-    if (!write_size(socket_, piece) || !socket_.write(next, piece)) return false;
+    const PieceHead head(piece);
+    if (!put(head.bytes, sizeof head.bytes) || !put(next, piece)) return false;
     next += piece;
     size -= piece;
   }
-  return true;
+  return !failed_;
 }
 
-bool Reply::finish() { return begin() && write_size(socket_, 0); }
+bool Reply::finish() {
+  const PieceHead end(0);
+  return put(end.bytes, sizeof end.bytes);
+}
 
 }  // namespace corbel::alloc

@@ -19,16 +19,17 @@ class Reply {
   // `why` is what the user reads, in one line.
   void fail(const char* why);
 
-  // Adds to the content. False if the other side does not read.
+  // Adds to the content. False if the other side does not read, and then always.
   bool add(const void* data, std::size_t size);
   // Says that the content is complete.
   bool finish();
 
  private:
-  bool begin();
+  bool put(const void* data, std::size_t size);
 
   os::RequestSocket& socket_;
   bool begun_ = false;
+  bool failed_ = false;
 };
 
 }  // namespace corbel::alloc

@@ -47,8 +47,8 @@ class File {
   // Whether the file is ready to be read by `end`.
   bool waits_for_input(Clock::time_point end) const {
     for (;;) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+      // Rounded up, so that the time is over when poll() returns.
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
       pollfd wanted{number_, POLLIN, 0};
       const int ready = poll(&wanted, 1, int(std::max<long>(left, 0)));
       if (ready > 0) return true;
@@ -230,12 +230,13 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
   const Clock::time_point start = Clock::now();
   const Clock::time_point end = start + options.patience;
   File peer(-1);
-  for (std::chrono::milliseconds pause{50}; !peer.is_open() && Clock::now() < end; pause *= 2) {
+  constexpr std::chrono::milliseconds kPause{100};
+  while (!peer.is_open() && Clock::now() < end) {
     const bool to_helper = helper != 0 && Clock::now() - start < options.patience / 2;
     if (!send_signal(pid, to_helper ? helper : 0, listener->number, answer.error)) {
       return Asked::kDone;
     }
-    peer = accept_from(*listener, pid, std::min(end, Clock::now() + pause));
+    peer = accept_from(*listener, pid, std::min(end, Clock::now() + kPause));
   }
   if (!peer.is_open()) {
     answer.error = silence(pid, options.patience);

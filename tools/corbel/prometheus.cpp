@@ -121,8 +121,7 @@ class Connection {
  private:
   bool wait(short events, Clock::time_point end) {
     for (;;) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
       pollfd wanted{file_, events, 0};
       const int ready = poll(&wanted, 1, int(std::max<long>(left, 0)));
       if (ready >= 0 || errno != EINTR) return ready > 0;

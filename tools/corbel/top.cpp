@@ -126,7 +126,11 @@ End watch(const TopOptions& options, int pid, HeapSample first, bool on_screen,
       }
     }
     auto sample = take_sample(pid, ask_options(options), error);
-    if (!sample) return End::kProcess;
+    if (!sample) {
+      const auto process = read_process(pid);
+      if (!process || process->is_over()) error = fmt::format("process {} has ended", pid);
+      return End::kProcess;
+    }
     history.add(std::move(*sample));
   }
 }

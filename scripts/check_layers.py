@@ -64,7 +64,8 @@ MAY_INCLUDE_CLASSIC = ("include/corbel/classic/", "include/tbb/", "include/oneap
 
 # Headers without state of the allocator on which it and the corbel command must agree.
 SHARED_WITH_TOOLS = {
-    "base/memory_amount.hpp", "os/linux/container.hpp", "alloc/policy/limit_amount.hpp",
+    "base/memory_amount.hpp", "os/linux/container.hpp", "os/linux/request.hpp",
+    "alloc/policy/limit_amount.hpp",
 }
 
 SYSTEM_HEADER = re.compile(

@@ -276,10 +276,10 @@ class ThreadExit {
 };
 
 // Starts a thread that interferes as little as possible with the program. It blocks all signals but
-// those that its own faults raise, which the program may want to report. It runs on the main
-// thread's processors, at ordinary priority, and, if the system supports that, shares no open files
-// with the program. At most one such thread exists at a time. May call malloc. Returns false when
-// the system refuses.
+// those that its own faults raise, which the program may want to report, and requests of the corbel
+// command (take_requests). It runs on the main thread's processors, at ordinary priority, and, if
+// the system supports that, shares no open files with the program. At most one such thread exists
+// at a time. May call malloc. Returns false when the system refuses.
 bool start_thread(const char* name, void (*run)());
 
 // Waits until that thread has ended. Requires: start_thread() returned true, and no other thread
@@ -442,5 +442,49 @@ bool on_fault(void (*handler)(const Fault& fault));
 
 // The peak resident memory of the process, in bytes; 0 where the system does not tell.
 std::size_t peak_resident();
+
+// Whether the process has a thread with this thread_id().
+bool has_thread(std::uint32_t thread);
+
+// ---- requests of other processes --------------------------------------------------------------
+
+// From now on calls `answer` when the corbel command asks something of this process. `number` names
+// the socket on which it listens. The call comes in a signal handler, in any thread, and anywhere
+// in the program's or this library's code; all signals but those of the thread's own faults are
+// blocked meanwhile. Returns false, and changes nothing, where the process has more privileges than
+// the user who started it, where what the signal does has been chosen already, by the program or by
+// the one that started it, or where there is no such way to ask.
+bool take_requests(void (*answer)(std::uint64_t number));
+
+// For a thread of start_thread(), in which no code of the program is interrupted: let requests in,
+// if the process takes them. check_requests() keeps them out again if the program has replaced the
+// handler, which is not for this thread to run.
+void let_requests_in();
+void check_requests();
+
+// The connection to the process that asks. No call waits for more than half a second without
+// progress. Not for several threads at a time.
+class RequestSocket {
+ public:
+  // Connects. Check is_open(): the other side may have gone, or may have no right to ask.
+  explicit RequestSocket(std::uint64_t number);
+  ~RequestSocket();
+  RequestSocket(const RequestSocket&) = delete;
+  RequestSocket& operator=(const RequestSocket&) = delete;
+
+  bool is_open() const { return file_ >= 0; }
+
+  // Reads a line, ends it with a zero instead of the line end, and returns true. False: none of
+  // less than `capacity` bytes has come.
+  bool read_line(char* line, std::size_t capacity);
+
+  // False if the other side does not read. What it has read of the bytes is unspecified then.
+  bool write(const void* data, std::size_t size);
+
+ private:
+  bool wait(short events);
+
+  int file_ = -1;
+};
 
 }  // namespace corbel::os

@@ -19,8 +19,21 @@ std::uint32_t MutexSystem::new_self() {
   return number;
 }
 
+namespace {
+
+constexpr int kTries = 100;
+
+}  // namespace
+
+bool Lock::try_lock_in_handler() {
+  for (int i = 0; i < kTries && !mutex_.is_held_by_self(); ++i) {
+    if (try_lock()) return true;
+    os::yield();
+  }
+  return false;
+}
+
 bool Lock::try_lock_for_fork() {
-  constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     if (mutex_.try_lock()) {
       hold_for_fork(Held::kTaken);

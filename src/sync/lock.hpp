@@ -48,6 +48,11 @@ class Lock {
     return taken;
   }
 
+  // For a signal handler, which must not wait for what the interrupted code would have to do.
+  // Returns false if the calling thread holds the lock, or another one keeps it for more than a
+  // moment.
+  bool try_lock_in_handler();
+
   void lock() {
     if (forks_ != 0 && enters_again()) return;
     if constexpr (config::kDebugChecks) check_rank();

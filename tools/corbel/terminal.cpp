@@ -48,6 +48,12 @@ int terminal_width(int fd) {
   return 80;
 }
 
+int terminal_height(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
+  return 24;
+}
+
 void complain(std::string_view text) {
   std::fflush(stdout);
   fmt::print(stderr, "{} {}\n", paint("corbel:", Colour::kBad, 2), text);

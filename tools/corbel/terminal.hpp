@@ -15,6 +15,8 @@ bool wants_colour(int fd);
 std::string paint(std::string_view text, Colour colour, int fd = 1);
 // Columns of the terminal at `fd`; 80 when it is not a terminal.
 int terminal_width(int fd);
+// Its rows; 24 when it is not a terminal.
+int terminal_height(int fd);
 // Prints "corbel: <text>" to stderr.
 void complain(std::string_view text);
 

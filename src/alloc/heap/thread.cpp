@@ -177,6 +177,8 @@ Heap* all_heaps_made() {
   return all_heaps;
 }
 
+HeapList heaps_under_lock() { return {live_count, all_heaps}; }
+
 void forget_other_threads() {
   own_thread_id = os::thread_id();
   thread_is_main = true;

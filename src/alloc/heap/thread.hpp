@@ -44,6 +44,13 @@ std::size_t live_heaps();
 // The first in the list of all heaps ever made, which are linked by Heap::next and never destroyed.
 Heap* all_heaps_made();
 
+// Both. Requires: the caller holds registry_lock.
+struct HeapList {
+  std::size_t live;
+  const Heap* first;
+};
+HeapList heaps_under_lock();
+
 // Resets the state of other threads in the child of a fork, where they do not exist.
 void forget_other_threads();
 

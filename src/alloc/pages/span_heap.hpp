@@ -145,6 +145,8 @@ class SpanHeap {
   static bool is_kept(const Span* span);
 
   SpanFigures figures();
+  // Requires: the caller holds the lock.
+  const SpanFigures& figures_under_lock() const { return figures_; }
 
   constexpr sync::Lock& lock() { return lock_; }
 

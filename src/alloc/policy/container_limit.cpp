@@ -98,6 +98,10 @@ bool memory_is_short() {
 
 ContainerLimit::Figures ContainerLimit::figures() {
   sync::LockGuard guard(lock_);
+  return figures_under_lock();
+}
+
+ContainerLimit::Figures ContainerLimit::figures_under_lock() const {
   const std::size_t limit = shortage_.last().limit;
   return {soft_.source, hard_.source, limit != SIZE_MAX ? limit : 0};
 }

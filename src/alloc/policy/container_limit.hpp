@@ -58,6 +58,7 @@ class ContainerLimit {
     std::size_t container;
   };
   Figures figures();
+  Figures figures_under_lock() const;  // requires: the caller holds the lock
 
   // Reads the container's files and updates the limits, if the last reading is old enough. Returns
   // true if memory is short: then the caller should give back what it can. Requires: the caller

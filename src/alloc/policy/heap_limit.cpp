@@ -110,8 +110,12 @@ void HeapLimit::pass_soft(Heap* heap, std::size_t bytes, unsigned attempt, const
 }
 
 LimitFigures HeapLimit::figures() {
-  const std::size_t now = footprint.bytes();
   sync::LockGuard guard(lock_);
+  return figures_under_lock();
+}
+
+LimitFigures HeapLimit::figures_under_lock() {
+  const std::size_t now = footprint.bytes();
   const std::size_t limit = soft();
   if (limit != kNone && level_ > limit && now > limit) {
     max_excess_ = std::max(max_excess_, now - limit);

@@ -60,6 +60,7 @@ class HeapLimit {
   void fell(std::size_t before, std::size_t after);
 
   LimitFigures figures();
+  LimitFigures figures_under_lock();  // requires: the caller holds the lock
 
   constexpr sync::Lock& lock() { return lock_; }
 

@@ -86,6 +86,7 @@ std::uint32_t delay() {
 // and so may cause more work without passing a slow path. If it returns false, the next work comes
 // with a slow path, which calls the helper.
 bool pass() {
+  os::check_requests();
   const std::size_t before = span_heap.figures().dirty_pages;
   if (container_limit.refresh()) trim(0);
   std::size_t active = 0;

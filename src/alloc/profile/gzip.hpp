@@ -35,8 +35,10 @@ static_assert(crc32("123456789", 9) == 0xcbf43926);
 
 }  // namespace gzip
 
-// Writes `data` as the content of a gzip file. Returns false after an error of the file.
-inline bool write_gzip(os::OutputFile& file, const char* data, std::size_t size) {
+// Writes `data` as the content of a gzip file. `file` is an os::OutputFile, or has a write() like
+// it. Returns false after an error of the file.
+template <typename File>
+bool write_gzip(File& file, const char* data, std::size_t size) {
   constexpr std::size_t kMaxStored = 65535;
   constexpr unsigned char kHeader[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
   file.write(kHeader, sizeof kHeader);

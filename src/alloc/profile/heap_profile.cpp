@@ -57,10 +57,15 @@ void start_heap_profile(std::uint64_t every) {
   start_sampling(every);
 }
 
+bool heap_profile_has_begun() { return profile_started_at.load(std::memory_order_relaxed) != 0; }
+
 void stop_heap_profile() { stop_sampling(); }
 
-int write_heap_profile(os::OutputFile& file, bool wait) {
-  if (file.error() != 0) return file.error();
+namespace {
+
+// Prepares the profile and calls `write` with its bytes. Returns ENOMEM, EBUSY, or what that does.
+template <typename Write>
+int make_profile(bool wait, Write write) {
   const std::uint64_t now = os::wall_ns();
   const std::uint64_t started_at = profile_started_at.load(std::memory_order_relaxed);
   PprofWriter writer({.every = profile_every.load(std::memory_order_relaxed),
@@ -74,8 +79,23 @@ int write_heap_profile(os::OutputFile& file, bool wait) {
   writer.add_aggregates(samples_recorded, samples_lost);
   samples_lock.unlock();
   if (!writer.is_complete()) return ENOMEM;
-  write_gzip(file, writer.data(), writer.size());
-  return file.error();
+  return write(writer.data(), writer.size());
+}
+
+}  // namespace
+
+int write_heap_profile(os::OutputFile& file, bool wait) {
+  if (file.error() != 0) return file.error();
+  return make_profile(wait, [&](const char* data, std::size_t size) {
+    write_gzip(file, data, size);
+    return file.error();
+  });
+}
+
+int write_heap_profile(ProfileSink& sink) {
+  return make_profile(false, [&](const char* data, std::size_t size) {
+    return write_gzip(sink, data, size) ? 0 : EPIPE;
+  });
 }
 
 int write_heap_profile_to(const char* path) {

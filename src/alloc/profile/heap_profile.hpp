@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kDefaultProfileDistance = 512 * 1024;
 // block) to kMaxSamplingDistance.
 void start_heap_profile(std::uint64_t every);
 
+// Whether it has ever been started.
+bool heap_profile_has_begun();
+
 // Samples no more. Blocks that are sampled are still recorded when they are freed.
 void stop_heap_profile();
 
@@ -27,6 +30,16 @@ void stop_heap_profile();
 // stack and 20 for each function in them. Threads that sample a block meanwhile wait until the
 // output is prepared, but not until it is written.
 int write_heap_profile(os::OutputFile& file, bool wait);
+
+// The same without waiting, to another place than a file, whose write() returns false when it takes
+// no more. Returns 0, ENOMEM, EBUSY, or EPIPE after a write() that has failed.
+struct ProfileSink {
+  void* place;
+  bool (*put)(void* place, const void* data, std::size_t size);
+
+  bool write(const void* data, std::size_t size) { return put(place, data, size); }
+};
+int write_heap_profile(ProfileSink& sink);
 
 // Writes the profile to a new file and finishes it. Returns like write_heap_profile() with `wait`.
 int write_heap_profile_to(const char* path);

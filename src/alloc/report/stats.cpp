@@ -112,8 +112,9 @@ class Census {
         this);
   }
 
-  // Moves the blocks in threads' caches from "used", which they are in their slabs, to "cached".
-  void count_caches(const Heap* heaps) {
+  // The next two move the blocks in threads' caches from "used", which they are in their slabs, to
+  // "cached".
+  void count_outboxes(const Heap* heaps) {
     for (const Heap* heap = heaps; heap != nullptr; heap = heap->next) {
       if (heap->inbox.state() != sync::Inbox::kLive) continue;
       const std::uint32_t count = batch_count(heap->outbox);
@@ -122,6 +123,9 @@ class Census {
         cached(batch.first, batch.count);
       }
     }
+  }
+
+  void count_own_caches() {
     Heap* own = find_heap();
     if (own == nullptr) return;
     SlowPath slow_path(own);
@@ -247,8 +251,41 @@ static_assert(int(LimitSource::kDefault) == CORBEL_LIMIT_DEFAULT);
 static_assert(int(LimitSource::kEnvironment) == CORBEL_LIMIT_ENVIRONMENT);
 static_assert(int(LimitSource::kCall) == CORBEL_LIMIT_CALL);
 
-void add_limits(Stats& s) {
-  const LimitFigures limits = heap_limit.figures();
+// What is under locks. No two of the locks are needed at the same time.
+struct Guarded {
+  LimitFigures limits;
+  ContainerLimit::Figures container;
+  HeapList heaps;
+  SpanFigures spans;
+};
+
+Guarded read_guarded() {
+  Guarded g{.limits = heap_limit.figures(),
+            .container = container_limit.figures(),
+            .heaps = {},
+            .spans = span_heap.figures()};
+  sync::LockGuard guard(registry_lock);
+  g.heaps = heaps_under_lock();
+  return g;
+}
+
+template <typename Read>
+bool read_in_handler(sync::Lock& lock, Read read) {
+  if (!lock.try_lock_in_handler()) return false;
+  read();
+  lock.unlock();
+  return true;
+}
+
+bool read_guarded_in_handler(Guarded* g) {
+  return read_in_handler(registry_lock, [&] { g->heaps = heaps_under_lock(); }) &&
+         read_in_handler(span_heap.lock(), [&] { g->spans = span_heap.figures_under_lock(); }) &&
+         read_in_handler(container_limit.lock(),
+                         [&] { g->container = container_limit.figures_under_lock(); }) &&
+         read_in_handler(heap_limit.lock(), [&] { g->limits = heap_limit.figures_under_lock(); });
+}
+
+void add_limits(Stats& s, const LimitFigures& limits, const ContainerLimit::Figures& container) {
   s.peak_footprint = limits.peak;
   s.soft_limit = limits.soft;
   s.hard_limit = limits.hard;
@@ -256,7 +293,6 @@ void add_limits(Stats& s) {
   s.limit_episodes = limits.episodes;
   s.limit_excess = limits.max_excess;
   s.limit_refusals = limits.refusals;
-  const ContainerLimit::Figures container = container_limit.figures();
   s.soft_limit_source = std::size_t(container.soft);
   s.hard_limit_source = std::size_t(container.hard);
   s.container_limit = container.container;
@@ -274,29 +310,42 @@ std::size_t helper_activity() {
   }
 }
 
+enum class OwnCaches : bool { kLeave, kCount };
+
+void fill(Stats& s, const Guarded& g, OwnCaches own) {
+  s.size = sizeof(Stats);
+  s.footprint = footprint.bytes();
+  add_limits(s, g.limits, g.container);
+  s.metadata = metadata_committed() + page_map_committed();
+  s.metadata_mapped = metadata_bytes() + page_map_bytes();
+  s.threads = g.heaps.live;
+  Census census(&s);
+  census.count_memory();
+  census.count_outboxes(g.heaps.first);
+  if (own == OwnCaches::kCount) census.count_own_caches();
+  census.add_up();
+  s.map_calls = g.spans.map_calls;
+  s.purge_calls = g.spans.purge_calls;
+  s.heaps_taken_over = heaps_taken_over();
+  s.helper_thread = helper_activity();
+  // The walk may have seen memory that was not in the span heap's figures yet.
+  s.peak_mapped = std::max(g.spans.peak_units * kUnit, s.mapped);
+}
+
 }  // namespace
 
 Stats stats() noexcept {
   Stats s{};
-  s.size = sizeof(Stats);
-  s.footprint = footprint.bytes();
-  add_limits(s);
-  s.metadata = metadata_committed() + page_map_committed();
-  s.metadata_mapped = metadata_bytes() + page_map_bytes();
-  s.threads = live_heaps();
-  const Heap* heaps = all_heaps_made();
-  Census census(&s);
-  census.count_memory();
-  census.count_caches(heaps);
-  census.add_up();
-  const SpanFigures spans = span_heap.figures();
-  s.map_calls = spans.map_calls;
-  s.purge_calls = spans.purge_calls;
-  s.heaps_taken_over = heaps_taken_over();
-  s.helper_thread = helper_activity();
-  // The walk may have seen memory that was not in the span heap's figures yet.
-  s.peak_mapped = std::max(spans.peak_units * kUnit, s.mapped);
+  fill(s, read_guarded(), OwnCaches::kCount);
   return s;
+}
+
+bool stats_in_handler(Stats* s) noexcept {
+  Guarded g{};
+  if (!read_guarded_in_handler(&g)) return false;
+  *s = {};
+  fill(*s, g, OwnCaches::kLeave);
+  return true;
 }
 
 }  // namespace corbel::alloc

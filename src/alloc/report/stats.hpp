@@ -13,4 +13,9 @@ namespace corbel::alloc {
 using Stats = struct ::corbel_heap_stats;
 CORBEL_PRIVATE_API Stats stats() noexcept;
 
+// For a signal handler, wherever the signal came: stores the same in `*stats`, except that the
+// calling thread's caches count as live, as those of other threads do. Returns false when the
+// figures cannot be had now, because the interrupted code is changing them.
+bool stats_in_handler(Stats* stats) noexcept;
+
 }  // namespace corbel::alloc

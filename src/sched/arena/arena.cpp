@@ -196,6 +196,7 @@ FoundTask Arena::find(Thread& t, Search search) {
     Slot& victim = slots_[(start + i) % slot_count_];
     if (&victim == t.slot) continue;
     if (const FoundTask f = steal_from(victim, t, search)) {
+      t.count_theft();
       if (t.trace != nullptr) trace::note_steal(t, *f.task, victim.index);
       return f;
     }

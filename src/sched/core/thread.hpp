@@ -96,6 +96,9 @@ struct Thread : detail::thread_data {
   std::uintptr_t first_frame = 0;  // of the first task that the thread ran
   void* classic_state = nullptr;   // a classic::ClassicState; outlives the thread
   Thread* next_unused = nullptr;
+  Thread* next_made = nullptr;  // in the list of all; written once
+  // How many tasks its threads have stolen. Only the thread itself writes it.
+  std::atomic<std::uint64_t> stolen{0};
 
   // Random enough to choose a victim (xorshift; G. Marsaglia, 2003).
   std::uint32_t next_random() {
@@ -103,6 +106,11 @@ struct Thread : detail::thread_data {
     random ^= random >> 17;
     random ^= random << 5;
     return random;
+  }
+
+  // relaxed both: a statistic
+  void count_theft() {
+    stolen.store(stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   static Thread& current() { return static_cast<Thread&>(detail::current_thread()); }

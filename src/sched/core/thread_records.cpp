@@ -13,8 +13,29 @@ namespace {
 
 constinit sync::Lock unused_lock{kUnusedThreads};
 constinit Thread* unused = nullptr;
+constinit std::atomic<Thread*> all{nullptr};
+
+Thread* make_record() {
+  auto* t = new Thread;
+  t->next_made = all.load(std::memory_order_relaxed);  // relaxed: only to link it
+  // (1) release: publishes the object to (2). relaxed on failure: only to link it
+  while (!all.compare_exchange_weak(t->next_made, t, std::memory_order_release,
+                                    std::memory_order_relaxed)) {
+  }
+  return t;
+}
 
 }  // namespace
+
+std::uint64_t stolen_tasks() {
+  std::uint64_t sum = 0;
+  // (2) acquire: sees the objects of (1); those that others have linked since continue its release
+  // sequence
+  for (const Thread* t = all.load(std::memory_order_acquire); t != nullptr; t = t->next_made) {
+    sum += t->stolen.load(std::memory_order_relaxed);  // relaxed: a statistic
+  }
+  return sum;
+}
 
 sync::Lock& unused_threads_lock() { return unused_lock; }
 
@@ -25,7 +46,7 @@ Thread& make_thread() {
     t = unused;
     if (t != nullptr) unused = t->next_unused;
   }
-  if (t == nullptr) t = new Thread;
+  if (t == nullptr) t = make_record();
   static_cast<detail::thread_data&>(*t) = detail::thread_data();
   t->arena = nullptr;
   t->slot = nullptr;

@@ -2,6 +2,8 @@
 // Thread objects are kept when their threads end, and reused.
 #pragma once
 
+#include <cstdint>
+
 #include "sched/core/thread.hpp"
 #include "sync/lock.hpp"
 
@@ -10,6 +12,9 @@ namespace corbel::sched {
 // Returns an object for a thread that is in no arena yet. Throws bad_alloc.
 Thread& make_thread();
 void unmake_thread(Thread& t);
+
+// How many tasks have been stolen since the process began. May be called in a signal handler.
+std::uint64_t stolen_tasks();
 
 // For the fork handlers.
 sync::Lock& unused_threads_lock();

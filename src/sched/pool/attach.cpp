@@ -7,6 +7,7 @@
 #include "sched/core/thread_records.hpp"
 #include "sched/core/width.hpp"
 #include "sched/pool/controls.hpp"
+#include "sched/pool/figures.hpp"
 #include "sched/pool/program_threads.hpp"
 #include "sched/pool/thread_pool.hpp"
 #include "sched/trace/trace.hpp"
@@ -25,6 +26,7 @@ constinit os::OnceCall set_up_once;
 
 void set_up() noexcept {
   if (thread_limit() == 0) controls().begin();
+  provide_figures();
   const bool traced = trace::set_up();
   if (!os::enable_process_barrier() || traced) {
     signal_always.store(true, std::memory_order_relaxed);  // relaxed: no other thread exists

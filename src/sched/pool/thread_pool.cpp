@@ -195,6 +195,16 @@ bool ThreadPool::must_leave(const Arena& arena) const {
   return urgent_.load(std::memory_order_relaxed) > arena.plan().priority;
 }
 
+bool ThreadPool::figures_in_handler(Figures* figures) {
+  if (!lock_.try_lock_in_handler()) return false;
+  *figures = {threads_, active(), 0};
+  for (const Arena* a = arenas_; a != nullptr; a = a->next) {
+    figures->searching += a->searching.load(std::memory_order_relaxed);  // relaxed: a count
+  }
+  lock_.unlock();
+  return true;
+}
+
 // ---- workers ------------------------------------------------------------------------------------
 
 bool ThreadPool::start_thread() noexcept {

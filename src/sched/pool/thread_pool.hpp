@@ -59,6 +59,14 @@ class ThreadPool {
   // `survivor` is in.
   void forget_threads(Thread* survivor);
 
+  // For a signal handler, wherever the signal came. Returns false when the figures cannot be had.
+  struct Figures {
+    unsigned workers;    // that exist
+    unsigned active;     // those that are in an arena, or on the way to one
+    unsigned searching;  // those of them that look for tasks
+  };
+  bool figures_in_handler(Figures* figures);
+
   sync::Lock& lock() { return lock_; }
 
   // Calls visit(lock) for each lock of each arena, under the thread pool's lock.

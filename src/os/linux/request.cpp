@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests from the corbel command (request.hpp): the handler of the signal, and the socket. System
+// calls by number, because the C library's functions are cancellation points, which a handler must
+// not add to the code that it interrupts.
+#include "os/linux/request.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "os/linux/errno_guard.hpp"
+#include "os/os.hpp"
+
+namespace corbel::os {
+namespace {
+
+// How long the handler waits for the other side, in milliseconds. It waits for a process that has
+// just sent a signal and listens; a longer wait means that it was stopped or has lost interest.
+constexpr long kPatience = 500;
+
+// relaxed both: the kernel orders the store before any signal that the handler takes
+constinit std::atomic<void (*)(std::uint64_t)> answer{nullptr};
+constinit std::atomic<std::uint32_t> helper{0};  // the thread of start_thread() that takes signals
+
+bool is_request(const siginfo_t& info) {
+  if (info.si_code != SI_QUEUE) return false;
+  if (!request::is_marked(reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr))) return false;
+  return info.si_uid == 0 || info.si_uid == uid_t(syscall(SYS_getuid));
+}
+
+// Another signal than a request that the kernel has given to the helper thread: every thread of the
+// program blocks it, perhaps to read it with sigwait() or signalfd(). The helper blocks it too from
+// now on, and leaves it to the process.
+void pass_on(siginfo_t* info, void* context) {
+  // relaxed: the helper wrote it itself
+  if (helper.load(std::memory_order_relaxed) != thread_id() || info->si_code == SI_TKILL) return;
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, request::kSignal);
+  // The kernel lets only the main thread repeat its own codes.
+  if (info->si_code >= 0) info->si_code = SI_QUEUE;
+  syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), request::kSignal, info);
+}
+
+void on_signal(int, siginfo_t* info, void* context) {
+  ErrnoGuard guard;
+  if (!is_request(*info)) return pass_on(info, context);
+  const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
+  answer.load(std::memory_order_relaxed)(value & request::kNumberMask);
+}
+
+bool handler_is_ours() {
+  struct sigaction now{};
+  return sigaction(request::kSignal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_signal;
+}
+
+void change_mask(int how) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, request::kSignal);
+  pthread_sigmask(how, &one, nullptr);
+}
+
+// The rule of ptrace(2): the same user, unless the process does not let its user look into it.
+bool may_ask(uid_t user) {
+  if (user == 0) return true;
+  return user == uid_t(syscall(SYS_getuid)) && syscall(SYS_prctl, PR_GET_DUMPABLE) == 1;
+}
+
+}  // namespace
+
+bool take_requests(void (*function)(std::uint64_t number)) {
+  ErrnoGuard guard;
+  if (getauxval(AT_SECURE) != 0) return false;
+  struct sigaction action{};
+  if (sigaction(request::kSignal, nullptr, &action) != 0) return false;
+  // With SA_SIGINFO, too, the default action is the null pointer.
+  if (action.sa_handler != SIG_DFL) return false;
+  answer.store(function, std::memory_order_relaxed);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  for (const int signal : {SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
+    sigdelset(&action.sa_mask, signal);
+  }
+  return sigaction(request::kSignal, &action, nullptr) == 0;
+}
+
+void let_requests_in() {
+  ErrnoGuard guard;
+  if (!handler_is_ours()) return;
+  helper.store(thread_id(), std::memory_order_relaxed);
+  change_mask(SIG_UNBLOCK);
+}
+
+void check_requests() {
+  ErrnoGuard guard;
+  // relaxed: the calling thread wrote it itself
+  if (helper.load(std::memory_order_relaxed) != thread_id() || handler_is_ours()) return;
+  change_mask(SIG_BLOCK);
+  helper.store(0, std::memory_order_relaxed);
+}
+
+bool has_thread(std::uint32_t thread) {
+  ErrnoGuard guard;
+  return syscall(SYS_tgkill, syscall(SYS_getpid), thread, 0) == 0;
+}
+
+// ---- the socket ---------------------------------------------------------------------------------
+
+RequestSocket::RequestSocket(std::uint64_t number) {
+  ErrnoGuard guard;
+  file_ = int(syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (file_ < 0) return;
+  const request::Address to = request::address_of(number);
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (syscall(SYS_connect, file_, &to.address, to.size) == 0 &&
+      syscall(SYS_getsockopt, file_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+      may_ask(peer.uid)) {
+    return;
+  }
+  syscall(SYS_close, file_);
+  file_ = -1;
+}
+
+RequestSocket::~RequestSocket() {
+  ErrnoGuard guard;
+  if (file_ >= 0) syscall(SYS_close, file_);
+}
+
+bool RequestSocket::wait(short events) {
+  pollfd file{file_, events, 0};
+  const timespec patience{kPatience / 1000, kPatience % 1000 * 1000000};
+  timespec left = patience;  // the kernel writes to it
+  return syscall(SYS_ppoll, &file, 1, &left, nullptr, 0) == 1 && (file.revents & events) != 0;
+}
+
+bool RequestSocket::read_line(char* line, std::size_t capacity) {
+  ErrnoGuard guard;
+  std::size_t size = 0;
+  while (size < capacity && wait(POLLIN)) {
+    const long got =
+        syscall(SYS_recvfrom, file_, line + size, capacity - size, 0, nullptr, nullptr);
+    if (got <= 0) return false;
+    size += std::size_t(got);
+    if (line[size - 1] != '\n') continue;
+    line[size - 1] = '\0';
+    return true;
+  }
+  return false;
+}
+
+bool RequestSocket::write(const void* data, std::size_t size) {
+  ErrnoGuard guard;
+  const char* next = static_cast<const char*>(data);
+  while (size != 0) {
+    const long sent = syscall(SYS_sendto, file_, next, size, MSG_NOSIGNAL, nullptr, 0);
+    if (sent > 0) {
+      next += sent;
+      size -= std::size_t(sent);
+    } else if (sent == 0 || errno != EAGAIN || !wait(POLLOUT)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace corbel::os

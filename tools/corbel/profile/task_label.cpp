@@ -253,6 +253,11 @@ std::string find_task(const std::vector<Frame>& frames, FactsAt&& facts_at) {
 
 }  // namespace
 
+FrameKind kind_of(const Frame& frame) {
+  if (is_scheduler(*frame.name, *frame.file)) return FrameKind::kScheduler;
+  return is_standard(*frame.name, *frame.file) ? FrameKind::kStandard : FrameKind::kProgram;
+}
+
 std::vector<Frame> frames_of(const Profile& profile, const Sample& sample) {
   std::vector<Frame> frames;
   for (const std::uint32_t location : sample.stack) {
@@ -272,8 +277,7 @@ std::string task_of(const std::vector<Frame>& frames) {
 
 std::size_t own_frame(const std::vector<Frame>& frames) {
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Frame& frame = frames[i];
-    if (!is_scheduler(*frame.name, *frame.file) && !is_standard(*frame.name, *frame.file)) return i;
+    if (kind_of(frames[i]) == FrameKind::kProgram) return i;
   }
   return 0;
 }

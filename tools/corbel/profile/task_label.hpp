@@ -14,6 +14,14 @@ struct Frame {
   const std::string* file;
 };
 
+enum class FrameKind {
+  kProgram,    // or a library that is none of the others
+  kStandard,   // the C++ library, and what starts threads
+  kScheduler,  // Corbel's or oneTBB's
+};
+
+FrameKind kind_of(const Frame& frame);
+
 // The frames of a sample, innermost first, those of inlined calls included.
 std::vector<Frame> frames_of(const Profile& profile, const Sample& sample);
 

@@ -10,6 +10,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -64,6 +65,9 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
       return block;
     }
     prepare_refill(heap);
+    if (sample_is_due(heap, size_class)) [[unlikely]] {
+      if (void* const sampled = sample_block(heap, size_class)) return sampled;
+    }
     block = refill(heap, bin, &zeroed, &shortage);
   } while (block == nullptr && search.find(shortage));
   if (zeroed) *content = Content::kZero;
@@ -79,6 +83,8 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
   set_tail(span, size);
+  if (sampling_is_on()) [[unlikely]]
+    sample_large(span);
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();
 }
@@ -112,7 +118,8 @@ void* take_listed(std::size_t size) {
   }
   if (bin->current == nullptr || bin->current->blocks.freed == nullptr) return nullptr;
   const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
-  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
+  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting() ||
+      sample_is_due(heap, class_of(size))) {
     return nullptr;
   }
   ++heap->refills;

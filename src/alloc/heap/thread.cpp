@@ -4,6 +4,7 @@
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/map/lock_ranks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -132,6 +133,7 @@ Heap* attach_heap() {
   // Set the id each time: the child of a vfork, which shares this memory, may have set its own.
   own_thread_id = os::thread_id();
   if (thread_is_new) thread_is_main = os::is_main_thread(own_thread_id);
+  follow_sampling(heap);
   // From here on malloc works; the calls below may need it.
   set_this_heap(&this_heap, heap);
   set_up_process();

@@ -177,7 +177,9 @@ function valueColumns(all, self) {
   return columns;
 }
 
-const nameColumn = (title, text, more = {}) => ({ title, value: text, text, name: true, ...more });
+const nameColumn = (title, text, more = {}) =>
+    ({ title, value: text, text, name: true, title_of: text, ...more });
+const lastPart = (path) => path.slice(path.lastIndexOf("/") + 1);
 
 function findInFlame(text) {
   state.search = "^" + text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
@@ -193,7 +195,9 @@ function showTable(matches) {
     table.show("functions", [
       ...valueColumns(all, true),
       nameColumn("Function", (row) => model.name(row.fn)),
-      nameColumn("File", (row) => model.file(row.fn) || model.module(row.fn)),
+      { ...nameColumn("File", (row) => lastPart(model.file(row.fn) || model.module(row.fn)),
+                      { title_of: (row) => model.file(row.fn) || model.module(row.fn) }),
+        narrow: true },
     ], rows, (row) => findInFlame(model.name(row.fn)));
     return;
   }
@@ -204,7 +208,8 @@ function showTable(matches) {
     table.show("sites", [
       ...valueColumns(all, false),
       nameColumn("Line", (row) => (row.key < 0 ? "" : model.place(row.key)),
-                 { title_of: (row) => (row.key < 0 ? "" : model.file(model.frameFn[row.key])) }),
+                 { title_of: (row) => (row.key < 0 ? "" : model.file(model.frameFn[row.key])),
+                   narrow: true }),
       nameColumn("Function", fn),
     ], rows, (row) => findInFlame(fn(row)));
     return;

@@ -37,7 +37,8 @@ function shorter(name) {
   const parts = scoped.split("::");
   const last = parts[parts.length - 1];
   const lambda = parts.findIndex((part) => part.startsWith("{lambda"));
-  const own = lambda > 0 ? parts[lambda - 1] + " λ" : last;
+  const own = lambda > 0 ? parts[lambda - 1] + " λ"
+                         : last === "operator()" ? parts.slice(-2).join("::") : last;
   return [...new Set([name, typed ? plain.slice(plain.indexOf(bare.slice(begin, begin + 3))) : plain,
                       scoped, own])];
 }
@@ -103,6 +104,46 @@ class Model {
   }
 }
 
+// Finds a child by its parent and function: a hash table with open addressing. A tree may have a
+// million nodes, for which a Map takes seconds.
+class Children {
+  constructor() {
+    this.slots = new Int32Array(1 << 12);
+  }
+
+  // The number of the child, which is added to the arrays of `tree` where it is new.
+  get(parent, fn, tree) {
+    const mask = this.slots.length - 1;
+    let at = this.place(parent, fn) & mask;
+    for (let node = this.slots[at]; node !== 0; node = this.slots[at]) {
+      if (tree.parent[node] === parent && tree.fn[node] === fn) return node;
+      at = (at + 1) & mask;
+    }
+    const node = tree.fn.length;
+    this.slots[at] = node;
+    tree.fn.push(fn);
+    tree.parent.push(parent);
+    if (2 * node > this.slots.length) this.grow(tree);
+    return node;
+  }
+
+  place(parent, fn) {
+    // The multipliers are primes near the golden ratio of 32 bits.
+    const mixed = Math.imul(parent, 0x9e3779b1) ^ Math.imul(fn + 1, 0x85ebca77);
+    return mixed ^ (mixed >>> 15);
+  }
+
+  grow(tree) {
+    this.slots = new Int32Array(4 * this.slots.length);
+    const mask = this.slots.length - 1;
+    for (let node = 1; node < tree.fn.length; ++node) {
+      let at = this.place(tree.parent[node], tree.fn[node]) & mask;
+      while (this.slots[at] !== 0) at = (at + 1) & mask;
+      this.slots[at] = node;
+    }
+  }
+}
+
 // A tree of functions with arrays for its nodes; node 0 is the root, and each node comes after its
 // parent. `fn` is a function, or -1 - task for the nodes that group by task.
 class Tree {
@@ -112,7 +153,7 @@ class Tree {
     this.model = model;
     this.fn = [NaN]; // of the root: none
     this.parent = [-1];
-    this.children = new Map();
+    this.children = new Children();
     const ends = options.inverted ? this.growInverted(samples, options)
                                   : this.grow(samples, options);
     const size = this.fn.length;
@@ -124,15 +165,7 @@ class Tree {
   }
 
   add(parent, fn) {
-    const key = parent * 4194304 + fn + 1048576;
-    let node = this.children.get(key);
-    if (node === undefined) {
-      node = this.fn.length;
-      this.children.set(key, node);
-      this.fn.push(fn);
-      this.parent.push(parent);
-    }
-    return node;
+    return this.children.get(parent, fn, this);
   }
 
   // Returns the node at which each sample ends. The stacks of the profile are a tree already, of
@@ -150,9 +183,15 @@ class Tree {
         memos.set(group, memo);
       }
       const root = options.group ? this.add(0, -1 - group) : 0;
-      let node = sampleNode[sample];
+      const cut = options.group && options.folded && this.model.tasks[group] !== "";
+      let node = sampleNode[sample], inBody = false;
       chain.length = 0;
       while (node >= 0 && memo[node] < 0) {
+        const kind = fnKind[frameFn[nodeFrame[node]]];
+        // In its task, a stack begins at the task's body, whichever thread runs it.
+        if (cut && inBody && kind === RUNTIME) node = -1;
+        if (node < 0) break;
+        inBody = inBody || kind !== RUNTIME;
         chain.push(node);
         node = nodeParent[node];
       }
@@ -219,12 +258,18 @@ class Tree {
     this.first = new Int32Array(size).fill(-1);
     this.next = new Int32Array(size).fill(-1);
     this.maxDepth = 0;
-    // In the order of weights, lightest first, so that each comes in front of its list.
-    const order = Array.from({ length: size - 1 }, (_, i) => i + 1);
-    order.sort((a, b) => this.weight[a] - this.weight[b] || b - a);
-    for (const i of order) {
+    for (let i = size - 1; i > 0; --i) {
       this.next[i] = this.first[this.parent[i]];
       this.first[this.parent[i]] = i;
+    }
+    const list = [];
+    for (let i = 0; i < size; ++i) {
+      if (this.first[i] < 0 || this.next[this.first[i]] < 0) continue;
+      list.length = 0;
+      for (let child = this.first[i]; child >= 0; child = this.next[child]) list.push(child);
+      list.sort((a, b) => this.weight[b] - this.weight[a] || a - b);
+      this.first[i] = list[0];
+      list.forEach((child, at) => (this.next[child] = at + 1 < list.length ? list[at + 1] : -1));
     }
     for (let i = 0; i < size; ++i) {
       let x = this.begin[i];

@@ -86,7 +86,7 @@ class Table {
         continue;
       }
       cell.textContent = column.text(data);
-      cell.className = (column.number ? "number" : column.name ? "name" : "") +
+      cell.className = (column.number ? "number" : column.narrow ? "name narrow" : column.name ? "name" : "") +
                        (column.mark ? " " + column.mark(data) : "");
       if (column.title_of) cell.title = column.title_of(data);
     }

@@ -217,7 +217,7 @@ int profile_heap(const HeapOptions& options) {
         report(options, output, files);
       }
     } catch (const std::runtime_error& error) {
-      complain(error.what());
+      complain(printable(error.what()));
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
     }
     // A folder is not removed by a process that ends by a signal.
@@ -225,7 +225,7 @@ int profile_heap(const HeapOptions& options) {
     fs::remove_all(folder.path(), error);
     return end_like(status);
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitOwnFailure;
   }
 }

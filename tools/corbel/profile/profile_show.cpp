@@ -29,7 +29,7 @@ Profile load_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> parts;
   for (const std::string& file : files) {
     Profile part = read_profile(file);
-    if (const std::string advice = symbolize(part); !advice.empty()) complain(advice);
+    if (const std::string advice = symbolize(part); !advice.empty()) complain(printable(advice));
     drop_allocator_frames(part);
     label_tasks(part);
     parts.push_back(std::move(part));
@@ -49,7 +49,7 @@ int profile_show(const ShowOptions& options) {
     fmt::print("{}", profile_table(profile, static_cast<std::size_t>(options.count), 1));
     return kExitOk;
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitNo;
   }
 }
@@ -67,7 +67,7 @@ int profile_diff(const DiffOptions& options) {
     fmt::print("{}", difference_table(both, static_cast<std::size_t>(options.count), 1));
     return kExitOk;
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitNo;
   }
 }

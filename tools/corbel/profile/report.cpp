@@ -36,7 +36,8 @@ std::string place_of(const Profile& profile, const Sample& sample) {
   }
   std::string name = *frames[at].name;
   if (name.size() > 100) name = name.substr(0, 97) + "...";
-  const std::string& file = *frames[at].file;
+  name = printable(name);
+  const std::string file = printable(*frames[at].file);
   return file.empty() ? name : fmt::format("{} {}:{}", name, file_name(file), number);
 }
 
@@ -67,7 +68,7 @@ std::string title_of(const std::string& type) {
   if (type == "inuse_space") return "in use";
   if (type == "peak_space") return "at peak";
   if (type == "alloc_space") return "allocated";
-  return type;
+  return printable(type);
 }
 
 // The types that have a column: sizes, or the default one of a profile that has none.

@@ -83,6 +83,22 @@ class HeapProfile(unittest.TestCase):
         self.assertGreater(int(comments["samples"]), 1000)
         self.assertGreater(profile.time, profile.duration)
 
+    def test_mapped_files(self):
+        profile, output = self.profile_of(f"heap,every={EVERY}", "all")
+        files = {mapping["file"]: mapping for mapping in profile.mappings.values()}
+        program = files[PROGRAM]
+        self.assertEqual(program, profile.mappings[1], "viewers take the first one for the program")
+        notes = subprocess.run(["readelf", "-n", PROGRAM], capture_output=True, text=True, check=True)
+        self.assertIn(f"Build ID: {program['build_id']}\n", notes.stdout)
+        self.assertTrue(any("libc.so" in file for file in files))
+        for line in output.splitlines():
+            address = int(line.split()[1], 16)
+            self.assertTrue(program["start"] <= address < program["limit"])
+        used = {place["mapping"] for place in profile.locations.values()}
+        self.assertIn(program["id"], used)
+        self.assertFalse(any("libcorbelmalloc" in profile.mappings[id]["file"]
+                             for id in used if id), "the allocator is in the stacks")
+
     def test_threads(self):
         profile, _ = self.profile_of(f"heap,every={EVERY}", "all")
         in_thread = profile.totals(lambda s: s["labels"]["thread"].startswith("planted ("))

@@ -8,6 +8,7 @@
 #include "alloc/profile/protobuf.hpp"
 #include "base/config.hpp"
 #include "base/text.hpp"
+#include "unwind/modules.hpp"
 
 namespace corbel::alloc {
 
@@ -30,7 +31,18 @@ enum ProfileField : unsigned {
 enum ValueTypeField : unsigned { kType = 1, kValueUnit = 2 };
 enum SampleField : unsigned { kLocationIds = 1, kValues = 2, kLabel = 3 };
 enum LabelField : unsigned { kKey = 1, kText = 2 };
+enum MappingField : unsigned {
+  kMappingId = 1,
+  kMemoryStart = 2,
+  kMemoryLimit = 3,
+  kFileOffset = 4,
+  kFileName = 5,
+  kBuildId = 6,
+};
 enum LocationField : unsigned { kLocationId = 1, kLocationMapping = 2, kAddress = 3 };
+
+constexpr std::size_t kMaxBuildId = 64;
+constexpr char kHexDigits[] = "0123456789abcdef";
 
 void append(ScratchArray<char>& out, unsigned field, const Message& message) {
   Message head;
@@ -101,7 +113,29 @@ void PprofWriter::add_comments() {
   add(Text<64>().add("allocator: Corbel ").add(config::kVersion));
 }
 
-void PprofWriter::add_mappings() {}
+void PprofWriter::add_mappings() {
+  unwind::for_each_module([this](const unwind::Module& module) {
+    Text<2 * kMaxBuildId> build_id;
+    for (std::size_t i = 0; i < module.build_id_size && i < kMaxBuildId; ++i) {
+      const char digits[] = {kHexDigits[module.build_id[i] >> 4],
+                             kHexDigits[module.build_id[i] & 15], '\0'};
+      build_id.add(digits);
+    }
+    mappings_.add({module.start, module.end});
+    lacks_memory_ = lacks_memory_ || mappings_.has_failed();
+    const std::uint64_t file = add_string(module.path);
+    const std::uint64_t id = add_string(build_id.data(), build_id.size());
+    append(out_, kMapping,
+           Message()
+               .number(kMappingId, mappings_.size())
+               .number(kMemoryStart, module.start)
+               .number(kMemoryLimit, module.end)
+               .number(kFileOffset, module.offset)
+               .number(kFileName, file)
+               .number(kBuildId, id));
+    return true;
+  });
+}
 
 std::uint64_t PprofWriter::mapping_of(std::uintptr_t address) const {
   std::size_t low = 0;

@@ -290,7 +290,7 @@ function controls() {
 function legend() {
   const entries = model.isDiff
       ? [["--more", "more"], ["--same", "the same"], ["--less", "less"]]
-      : ["program", "libraries", "C++ library", "parallel runtime", "unknown"]
+      : ["program", "libraries", "standard library", "parallel runtime", "unknown"]
           .map((name, i) => ["--kind-" + i, name])
           .filter((_, i) => (i === RUNTIME ? hasRuntime : model.fnKind.includes(i)));
   byId("legend").replaceChildren(...entries.map(([colour, name]) => {

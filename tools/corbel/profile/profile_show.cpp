@@ -29,12 +29,17 @@ Profile load_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> parts;
   for (const std::string& file : files) {
     Profile part = read_profile(file);
-    if (const std::string advice = symbolize(part); !advice.empty()) complain(printable(advice));
-    drop_allocator_frames(part);
-    label_tasks(part);
+    name_code_without_file(part);
     parts.push_back(std::move(part));
   }
-  return merge(parts);
+  // Together, so that a file that several processes have is read once.
+  Profile profile = merge(parts);
+  if (const std::string advice = symbolize(profile); !advice.empty()) {
+    complain(printable(advice));
+  }
+  drop_allocator_frames(profile);
+  label_tasks(profile);
+  return profile;
 }
 
 int profile_show(const ShowOptions& options) {

@@ -34,7 +34,8 @@ std::string task_of(const std::vector<Frame>& frames);
 void label_tasks(Profile& profile);
 
 // The innermost frame that is the program's own, not one of the standard library or of a parallel
-// call: the place to look for what requested a block. 0 when there is none.
+// call, nor a wrapper of malloc: the place to look for what requested a block. 0 when there is
+// none.
 std::size_t own_frame(const std::vector<Frame>& frames);
 
 }  // namespace corbel::cli

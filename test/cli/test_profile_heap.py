@@ -137,7 +137,7 @@ class Heap(CliTest):
 
     def test_a_program_with_little_memory(self):
         done = subprocess.run([str(CORBEL), "profile", "heap", "--every", "1G", "-o",
-                               str(self.output), "--", "true"], stdout=subprocess.PIPE,
+                               str(self.output), "--", "cat", "/dev/null"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60,
                               env=clean_environment(), check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -166,7 +166,8 @@ void explain_nothing(int status, const std::string& command) {
                          strsignal(WTERMSIG(status))));
   } else {
     complain(
-        fmt::format("{} wrote no profile: it did not run on Corbel, or ended by _exit (see: "
+        fmt::format("{} wrote no profile: it requested no memory, ended by _exit, or did not run "
+                    "on Corbel (see: "
                     "corbel check -- {})",
                     command, command));
   }

@@ -28,26 +28,28 @@ int execute(const std::vector<std::string>& command, const std::string& path) {
   return error == ENOENT ? kExitNotFound : kExitCannotExecute;
 }
 
-int run(const RunOptions& options) {
+PreparedRun prepare_run(const RunOptions& options) {
   const LibrarySearch library = find_library();
   if (!library.error.empty()) {
     complain(library.error);
-    return kExitOwnFailure;
+    return {{}, kExitOwnFailure};
   }
   if (const std::string problem = preload_path_problem(library.path); !problem.empty()) {
     complain(problem);
-    return kExitOwnFailure;
+    return {{}, kExitOwnFailure};
   }
   const Program program = examine_program(options.command.front(), library.path);
   if (program.error_code != 0) {
     complain(program.error);
-    return program.error_code;
+    return {{}, program.error_code};
   }
   for (const Obstacle& obstacle : program.obstacles) {
-    complain(fmt::format(
-        "{}: {}{}", program.path, obstacle.text,
-        options.force ? "; it runs on its own malloc" : " (--force starts it all the same)"));
-    if (!options.force) return kExitCannotExecute;
+    std::string hint =
+        options.force ? "; it runs on its own malloc" : " (--force starts it all the same)";
+    // Without Corbel there is no profile to start it for.
+    if (!options.profile.empty()) hint = obstacle.help.empty() ? "" : " (" + obstacle.help + ")";
+    complain(fmt::format("{}: {}{}", program.path, obstacle.text, hint));
+    if (!options.force) return {{}, kExitCannotExecute};
   }
 
   std::string preload = variable(kPreloadVariable);
@@ -56,7 +58,7 @@ int run(const RunOptions& options) {
         set_up_tbb(options.tbb, library.path, program, preload, variable(kPathVariable));
     if (!setup.error.empty()) {
       complain(setup.error);
-      return kExitOwnFailure;
+      return {{}, kExitOwnFailure};
     }
     preload = setup.preload;
     setenv(kPathVariable, setup.library_path.c_str(), 1);
@@ -68,6 +70,8 @@ int run(const RunOptions& options) {
   };
   set("CORBEL_STATS", options.stats);
   set("CORBEL_CHECK", options.check);
+
+  set(kProfileVariable, options.profile);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -77,8 +81,8 @@ int run(const RunOptions& options) {
     if (options.tbb != TbbMode::kOff) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
-    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kHeapLimitVariable, kHardLimitVariable,
-                             kHugePagesVariable}) {
+    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kProfileVariable, kHeapLimitVariable,
+                             kHardLimitVariable, kHugePagesVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {
@@ -86,7 +90,13 @@ int run(const RunOptions& options) {
     }
     fmt::print(stderr, "corbel: starting {}\n", start);
   }
-  return execute(options.command, start);
+  return {start, 0};
+}
+
+int run(const RunOptions& options) {
+  const PreparedRun prepared = prepare_run(options);
+  if (prepared.error_code != 0) return prepared.error_code;
+  return execute(options.command, prepared.path);
 }
 
 }  // namespace corbel::cli

@@ -17,6 +17,10 @@ std::string paint(std::string_view text, Colour colour, int fd = 1);
 int terminal_width(int fd);
 // Its rows; 24 when it is not a terminal.
 int terminal_height(int fd);
+
+// `text` with a '?' for each byte that is not part of printable UTF-8. Names from files may have
+// sequences that control the terminal.
+std::string printable(const std::string& text);
 // Prints "corbel: <text>" to stderr.
 void complain(std::string_view text);
 

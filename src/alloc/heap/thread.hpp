@@ -18,6 +18,9 @@ extern sync::Lock heap_owners_lock;
 // Guards the list of all heaps and the list of spare heaps.
 extern sync::Lock registry_lock;
 
+// Where that list begins. Elsewhere all_heaps_made() returns it.
+extern Heap* all_heaps;
+
 // Writes a thread's this_heap, whose address is `slot`. relaxed: if another thread than the reader
 // writes it, the kernel orders the two (idle_heaps.hpp)
 inline void set_this_heap(Heap** slot, Heap* heap) {

@@ -196,7 +196,7 @@ FoundTask Arena::find(Thread& t, Search search) {
     Slot& victim = slots_[(start + i) % slot_count_];
     if (&victim == t.slot) continue;
     if (const FoundTask f = steal_from(victim, t, search)) {
-      if (t.trace != nullptr) trace::note_steal(t, *f.task, victim.index);
+      if (t.trace != nullptr) trace::note_steal(*f.task);
       return f;
     }
   }

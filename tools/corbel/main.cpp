@@ -22,6 +22,7 @@ constexpr char kMainFooter[] =
     "  corbel compare -n 20 -- ./app input      is it faster, is it smaller?\n"
     "  corbel check -- ./app                    would it work, symbol by symbol?\n"
     "  corbel check --pid 1234                  does it work in that process?\n"
+    "  corbel trace -- ./app                    what do its tasks do, on a timeline?\n"
     "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
@@ -101,7 +102,7 @@ int main_of(int count, char** values) {
   app.require_subcommand(1);
 
   std::vector<Subcommand> commands;
-  for (const auto add : {add_run, add_compare, add_check}) {
+  for (const auto add : {add_run, add_compare, add_check, add_trace}) {
     for (Subcommand& each : add(app)) commands.push_back(std::move(each));
   }
 

@@ -48,6 +48,47 @@ int main(int count, char** words) {
 """
 
 
+# Events as from a mouse, and whether each did what it should.
+MOUSE = r"""{
+canvas.setPointerCapture = () => {};
+const done = [], send = (Type, name, x, y, more) => canvas.dispatchEvent(
+    new Type(name, {clientX: x + canvas.getBoundingClientRect().left,
+                    clientY: y + canvas.getBoundingClientRect().top, bubbles: true, cancelable: true,
+                    pointerId: 1, button: 0, ...more}));
+const drag = (x, y, to, more) => {
+  send(PointerEvent, 'pointerdown', x, y, more);
+  send(PointerEvent, 'pointermove', to, y, more);
+  send(PointerEvent, 'pointerup', to, y, more);
+};
+const width = () => view.to - view.from;
+let was = width(), at = view.time(400);
+send(WheelEvent, 'wheel', 400, 60, {deltaY: -200});
+if (width() < was && Math.abs(view.time(400) - at) < width() / 1000) done.push('zoomed');
+was = view.from;
+drag(500, 60, 400);
+if (view.from > was) done.push('moved');
+drag(300, 60, 500, {shiftKey: true});
+was = view.measured[1] - view.measured[0];
+document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+if (Math.abs(width() - was) < 2) done.push('measured');
+view.fit();
+view.draw();
+const lane = trace.lanes[0], y = view.rowTop(lane, 0) + 4;
+drag(view.x((lane.begin[0] + lane.end[0]) / 2), y, view.x((lane.begin[0] + lane.end[0]) / 2));
+if (view.selected && view.selected.index === 0) done.push('selected');
+drag(20, y, 20);
+if (lane.folded) done.push('folded');
+drag(20, y, 20);
+if (!lane.folded) done.push('unfolded');
+view.scrollTo(1e9);
+if (view.scroll === Math.max(0, view.contentHeight() + AXIS - view.height)) done.push('scrolled');
+send(WheelEvent, 'wheel', 400, 60, {deltaY: -2000});
+byId('fit').click();
+if (view.from < trace.begin && view.to > trace.end) done.push('fit');
+document.body.dataset.text = done.join(' ');
+}"""
+
+
 def data_of(page):
     """What the page has embedded: (about, events of each thread, steals)."""
     about = json.loads(re.search(r'id="about">(.*?)</script>', page, re.S).group(1))
@@ -209,7 +250,8 @@ class Trace(CliTest):
         page = output.read_text()
         for script, texts in (
                 ("", ["<b>102</b>", "thread 1", "worker 2", "convert, lambda 2"]),
-                # What the keys and the mouse do, without a mouse.
+                (MOUSE, ['data-text="zoomed moved measured selected folded unfolded scrolled fit"']),
+                # What the keys do.
                 ("find('lambda 2'); step(1); step(1); toggleArrows(); otherTheme(); view.draw();"
                  "document.body.dataset.text = byId('details').textContent + byId('found').textContent",
                  ['data-text="convert, lambda 2 (task_group)', "100 tasks"])):

@@ -99,13 +99,13 @@ function fillFunctions() {
   const all = trace.lanes.reduce((sum, lane) => sum + lane.busy, 0);
   const keys = {own: (f) => f.own, count: (f) => f.count, mean: (f) => f.whole / f.count,
                 longest: (f) => f.longest};
-  const rows = trace.byTime.slice().sort(functionsBy === 'name'
+  const rows = trace.byTime.concat(trace.calls.count > 0 ? [trace.calls] : []).sort(functionsBy === 'name'
     ? (a, b) => a.name.localeCompare(b.name)
     : (a, b) => keys[functionsBy](b) - keys[functionsBy](a));
   fillTable(byId('functions'), [
     {key: 'name', name: 'Tasks by function', show: ({f}) => {
       const dot = element('i', {className: 'dot'});
-      dot.style.background = view.palette[f.rank % 10];
+      dot.style.background = f.id < 0 ? view.colours.call : view.palette[f.rank % 10];
       const name = element('span');
       name.append(dot, f.name);
       return name;
@@ -116,7 +116,8 @@ function fillFunctions() {
     {key: 'count', name: 'tasks', show: ({f}) => countText(f.count)},
     {key: 'mean', name: 'mean', title: 'With what is inside', show: ({f}) => timeText(f.whole / f.count, 3)},
     {key: 'longest', name: 'longest', show: ({f}) => timeText(f.longest, 3)},
-  ], rows.map((f) => ({
+  ], rows.map((f) => f.id < 0 ? {f, title: 'What the program’s threads ran themselves of the loops and forks that they called',
+                                className: view.matches === null ? '' : 'dim', choose: () => {}} : ({
     f, title: f.full || f.name,
     className: view.matches === null ? '' : view.matches.has(f.id) ? 'chosen' : 'dim',
     choose: () => find(view.matches && view.matches.size === 1 && view.matches.has(f.id) ? '' : '=' + f.name),
@@ -216,7 +217,7 @@ function reveal({lane, index}) {
     view.show((begin + end - width) / 2, (begin + end + width) / 2);
   }
   const y = view.rowTop(lane, lane.depth[index]);
-  if (y < AXIS || y + ROW > view.height) view.scrollTo(y + view.scroll - view.height / 2);
+  if (y < AXIS || y + view.row > view.height) view.scrollTo(y + view.scroll - view.height / 2);
 }
 
 // ---- finding
@@ -383,7 +384,7 @@ const keys = {
   a: () => view.pan(-(view.to - view.from) * 0.15), d: () => view.pan((view.to - view.from) * 0.15),
   ArrowLeft: () => view.pan(-(view.to - view.from) * 0.15),
   ArrowRight: () => view.pan((view.to - view.from) * 0.15),
-  ArrowUp: () => view.scrollTo(view.scroll - 3 * ROW), ArrowDown: () => view.scrollTo(view.scroll + 3 * ROW),
+  ArrowUp: () => view.scrollTo(view.scroll - 3 * view.row), ArrowDown: () => view.scrollTo(view.scroll + 3 * view.row),
   PageUp: () => view.scrollTo(view.scroll - view.height + AXIS),
   PageDown: () => view.scrollTo(view.scroll + view.height - AXIS),
   Home: () => view.pan(trace.begin - view.from), End: () => view.pan(trace.end - view.to),

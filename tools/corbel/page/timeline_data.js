@@ -143,6 +143,7 @@ class Trace {
     this.figures = about.figures;
     this.functions = about.functions.map((f, i) =>
       ({...f, id: i, count: 0, own: 0, whole: 0, longest: 0, rank: 0}));
+    this.calls = {id: -1, name: 'parallel calls', count: 0, own: 0, whole: 0, longest: 0};
     this.lanes = about.threads.map((name) => new Lane(name, numbers));
     const n = numbers.next();
     this.steals = {count: n, pushed: new Float64Array(n), taken: new Float64Array(n),
@@ -162,8 +163,8 @@ class Trace {
       if (lane.count > 0) this.begin = Math.min(this.begin, lane.begin[0]);
       for (let i = 0; i < lane.count; ++i) if (lane.end[i] > this.end) this.end = lane.end[i];
       lane.nest((code, own, whole) => {
-        if (code < TASK) return;
-        const f = this.functions[code - TASK];
+        if (code === WAIT || code === IDLE) return;
+        const f = code === CALL ? this.calls : this.functions[code - TASK];
         ++f.count;
         f.own += own;
         f.whole += whole;

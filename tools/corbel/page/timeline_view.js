@@ -3,7 +3,8 @@
 // time is in tasks, from the sums of the row: the work depends on the pixels, not on the events.
 'use strict';
 
-const GUTTER = 172, AXIS = 24, ROW = 18, STRIP = 5, PAD = 5, FOLDED = 20;
+const GUTTER = 172, AXIS = 24, STRIP = 5, PAD = 5, FOLDED = 20;
+const MIN_ROW = 18, MAX_ROW = 26;
 const MAX_ARROWS = 1500;
 
 class View {
@@ -20,6 +21,7 @@ class View {
     this.hovered = null;
     this.measured = null;   // [from, to]
     this.colours = {};
+    this.row = MIN_ROW;
     this.resize();
     this.fit();
   }
@@ -71,7 +73,7 @@ class View {
   x(time) { return GUTTER + (time - this.from) / (this.to - this.from) * (this.width - GUTTER); }
   time(x) { return this.from + (x - GUTTER) / (this.width - GUTTER) * (this.to - this.from); }
   laneHeight(lane) {
-    return PAD + STRIP + (lane.folded ? FOLDED - STRIP : Math.max(1, lane.rows.length) * ROW + 1) + PAD;
+    return PAD + STRIP + (lane.folded ? FOLDED - STRIP : Math.max(1, lane.rows.length) * this.row + 1) + PAD;
   }
   contentHeight() { return this.trace.lanes.reduce((sum, lane) => sum + this.laneHeight(lane), 0); }
   laneTop(wanted) {
@@ -82,7 +84,7 @@ class View {
     }
     return y;
   }
-  rowTop(lane, depth) { return this.laneTop(lane) + PAD + STRIP + 1 + (lane.folded ? 0 : depth * ROW); }
+  rowTop(lane, depth) { return this.laneTop(lane) + PAD + STRIP + 1 + (lane.folded ? 0 : depth * this.row); }
   scrollTo(y) {
     this.scroll = Math.max(0, Math.min(y, this.contentHeight() + AXIS - this.height));
   }
@@ -97,9 +99,19 @@ class View {
   }
   isMatch(code) { return this.matches === null || (code >= TASK && this.matches.has(code - TASK)); }
 
+  // Rows are as high as there is room for, within limits.
+  fitRows() {
+    const open = this.trace.lanes.filter((lane) => !lane.folded);
+    const rows = open.reduce((sum, lane) => sum + Math.max(1, lane.rows.length), 0);
+    this.row = 0;
+    const room = this.height - AXIS - this.contentHeight();
+    this.row = Math.max(MIN_ROW, Math.min(MAX_ROW, Math.floor(room / Math.max(rows, 1))));
+  }
+
   // ---- drawing
 
   draw() {
+    this.fitRows();
     const g = this.canvas.getContext('2d');
     g.clearRect(0, 0, this.width, this.height);
     g.font = '11px system-ui, sans-serif';
@@ -174,8 +186,8 @@ class View {
       if (row) this.drawRow(g, lane, row, y + PAD + STRIP + 1, FOLDED - STRIP - 1);
     } else {
       lane.rows.forEach((row, depth) => {
-        const top = y + PAD + STRIP + 1 + depth * ROW;
-        if (top > -ROW && top < this.height) this.drawRow(g, lane, row, top, ROW - 1);
+        const top = y + PAD + STRIP + 1 + depth * this.row;
+        if (top > -this.row && top < this.height) this.drawRow(g, lane, row, top, this.row - 1);
       });
     }
     g.restore();
@@ -289,11 +301,11 @@ class View {
         this.selected.index === end.index;
       const x1 = this.x(s.pushed[i]), x2 = this.x(s.taken[i]);
       if (Math.max(x1, x2) < GUTTER || Math.min(x1, x2) > this.width) continue;
-      const y1 = this.rowTop(from, this.depthAt(from, s.pushed[i])) + ROW / 2;
-      const y2 = this.rowTop(end.lane, end.depth) + ROW / 2;
+      const y1 = this.rowTop(from, this.depthAt(from, s.pushed[i])) + this.row / 2;
+      const y2 = this.rowTop(end.lane, end.depth) + this.row / 2;
       const bend = Math.max(14, Math.min(70, Math.abs(x2 - x1) / 2));
-      g.globalAlpha = isChosen ? 1 : many ? 0.3 : 0.75;
-      g.lineWidth = isChosen ? 2 : 1.2;
+      g.globalAlpha = isChosen ? 1 : many ? 0.25 : last - first > 24 ? 0.5 : 0.75;
+      g.lineWidth = isChosen ? 2 : 1;
       g.strokeStyle = g.fillStyle = isChosen ? c.bad : c.ink;
       g.beginPath();
       g.moveTo(x1, y1);
@@ -326,7 +338,7 @@ class View {
       g.strokeStyle = this.colours.ink;
       g.lineWidth = width;
       g.strokeRect(x, this.rowTop(lane, lane.depth[index]), Math.max(right - x - 1, 1),
-                   (lane.folded ? FOLDED - STRIP - 1 : ROW - 1));
+                   (lane.folded ? FOLDED - STRIP - 1 : this.row - 1));
       g.restore();
     }
     if (!this.measured) return;
@@ -406,7 +418,7 @@ class View {
     if (!at) return null;
     const {lane, top} = at;
     const inRows = y - top - PAD - STRIP - 1;
-    const depth = lane.folded ? Math.min(2, lane.rows.length - 1) : Math.floor(inRows / ROW);
+    const depth = lane.folded ? Math.min(2, lane.rows.length - 1) : Math.floor(inRows / this.row);
     const row = inRows >= 0 ? lane.rows[depth] : undefined;
     if (!row) return null;
     const near = 2 * (this.to - this.from) / (this.width - GUTTER), time = this.time(x);

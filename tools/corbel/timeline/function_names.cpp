@@ -208,6 +208,9 @@ std::string algorithm_of(std::string_view full) {
       {"fork", "parallel_invoke"},
       {"function_task", "task_group"},
       {"enqueued_task", "enqueue"},
+      {"body_task", "function_node"},
+      {"pull_task", "function_node"},
+      {"graph_task", "flow graph"},
       {"classic", "task"}};
   if (const std::size_t node = full.find("_node<"); node != full.npos) {
     std::size_t begin = node;

@@ -95,10 +95,10 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
       if (found != function_numbers_.end()) trace_.functions[found->second] = std::move(f);
     }
     for (Thread& thread : trace_.threads) {
-      std::stable_sort(thread.events.begin(), thread.events.end(),
-                       [](const Event& a, const Event& b) {
-                         return a.begin != b.begin ? a.begin < b.begin : a.length > b.length;
-                       });
+      std::sort(thread.events.begin(), thread.events.end(), [](const Event& a, const Event& b) {
+        if (a.begin != b.begin) return a.begin < b.begin;
+        return a.length != b.length ? a.length > b.length : a.kind < b.kind;
+      });
     }
     sort_threads();
     std::sort(trace_.steals.begin(), trace_.steals.end(),

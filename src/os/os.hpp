@@ -184,6 +184,11 @@ unsigned count_core_types();
 // restriction. Nor does one for which the system has no data.
 void keep_processors(ProcessorSet* set, int node, int core_type, int threads_per_core);
 
+// The file that was loaded with the code at `address`: sets its path, cut off where the room ends,
+// and what to subtract from an address in it to get one as the file has it. Returns false if there
+// is none.
+bool find_module(const void* address, char* path, std::size_t room, std::uintptr_t* base);
+
 // The system's number of the calling thread, by which a ThreadWatch finds it.
 std::uint32_t thread_id();
 

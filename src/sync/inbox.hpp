@@ -18,6 +18,10 @@
 #include <atomic>
 #include <cstdint>
 
+namespace corbel::alloc {
+struct DebugAccess;  // alloc/report/debug_layout.cpp
+}
+
 namespace corbel::sync {
 
 template <template <typename> class Atomic>
@@ -77,6 +81,8 @@ class BasicInbox {
   static constexpr std::uintptr_t kAddressMask = (std::uintptr_t(1) << 48) - 8;
 
  private:
+  friend alloc::DebugAccess;
+
   Atomic<std::uintptr_t> chains_{0};
   Atomic<std::uint32_t> state_;
 };

@@ -20,6 +20,7 @@ class Usage(CliTest):
                              "--with NAME=LIB.so",
                              "--seed N", "--tbb[=preload]", "--show-output", "--check-output", "--quiet", "--force",
                              "MAD", "VmHWM"],
+                 "trace": ["--output FILE", "--tbb[=preload]", "show", "perfetto", "127"],
                  "check": ["--pid PID", "--as-is", "--tbb[=preload]", "--json", "--verbose", "Exit code"]}
         for command, words in texts.items():
             done = corbel(*filter(None, [command, "--help"]))
@@ -45,6 +46,8 @@ class Usage(CliTest):
                       ["compare", "--append", "--", "true"],
                       ["compare", "--append", "--json", "-", "--", "true"],
                       ["compare", "--show-output", "--check-output", "--", "true"],
+                      ["trace"], ["trace", "--fast", "--", "true"], ["trace", "show"],
+                      ["trace", "show", "a", "b"],
                       ["check"], ["check", "--pid"], ["check", "--pid", "abc"],
                       ["check", "--pid", "0"], ["check", "--pid", "1", "--", "true"],
                       ["check", "--pid", "1", "--as-is"]):

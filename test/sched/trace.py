@@ -81,13 +81,29 @@ class Trace(unittest.TestCase):
     def test_timeline(self):
         done = run(self.file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        events = json.loads(self.file.read_text())["traceEvents"]
+        timeline = json.loads(self.file.read_text())
+        events = timeline["traceEvents"]
         names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
         self.assertLessEqual({"thread 1", "worker 2"}, names)
         self.assertTrue(all(re.fullmatch(r"thread 1|worker \d+", name) for name in names), names)
         spans = [e for e in events if e["ph"] == "X"]
-        self.assertTrue({"task", "wait"} <= {e["name"] for e in spans})
-        self.assertTrue(any(e["name"] == "steal" for e in events))
+        self.assertTrue({"task", "wait", "call"} <= {e["name"] for e in spans})
+        numbers = {e["tid"] for e in spans}
+        steals = [e for e in events if e["name"] == "steal" and e["ph"] == "i"]
+        self.assertTrue(steals)
+        for e in steals:
+            self.assertIn(e["args"]["from"], numbers - {e["tid"]})
+            self.assertLessEqual(e["args"]["pushed"], e["ts"])
+        arrows = [(e["ph"], e["id"]) for e in events if e["ph"] in "sf"]
+        self.assertEqual(sorted((ph, i + 1) for ph in "sf" for i in range(len(steals))),
+                         sorted(arrows))
+        data = timeline["otherData"]
+        self.assertGreaterEqual(data["work_ns"], data["span_ns"])
+        self.assertEqual(data["stolen"], len(steals))
+        known = {f["run"]: f for f in data["functions"]}
+        for e in spans:
+            if e["name"] == "task":
+                self.assertTrue(pathlib.Path(known[e["args"]["run"]]["file"]).exists())
         for e in spans:
             self.assertGreaterEqual(e["ts"], 0)
             self.assertGreaterEqual(e["dur"], 0)
@@ -119,7 +135,7 @@ class Trace(unittest.TestCase):
         names = [e["args"]["name"] for e in events if e["name"] == "thread_name"]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(len([name for name in names if name.startswith("thread ")]), 200)
-        # Each buffer has room for 6 MiB of events.
+        # Each buffer has room for 8 MiB of events.
         self.assertLess(int(done.stdout), 180 * (1 << 20))
 
     def suspended(self):

@@ -26,6 +26,8 @@ std::vector<Subcommand> add_top(CLI::App& parent);
 
 std::vector<Subcommand> add_profile(CLI::App& parent);
 
+std::vector<Subcommand> add_trace(CLI::App& parent);
+
 // Adds an empty sub-command. `words` is what its usage line says after the options.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
                       const std::string& words, const std::string& footer);

@@ -24,6 +24,7 @@ constexpr char kMainFooter[] =
     "  corbel check --pid 1234                  does it work in that process?\n"
     "  corbel top --pid 1234                    what does it hold and do?\n"
     "  corbel profile heap -- ./app             what holds its memory?\n"
+    "  corbel trace -- ./app                    what do its tasks do, on a timeline?\n"
     "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
@@ -103,7 +104,7 @@ int main_of(int count, char** values) {
   app.require_subcommand(1);
 
   std::vector<Subcommand> commands;
-  for (const auto add : {add_run, add_compare, add_check, add_top, add_profile}) {
+  for (const auto add : {add_run, add_compare, add_check, add_top, add_profile, add_trace}) {
     for (Subcommand& each : add(app)) commands.push_back(std::move(each));
   }
 

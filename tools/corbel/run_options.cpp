@@ -76,6 +76,7 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
         return value == "full" || value.starts_with("full,") ? std::string()
                                                              : "'full' or 'full,…' expected";
       });
+
   add_tbb(app, *tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");
   app->add_flag("-v,--verbose", options->verbose, "Print each step before it is taken");
   app->add_flag("--force", options->force,

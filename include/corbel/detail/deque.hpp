@@ -171,6 +171,8 @@ class basic_deque {
   }
 
  private:
+  friend struct debug_access;  // what the library tells debuggers
+
   struct ring {
     index mask;
     ring* older;  // freed with the deque, since thieves may still read it

@@ -18,6 +18,7 @@ namespace corbel::alloc {
 
 constinit sync::Lock heap_owners_lock{lock_rank::kHeapOwners};
 constinit sync::Lock registry_lock{lock_rank::kRegistry};
+constinit Heap* all_heaps = nullptr;
 
 namespace {
 
@@ -30,8 +31,7 @@ thread_local constinit std::uint32_t own_thread_id = 0;
 // Valid once own_thread_id is set.
 thread_local constinit bool thread_is_main = false;
 
-constinit Heap* all_heaps = nullptr;  // this and the next two are under registry_lock
-constinit Heap* spare_heaps = nullptr;
+constinit Heap* spare_heaps = nullptr;  // this and the next are under registry_lock
 constinit std::size_t live_count = 0;
 
 Heap* take_spare_heap() {

@@ -18,6 +18,9 @@ extern sync::Lock heap_owners_lock;
 // Guards the list of all heaps and the list of spare heaps.
 extern sync::Lock registry_lock;
 
+// Where that list begins. Elsewhere all_heaps_made() returns it.
+extern Heap* all_heaps;
+
 // Returns the calling thread's heap. Attaches a spare or a new one if the thread has none; nullptr
 // when there is no memory for it.
 Heap* attach_heap();

@@ -65,6 +65,8 @@ class Footprint {
   }
 
  private:
+  friend struct DebugAccess;  // report/debug_layout.cpp
+
   // The comparison with the bound and the addition are one atomic step, so a limit is exact: of two
   // threads that compete for the last bytes, the second sees that the first has taken them.
   bool add(std::size_t bytes, const std::atomic<std::size_t>& bound) {

@@ -197,7 +197,7 @@ FoundTask Arena::find(Thread& t, Search search) {
     if (&victim == t.slot) continue;
     if (const FoundTask f = steal_from(victim, t, search)) {
       t.count_theft();
-      if (t.trace != nullptr) trace::note_steal(t, *f.task, victim.index);
+      if (t.trace != nullptr) trace::note_steal(*f.task);
       return f;
     }
   }

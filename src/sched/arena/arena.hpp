@@ -140,6 +140,8 @@ class Arena {
   Slot& slot(unsigned i) { return slots_[i]; }
 
  private:
+  friend struct DebugAccess;
+
   bool take_slot(Thread& t, unsigned from, unsigned to);
   // What a thread of this arena looks at after a push: not 0 if it is to call signal_push.
   const std::atomic<std::uint32_t>& signalled_by_push() const;

@@ -49,6 +49,8 @@ class TaskQueue {
   void clear();
 
  private:
+  friend struct DebugAccess;
+
   FoundTask pop_slow(const Thread& t, bool enters_isolation);
   bool has_some_for_slow(const Thread& t) const;
   bool has_some_in_slow(IsolationScope isolation) const;

@@ -18,6 +18,8 @@
 
 namespace corbel::sched {
 
+struct DebugAccess;  // pool/debug_layout.cpp
+
 // The member `wait_node` of a thread type. Only the list reads and writes it; a thread may sleep on
 // `woken`.
 template <typename Parked, template <typename> class Atomic>
@@ -114,6 +116,8 @@ class BasicParkedThreads {
   }
 
  private:
+  friend struct DebugAccess;
+
   using Guard = std::lock_guard<Lock>;
 
   void remove(Parked& p) {
@@ -196,6 +200,8 @@ class BasicWakeFlag {
   void forget_all() { parked_.store(0, std::memory_order_relaxed); }  // relaxed: the only thread
 
  private:
+  friend struct DebugAccess;
+
   Atomic<std::uint32_t> word_{0};
   Atomic<std::uint32_t> parked_{0};  // threads with a slot in the arena that wait for something
 };

@@ -77,6 +77,7 @@ struct Thread : detail::thread_data {
   context_node root;  // the context outside of all tasks
   BasicWaitNode<Thread, std::atomic> wait_node;
   std::uint32_t random = 1;
+  std::uint32_t system_id = 0;  // os::thread_id(); for debuggers
   bool is_worker = false;
   bool brings_another = false;              // see Arena::wake_on_next_push
   std::uint32_t arena_floating_point = 0;   // the settings of its arena

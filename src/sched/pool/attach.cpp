@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/attach.hpp"
+#include "sched/pool/debug_layout.hpp"
 
 #include "os/os.hpp"
 #include "sched/core/other_stacks.hpp"
@@ -23,6 +24,9 @@ thread_local constinit unsigned implicit_width = 0;
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.
 constinit os::OnceCall set_up_once;
+
+// Keeps the debug layout in programs that are linked with the static library.
+__attribute__((used, retain)) constinit const SchedulerLayout* const kLayout = &debug_layout;
 
 void set_up() noexcept {
   if (thread_limit() == 0) controls().begin();
@@ -93,6 +97,7 @@ namespace detail {
 thread_data& attach_thread() {
   sched::set_up_once.run(sched::set_up);
   sched::Thread& t = sched::make_thread();
+  t.system_id = os::thread_id();
   try {
     sched::trace::begin_thread(t);
     sched::implicit_arena(t).enter(t, sched::Arena::As::kCaller);

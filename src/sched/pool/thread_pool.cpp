@@ -340,6 +340,7 @@ void ThreadPool::park_idle(Thread& t) {
 
 void ThreadPool::run(Thread& t) {
   detail::this_thread_data = &t;
+  t.system_id = os::thread_id();
   for (;;) {
     if (Arena* const arena = take_request()) {
       // provide_worker() woke no second worker while this one was on its way: other arenas may

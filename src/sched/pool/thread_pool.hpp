@@ -77,6 +77,7 @@ class ThreadPool {
 
  private:
   friend void request_worker(Arena& arena);
+  friend struct DebugAccess;
 
   unsigned active() const {
     return active_.load(std::memory_order_relaxed);  // relaxed: under the lock, or a hint

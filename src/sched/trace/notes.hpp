@@ -16,6 +16,7 @@ struct PushNote {
   std::uint64_t length = 0;  // of the path to the push
   unsigned by = 0;           // the number of the thread that pushed it; 0: none of the scheduler's
   std::uint64_t outermost = 0;  // ns; of a push that no call encloses; else 0
+  std::uint64_t at = 0;         // ns; of the push
 };
 
 // Returns false if there is no memory. Before any other function here.

@@ -40,6 +40,7 @@ void end_call(TraceBuffer& b) {
   if (b.open != 0 || b.tasks != 0 || b.call_begin == 0) return;
   advance(b);
   end_outermost(b.call_begin, b.since, b.call_begin, b.length);
+  if (wants_timeline()) b.write({b.call_begin, b.since, Kind::kCall});
   b.call_begin = b.since = 0;
 }
 
@@ -98,7 +99,10 @@ void run_task(Thread& t, task_base* task) {
     add(b.taken_up, 1);
     if (was_pushed) {
       b.length = note.length;
-      if (note.by != b.number) add(b.steals, 1);
+      if (note.by != b.number) {
+        add(b.steals, 1);
+        if (wants_timeline()) b.write({note.at, begin, Kind::kSteal, note.by});
+      }
       if (note.outermost != 0) {
         outermost = note.outermost;
         path_begin = note.length;
@@ -107,9 +111,10 @@ void run_task(Thread& t, task_base* task) {
     // The ends of the tasks before it in an order.
     if (is_on()) b.length = std::max(b.length, take_end(task));
     t.context = task->context;
+    const auto function = reinterpret_cast<const void*>(task->run);
     task = task->run(task, t, t.is_cancelled(*task->context));
     advance(b);
-    if (wants_timeline()) b.write({begin, b.since, Kind::kTask, 0});
+    if (wants_timeline()) b.write({begin, b.since, Kind::kTask, 0, function});
     if (outermost != 0 && task == nullptr) end_outermost(outermost, b.since, path_begin, b.length);
   } while (task != nullptr);
   --b.tasks;
@@ -130,7 +135,7 @@ void ClockPause::begin() {
 void ClockPause::end() {
   TraceBuffer& b = *buffer(thread_);
   const std::uint64_t now = os::now_ns();
-  if (wants_timeline()) b.write({begin_, now, kind_, 0});
+  if (wants_timeline()) b.write({begin_, now, kind_});
   b.since = was_running_ ? now : 0;
 }
 
@@ -143,7 +148,7 @@ void note_push(Thread& t) {
   const std::uint64_t now = b.since != 0 ? b.since : os::now_ns();
   const std::uint64_t length = b.since != 0 ? b.length : now;
   if (is_outermost) begin_outermost(length);
-  trace::note_push(*t.tasks->newest(), {length, b.number, is_outermost ? now : 0});
+  trace::note_push(*t.tasks->newest(), {length, b.number, is_outermost ? now : 0, now});
 }
 
 void note_queued(const task_base& task, bool is_awaited) {
@@ -154,7 +159,7 @@ void note_queued(const task_base& task, bool is_awaited) {
   if (b != nullptr) advance(*b);
   const std::uint64_t length = b != nullptr && b->since != 0 ? b->length : now;
   if (!is_awaited) begin_outermost(length);
-  trace::note_push(task, {length, b != nullptr ? b->number : 0, is_awaited ? 0 : now});
+  trace::note_push(task, {length, b != nullptr ? b->number : 0, is_awaited ? 0 : now, now});
 }
 
 void note_fork(Thread& t) {
@@ -170,11 +175,8 @@ void Join::end() {
   end_part(b);
 }
 
-void note_steal(Thread& t, const task_base& task, std::uint32_t victim) {
+void note_steal(const task_base& task) {
   if (is_on()) await_push(task);
-  if (!wants_timeline()) return;
-  const std::uint64_t now = os::now_ns();
-  buffer(t)->write({now, now, Kind::kSteal, victim});
 }
 
 void switch_clock(Thread& t, PathClock& here, PathClock& next) {

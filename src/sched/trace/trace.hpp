@@ -79,7 +79,8 @@ class Join {
   std::uint64_t here_length_ = 0;
 };
 
-void note_steal(Thread& t, const task_base& task, std::uint32_t victim);
+// Called by a thread that has taken a task from the deque of another.
+void note_steal(const task_base& task);
 
 // The thread switches from one stack to another.
 void switch_clock(Thread& t, PathClock& here, PathClock& next);

@@ -11,7 +11,7 @@
 
 namespace corbel::sched::trace {
 
-enum class Kind : std::uint8_t { kTask, kWait, kIdle, kSteal };
+enum class Kind : std::uint8_t { kTask, kWait, kIdle, kSteal, kCall };
 
 // The length of the critical path up to where the code on one stack of a thread is. Runs while that
 // code runs; see critical_path_length().
@@ -29,7 +29,10 @@ struct TraceBuffer : PathClock {
     std::uint64_t begin;  // ns
     std::uint64_t end;
     Kind kind;
-    std::uint32_t victim;  // of a steal
+    // Of a steal, which lasts from the push to the beginning of the task: the number of the thread
+    // that pushed the task.
+    std::uint32_t from = 0;
+    const void* function = nullptr;  // of a task: what runs it
   };
 
   void write(const Event& event);

@@ -62,28 +62,64 @@ Sums add_up() {
 
 double ms(std::uint64_t ns) { return double(ns) / 1e6; }
 
-void print_summary() {
-  Sums s;
-  {
-    sync::LockGuard guard(lock);
-    s = add_up();
-  }
+struct Summary {
+  Sums sums;
   std::uint64_t span = 0, calls = 0;
   double capacity = 0;
-  {
-    sync::LockGuard guard(outermost->lock);
-    span = outermost->paths.total();
-    calls = outermost->calls.total();
-    capacity = outermost->capacity;
+
+  double idle() const {  // a share
+    return capacity == 0 ? 0 : std::max(0.0, 1 - double(sums.work) / capacity);
   }
-  const double parallelism = span == 0 ? 0 : double(s.work) / double(span);
-  const double idle = capacity == 0 ? 0 : std::max(0.0, 1 - double(s.work) / capacity);
+  double parallelism() const { return span == 0 ? 0 : double(sums.work) / double(span); }
+};
+
+// What the calls of all threads cover; `sums` is to be added. Not under the lock.
+Summary summarize_calls() {
+  Summary s;
+  sync::LockGuard guard(outermost->lock);
+  s.span = outermost->paths.total();
+  s.calls = outermost->calls.total();
+  s.capacity = outermost->capacity;
+  return s;
+}
+
+void print_summary() {
+  Summary s = summarize_calls();
+  {
+    sync::LockGuard guard(lock);
+    s.sums = add_up();
+  }
   std::fprintf(stderr,
                "corbel: %u threads of at most %u; work %.3f ms, span %.3f ms, parallelism %.2f; "
                "%" PRIu64 " tasks taken up, %" PRIu64
                " of them stolen; idle %.1f %% of %.3f ms in parallel calls\n",
-               s.threads, thread_limit(), ms(s.work), ms(span), parallelism, s.tasks, s.steals,
-               100 * idle, ms(calls));
+               s.sums.threads, thread_limit(), ms(s.sums.work), ms(s.span), s.parallelism(),
+               s.sums.tasks, s.sums.steals, 100 * s.idle(), ms(s.calls));
+}
+
+// The functions that ran tasks, and the number of steals, in what is written of the timeline.
+// Under the lock.
+std::set<const void*>* functions = nullptr;
+constinit std::uint64_t steals_written = 0;
+
+// Micros with three digits: the viewers' unit.
+double micros(std::uint64_t ns) { return double(ns) / 1000; }
+
+// A steal, as an arrow from the thread that pushed the task to the one that runs it.
+void write_steal(const TraceBuffer& b, const TraceBuffer::Event& e, std::uint64_t origin) {
+  std::fprintf(timeline,
+               ",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":\"steal\",\"cat\":\"steal\",\"pid\":1,"
+               "\"tid\":%u,\"ts\":%.3f,\"args\":{\"from\":%u,\"pushed\":%.3f}}",
+               b.number, micros(e.end - origin), e.from, micros(e.begin - origin));
+  if (e.from == 0) return;  // a thread without a row
+  const std::uint64_t id = ++steals_written;
+  for (const bool ends : {false, true}) {
+    std::fprintf(timeline,
+                 ",\n{\"ph\":\"%s\",\"name\":\"steal\",\"cat\":\"steal\",\"id\":%" PRIu64
+                 ",\"pid\":1,\"tid\":%u,\"ts\":%.3f}",
+                 ends ? "f\",\"bp\":\"e" : "s", id, ends ? b.number : e.from,
+                 micros((ends ? e.end : e.begin) - origin));
+  }
 }
 
 // The JSON of Chrome's trace viewer, which Perfetto reads: "Trace Event Format", Google, 2016.
@@ -96,21 +132,56 @@ void write_events(const TraceBuffer& b, std::uint64_t origin) {
   const std::size_t n = b.written.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
     const TraceBuffer::Event& e = b.events[i];
-    const double begin = double(e.begin - origin) / 1000;
     if (e.kind == Kind::kSteal) {
-      std::fprintf(timeline,
-                   ",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":\"steal\",\"cat\":\"steal\",\"pid\":1,"
-                   "\"tid\":%u,\"ts\":%.3f,\"args\":{\"from slot\":%u}}",
-                   b.number, begin, e.victim);
+      write_steal(b, e, origin);
       continue;
     }
-    static constexpr const char* kNames[] = {"task", "wait", "idle"};
+    static constexpr const char* kNames[] = {"task", "wait", "idle", "steal", "call"};
     const char* const name = kNames[std::size_t(e.kind)];
     std::fprintf(timeline,
                  ",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
-                 "\"ts\":%.3f,\"dur\":%.3f}",
-                 name, name, b.number, begin, double(e.end - e.begin) / 1000);
+                 "\"ts\":%.3f,\"dur\":%.3f",
+                 name, name, b.number, micros(e.begin - origin), micros(e.end - e.begin));
+    if (e.function != nullptr) {
+      std::fprintf(timeline, ",\"args\":{\"run\":\"%p\"}", e.function);
+      try {
+        functions->insert(e.function);
+      } catch (const std::bad_alloc&) {
+        // then it has no name
+      }
+    }
+    std::fputc('}', timeline);
   }
+}
+
+// Text between quotation marks.
+void write_text(const char* text) {
+  for (; *text != '\0'; ++text) {
+    const auto c = static_cast<unsigned char>(*text);
+    if (c == '"' || c == '\\') std::fputc('\\', timeline);
+    if (c < ' ') {
+      std::fprintf(timeline, "\\u%04x", c);
+    } else {
+      std::fputc(c, timeline);
+    }
+  }
+}
+
+// Where the functions are, for tools that look their names up.
+void write_functions() {
+  std::fputs(",\"functions\":[", timeline);
+  const char* separator = "\n";
+  for (const void* function : *functions) {
+    char path[4096];
+    std::uintptr_t base = 0;
+    if (!os::find_module(function, path, sizeof path, &base)) continue;
+    std::fprintf(timeline, "%s{\"run\":\"%p\",\"offset\":\"%#" PRIxPTR "\",\"file\":\"", separator,
+                 function, reinterpret_cast<std::uintptr_t>(function) - base);
+    write_text(path);
+    std::fputs("\"}", timeline);
+    separator = ",\n";
+  }
+  std::fputs("]", timeline);
 }
 
 constinit std::uint64_t origin = 0;
@@ -124,20 +195,32 @@ void begin_timeline() {
 }
 
 void end_timeline() {
+  Summary s = summarize_calls();
   sync::LockGuard guard(lock);
   for (const TraceBuffer* b = buffers; b != nullptr; b = b->next) write_events(*b, origin);
   is_written = true;
-  std::fputs("\n]}\n", timeline);
-  const std::uint64_t dropped = add_up().dropped;
+  s.sums = add_up();
+  const std::uint64_t dropped = s.sums.dropped;
+  std::fprintf(timeline,
+               "\n],\"otherData\":{\"corbel\":1,\"threads\":%u,\"limit\":%u,\"work_ns\":%" PRIu64
+               ",\"span_ns\":%" PRIu64 ",\"calls_ns\":%" PRIu64 ",\"tasks\":%" PRIu64
+               ",\"stolen\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"idle\":%.4f",
+               s.sums.threads, thread_limit(), s.sums.work, s.span, s.calls, s.sums.tasks,
+               s.sums.steals, dropped, s.idle());
+  write_functions();
+  std::fputs("}}\n", timeline);
   if (dropped != 0) {
     std::fprintf(stderr,
                  "corbel: CORBEL_TRACE: %" PRIu64
                  " events more than fit were left out of the timeline\n",
                  dropped);
   }
-  if (std::fclose(timeline) != 0) {
+  // A write that failed earlier has left its mark, but not its reason.
+  errno = 0;
+  const bool failed = std::ferror(timeline) != 0;
+  if (std::fclose(timeline) != 0 || failed) {
     std::fprintf(stderr, "corbel: CORBEL_TRACE: the timeline is incomplete: %s\n",
-                 std::strerror(errno));
+                 errno != 0 ? std::strerror(errno) : "a write failed");
   }
 }
 
@@ -169,7 +252,8 @@ bool set_up() {
     }
   }
   outermost = new (std::nothrow) Outermost;
-  if (outermost == nullptr || !make_notes()) return false;
+  functions = new (std::nothrow) std::set<const void*>;
+  if (outermost == nullptr || functions == nullptr || !make_notes()) return false;
   on = true;
   origin = os::now_ns();
   if (timeline != nullptr) begin_timeline();

@@ -19,7 +19,8 @@ STRENGTHS = {
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """A contestant before its peer is built. `sampled`: it watches a part of the blocks, so every
-    outcome is chance. `slow`: too slow for many runs of a million allocations."""
+    outcome is chance. `slow`: too slow for many runs of a million allocations. `most` and `far` are
+    the most runs of a cell and the number of those allocations where they must be smaller."""
     name: str
     peer: str
     strength: str
@@ -27,6 +28,8 @@ class Entry:
     env: dict = dataclasses.field(default_factory=dict)
     sampled: bool = False
     slow: bool = False
+    most: int = 0
+    far: int = 0
 
 
 GWP = "GWP_ASAN_SampleRate=1:GWP_ASAN_MaxSimultaneousAllocations=20000"
@@ -68,7 +71,7 @@ ENTRIES = (
     Entry("jemalloc-debug", "jemalloc-debug", "testing", "debug, junk and guards",
           {"MALLOC_CONF": f"abort_conf:true,junk:true,{SAN}"}),
     Entry("scudo-all", "scudo", "testing", "all options", {"SCUDO_OPTIONS": SCUDO_ALL}),
-    Entry("valgrind", "", "tool", "Valgrind memcheck", slow=True),
+    Entry("valgrind", "", "tool", "Valgrind memcheck", slow=True, most=2, far=10000),
     Entry("asan", "", "tool", "AddressSanitizer, recompiled"),
 )
 
@@ -84,6 +87,8 @@ class Contestant:
     env: dict
     sampled: bool = False
     slow: bool = False
+    most: int = 0
+    far: int = 0
 
     @property
     def ours(self):
@@ -136,12 +141,14 @@ def _tool(entry, program):
     if entry.name == "asan":
         version = fetch.tool_version(fetch.cxx()).splitlines()[0].split()[-1]
         return Contestant(entry.name, f"{entry.title} (g++ {version})", entry.strength, version,
-                          "-fsanitize=address", (str(kinds.program(asan=True)),), {}, slow=True)
+                          "-fsanitize=address", (str(kinds.program(asan=True)),), {}, slow=True,
+                      most=20)
     path = shutil.which("valgrind")
     if not path:
         raise fetch.Unavailable("there is no valgrind here (apt-get install valgrind)")
     version = fetch.tool_version("valgrind").strip().removeprefix("valgrind-")
     options = ("-q", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=99")
-    return Contestant(entry.name, f"{entry.title} {version}", entry.strength, version,
-                      " ".join(("valgrind", *options)), (path, *options, str(program)), {},
-                      slow=True)
+    setting = f"valgrind {' '.join(options)}, {entry.far:,} allocations in place of a million"
+    return Contestant(entry.name, f"{entry.title} {version}", entry.strength, version, setting,
+                      (path, *options, str(program)), {}, slow=True, most=entry.most,
+                      far=entry.far)

@@ -20,6 +20,7 @@ KEPT = ("PATH", "HOME")
 
 def counts(kind, contestant, runs):
     """(runs at first, runs if these differ)"""
+    runs = min(runs, contestant.most or runs)
     if contestant.slow and kind.far:
         return min(SLOW, runs), min(SLOW, runs)
     if kind.far:
@@ -36,6 +37,8 @@ def environment(contestant):
 def once(kind, contestant, size, seed, timeout=TIMEOUT):
     """(outcome, line)"""
     command = [*contestant.command, kind.name, f"size={size}", f"seed={seed}"]
+    if contestant.far:
+        command.append(f"far={contestant.far}")
     try:
         done = subprocess.run(command, env=environment(contestant), stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=timeout)

@@ -60,16 +60,17 @@ ENTRIES = (
     Entry("scudo", "scudo", "hardened", ""),  # its default, which has GWP-ASan of 1 in 5000
     Entry("corbel-guards", "corbel", "sampled", "guards", {"CORBEL_CHECK": "guards"}, sampled=True),
     Entry("scudo-gwp-asan", "scudo", "sampled", "GWP-ASan of every block", {"SCUDO_OPTIONS": GWP},
-          sampled=True, slow=True),
+          sampled=True, slow=True, far=20000),
     Entry("corbel-full", "corbel", "testing", "full", {"CORBEL_CHECK": "full"}),
     Entry("corbel-full-guards", "corbel", "testing", "full, guard=all",
           {"CORBEL_CHECK": "full,guard=all"}, slow=True),
     Entry("mimalloc3-debug", "mimalloc3-debug", "testing", "debug"),
-    Entry("mimalloc3-guarded", "mimalloc3-debug", "testing", "debug, guards every block",
+    # mimalloc 3.3.2 has the same options, but reads them after it has set up the first heap.
+    Entry("mimalloc2-guarded", "mimalloc2-debug", "testing", "debug, guards every block",
           {"MIMALLOC_GUARDED_SAMPLE_RATE": "1", "MIMALLOC_GUARDED_PRECISE": "1"}, slow=True),
     # Without lg_san_uaf_align, with which the debug build's assertions end a correct program.
     Entry("jemalloc-debug", "jemalloc-debug", "testing", "debug, junk and guards",
-          {"MALLOC_CONF": f"abort_conf:true,junk:true,{SAN}"}),
+          {"MALLOC_CONF": f"abort_conf:true,junk:true,{SAN}"}, slow=True),
     Entry("scudo-all", "scudo", "testing", "all options", {"SCUDO_OPTIONS": SCUDO_ALL}),
     Entry("valgrind", "", "tool", "Valgrind memcheck", slow=True, most=2, far=10000),
     Entry("asan", "", "tool", "AddressSanitizer, recompiled"),
@@ -128,13 +129,18 @@ def _allocator(entry, prepared, program):
     if isinstance(prepared, fetch.Unavailable):
         raise prepared
     env = {**prepared.allocator.env, **entry.env}
-    setting = " ".join(f"{name}={value}" for name, value in env.items())
+    setting = " ".join(f"{name}={value}" for name, value in env.items()) + _fewer(entry)
     if prepared.allocator.preload:
         env["LD_PRELOAD"] = ":".join(map(str, prepared.allocator.preload))
     title = prepared.title if prepared.version in prepared.title else (
         f"{prepared.title} {prepared.version}")
     return Contestant(entry.name, ", ".join(filter(None, (title, entry.title))), entry.strength,
-                      prepared.version, setting, (str(program),), env, entry.sampled, entry.slow)
+                      prepared.version, setting, (str(program),), env, entry.sampled, entry.slow,
+                      entry.most, entry.far)
+
+
+def _fewer(entry):
+    return f"; {entry.far:,} allocations in place of a million" if entry.far else ""
 
 
 def _tool(entry, program):
@@ -148,7 +154,7 @@ def _tool(entry, program):
         raise fetch.Unavailable("there is no valgrind here (apt-get install valgrind)")
     version = fetch.tool_version("valgrind").strip().removeprefix("valgrind-")
     options = ("-q", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=99")
-    setting = f"valgrind {' '.join(options)}, {entry.far:,} allocations in place of a million"
+    setting = f"valgrind {' '.join(options)}{_fewer(entry)}"
     return Contestant(entry.name, f"{entry.title} {version}", entry.strength, version, setting,
                       (path, *options, str(program)), {}, slow=True, most=entry.most,
                       far=entry.far)

@@ -18,13 +18,13 @@ OUTCOMES = ("named", "said", "stopped", "crashed", "defused", "missed", "harmed"
 FOUND = ("named", "said")  # a message: the reader knows that there is a fault
 
 # The words of a message that names a fault. A message about damage ("corrupted") names a stray write.
-_STRAY = r"corrupt|overwritten|redzone|canar|invalid write|heap-buffer-overflow"
+_STRAY = r"corrupt|invalid (next |prev |old )?size|overwritten|redzone|canar|invalid write|heap-buffer-overflow"
 _FREED = r"use.after.free|after (it was )?free|freed (block|memory|chunk)|free'd|was freed"
 WORDS = {
     "none": r"(?!)",
     "double free": r"double.?free|twice|already.{0,12}free|invalid chunk state|free'd|"
                    r"no block is allocated",
-    "invalid free": r"invalid (pointer|address|free|chunk)|attempting free on|not malloc|wild|"
+    "invalid free": r"not a heap|invalid (pointer|address|free|chunk)|attempting free on|not malloc|wild|"
                     r"not (allocated|the start|a valid)|misaligned|unaligned|foreign|"
                     r"bad.?free|no block is allocated",
     "overflow": rf"overflow|out.of.bounds|past the end|after (the|its) end|{_STRAY}",
@@ -45,9 +45,11 @@ SAYS = re.compile(r"^(MISSED|DEFUSED|HARMED|IMPOSSIBLE): (.*)$", re.M)
 
 
 def plain(line):
-    """A message without what differs from run to run: addresses and numbers of processes."""
+    """A message without what differs from run to run or from machine to machine: addresses, numbers
+    of processes, folders, and the digest in the name of the program."""
     line = re.sub(r"^==\d+==\s*", "", line.strip())
-    line = re.sub(r"\S*/(?=[\w.]+:\d)", "", line)  # folders of source files
+    line = re.sub(r"(?:[\w.+-]*/)+(?=[\w.+-])", "", line)
+    line = re.sub(r"\bmisuse(-asan)?-[0-9a-f]{16}\b", "misuse", line)
     line = re.sub(r"\b0x[0-9a-f]+\b", "0x…", line, flags=re.I)
     line = re.sub(r"\b(thread|pid|by thread) T?\d+", r"\1 N", line)
     return re.sub(r"\s+", " ", line)

@@ -114,7 +114,7 @@ class Neighbours {
  public:
   explicit Neighbours(const Run& run) noexcept;
   char* victim() const noexcept { return victim_; }
-  // Verifies the others and frees all.
+  // Verifies the others and frees all, the victim last.
   void finish() noexcept;
 
  private:

@@ -9,6 +9,7 @@ from report import colours, page
 LEFT, TOP, ROW, MARK, GAP = 178, 128, 17, 8, 8
 COLUMN = len(kinds.SIZES) * MARK + GAP
 HEAD = 20  # of a chapter
+NARROWEST = 480  # for the words below the marks
 
 
 def _rect(x, y, width, height, fill, more=""):
@@ -89,11 +90,13 @@ def draw(results, told=True):
         cell = record.Cell(EXAMPLES[verdict], {})
         parts.append(mark(cell, at, y - 11, MARK) + _text(at + MARK + 5, y, words))
         at += MARK + 24 + 6 * len(words)
-        if at > x - 240:
+        if at > max(x, NARROWEST) - 240:
             at, y = 0, y + 20
     sizes = ", ".join(f"{size:,}" for size in kinds.SIZES)
     parts.append(_text(0, y + 22, f"The marks of a cell, from left to right: blocks of {sizes} bytes."))
+    x = max(x, NARROWEST)
     return (f'<svg role="img" aria-label="Which misuse is found by which allocator" '
+            f'style="min-width:{.8 * x:g}px;max-width:{1.3 * x:g}px" '
             f'viewBox="0 0 {x:g} {y + 32:g}" xmlns="http://www.w3.org/2000/svg">'
             f'<g fill="var(--ink)" font-size="11.5" font-family="system-ui,sans-serif">'
             f'{"".join(parts)}</g></svg>')
@@ -141,4 +144,4 @@ def whole_page(results):
             f"<h2>The kinds</h2>{_listed(table.what(results))}"
             f"<h2>Settings</h2>{_rows(table.settings(results))}</main>")
     return page.frame("Which misuse of the heap is found?", body,
-                      "figure svg{min-width:900px;width:100%}main{max-width:1200px;margin:auto}")
+                      "figure svg{width:100%}main{max-width:1400px;margin:auto}")

@@ -15,6 +15,7 @@ namespace misuse {
 namespace {
 
 constexpr std::size_t kNeighbours = 33;
+constexpr const char* kChanged = "a block changed that the program did not touch";
 constexpr std::size_t kSameSize = 64;  // blocks after a misuse
 
 Kind* kinds = nullptr;
@@ -127,7 +128,7 @@ char get(const char* address) noexcept { return *const_cast<const volatile char*
 
 char* Blocks::add(std::size_t size) noexcept {
   if (count_ == kMost) {
-    verify(blocks_[oldest_]);
+    if (!unchanged(blocks_[oldest_])) harmed(kChanged);
     release(blocks_[oldest_].start);
     oldest_ = (oldest_ + 1) % kMost;
     --count_;
@@ -139,19 +140,23 @@ char* Blocks::add(std::size_t size) noexcept {
   return block.start;
 }
 
-void Blocks::verify(const Block& block) noexcept {
-  if (block.start[0] != block.value ||
-      std::memcmp(block.start, block.start + 1, block.size - 1) != 0) {
-    harmed("a block changed that the program did not touch");
+bool Blocks::unchanged(const Block& block) noexcept {
+  return block.start[0] == block.value &&
+         std::memcmp(block.start, block.start + 1, block.size - 1) == 0;
+}
+
+bool Blocks::unchanged() const noexcept {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!unchanged(blocks_[(oldest_ + i) % kMost])) return false;
   }
+  return true;
 }
 
 void Blocks::verify() noexcept {
-  for (std::size_t i = 0; i < count_; ++i) verify(blocks_[(oldest_ + i) % kMost]);
+  if (!unchanged()) harmed(kChanged);
 }
 
-void Blocks::clear() noexcept {
-  verify();
+void Blocks::free_all() noexcept {
   for (std::size_t i = 0; i < count_; ++i) release(blocks_[(oldest_ + i) % kMost].start);
   oldest_ = count_ = 0;
 }
@@ -165,7 +170,8 @@ void other_allocations(const Run& run, std::size_t count) noexcept {
 
 void go_on(const Run& run) noexcept {
   for (std::size_t i = 0; i < kSameSize; ++i) same.add(run.size);
-  same.clear();
+  same.verify();
+  same.free_all();
   char* zeroed[kSameSize];
   for (char*& block : zeroed) {
     block = static_cast<char*>(hide(std::calloc(1, run.size)));
@@ -190,8 +196,17 @@ Neighbours::Neighbours(const Run& run) noexcept : victim_(nullptr) {
 }
 
 void Neighbours::finish() noexcept {
-  around.clear();
+  around.verify();
+  around.free_all();
   release(victim_);  // last, so that an allocator which reuses the newest block reuses this one
+}
+
+void Neighbours::finish_after_stray_write(const Run& run) noexcept {
+  const bool is_changed = !around.unchanged();
+  release(victim_);
+  around.free_all();
+  go_on(run);
+  if (is_changed) harmed(kChanged);
 }
 
 }  // namespace misuse

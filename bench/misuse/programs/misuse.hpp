@@ -72,6 +72,8 @@ T* hide(T* pointer) noexcept {
 // malloc, free and their relatives as the program calls them. `take` never returns nullptr.
 char* take(std::size_t size) noexcept;
 void release(void* block) noexcept;
+// Where a stale pointer is used: eight bytes inside a block, where no allocator keeps its lists.
+constexpr std::size_t inside(const Run& run) noexcept { return run.size * 2 / 3 / 8 * 8; }
 // Writes and reads that the compiler neither removes nor refuses.
 void put(char* address, char value) noexcept;
 char get(const char* address) noexcept;
@@ -85,8 +87,8 @@ class Blocks {
   // One more block, filled. The oldest is verified and freed when there are kMost.
   char* add(std::size_t size) noexcept;
   void verify() noexcept;
-  // Verifies and frees all.
-  void clear() noexcept;
+  bool unchanged() const noexcept;
+  void free_all() noexcept;
 
  private:
   struct Block {
@@ -94,7 +96,7 @@ class Blocks {
     std::size_t size;
     char value;
   };
-  static void verify(const Block& block) noexcept;
+  static bool unchanged(const Block& block) noexcept;
 
   Block blocks_[kMost];
   std::size_t oldest_, count_;
@@ -116,6 +118,9 @@ class Neighbours {
   char* victim() const noexcept { return victim_; }
   // Verifies the others and frees all, the victim last.
   void finish() noexcept;
+  // The same after a stray write, which may have changed a neighbour: an allocator that checks a
+  // block when it is freed, or later, has its chance before `harmed` is called.
+  void finish_after_stray_write(const Run& run) noexcept;
 
  private:
   char* victim_;

@@ -7,8 +7,7 @@ namespace {
 void commit(const misuse::Run& run) {
   misuse::Neighbours blocks(run);
   for (std::size_t i = 0; i < 1; ++i) misuse::put(blocks.victim() + run.size + i, 'A');
-  blocks.finish();
-  misuse::go_on(run);
+  blocks.finish_after_stray_write(run);
 }
 
 const misuse::Kind kind("overflow_1", misuse::Fault::kOverflow, misuse::kByChance,

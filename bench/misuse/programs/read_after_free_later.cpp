@@ -9,7 +9,7 @@ void commit(const misuse::Run& run) {
   const char* victim = blocks.victim();
   blocks.finish();
   misuse::other_allocations(run, run.far);
-  misuse::get(victim + run.size / 16 * 8);
+  misuse::get(victim + misuse::inside(run));
   misuse::go_on(run);
   misuse::remark("the read showed whatever was there");
 }

@@ -7,8 +7,7 @@ namespace {
 void commit(const misuse::Run& run) {
   misuse::Neighbours blocks(run);
   for (std::size_t i = 1; i <= 8; ++i) misuse::put(blocks.victim() - i, 'A');
-  blocks.finish();
-  misuse::go_on(run);
+  blocks.finish_after_stray_write(run);
 }
 
 const misuse::Kind kind("underflow_8", misuse::Fault::kUnderflow, misuse::kByChance,

@@ -13,7 +13,7 @@ void commit(const misuse::Run& run) {
   char* earlier = misuse::take(run.size);
   std::memset(earlier, 's', run.size);
   misuse::release(earlier);
-  const std::size_t middle = run.size / 16 * 8;
+  const std::size_t middle = misuse::inside(run);
   bool is_filled = true;
   for (char*& block : blocks) {
     block = misuse::take(run.size);

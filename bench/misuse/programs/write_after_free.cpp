@@ -8,7 +8,7 @@ void commit(const misuse::Run& run) {
   misuse::Neighbours blocks(run);
   char* victim = blocks.victim();
   blocks.finish();
-  for (std::size_t i = 0; i < 8; ++i) misuse::put(victim + run.size / 16 * 8 + i, 'A');
+  for (std::size_t i = 0; i < 8; ++i) misuse::put(victim + misuse::inside(run) + i, 'A');
   misuse::go_on(run);
 }
 

@@ -9,7 +9,7 @@ void commit(const misuse::Run& run) {
   char* victim = blocks.victim();
   blocks.finish();
   misuse::other_allocations(run, run.far);
-  for (std::size_t i = 0; i < 8; ++i) misuse::put(victim + run.size / 16 * 8 + i, 'A');
+  for (std::size_t i = 0; i < 8; ++i) misuse::put(victim + misuse::inside(run) + i, 'A');
   misuse::other_allocations(run, misuse::Blocks::kMost);
   misuse::go_on(run);
 }

@@ -66,6 +66,10 @@ class Judged(unittest.TestCase):
                 ("use after free", "Use After Free at 0x7f00 (0 bytes into a 100-byte allocation)"),
                 ("wrong size", "Scudo ERROR: invalid sized delete when deallocating address 0x1"),
                 ("mismatch", "==7==ERROR: AddressSanitizer: alloc-dealloc-mismatch (malloc vs x)"),
+                ("mismatch", "corbel: delete of a block of 24 bytes from malloc (block 0x1)"),
+                ("underflow", "corbel: write before the beginning of a block of 24 bytes"),
+                ("wrong size", "corbel: delete with a size of 96 for a block of 24 bytes"),
+                ("invalid free", "corbel: free of a pointer 16 bytes into a block of 24 bytes"),
                 ("leak", "==7==ERROR: LeakSanitizer: detected memory leaks"),
                 ("uninitialised", "Conditional jump depends on uninitialised value(s)")):
             self.check("named", fault, -6, errors=line + "\n")
@@ -143,8 +147,8 @@ class Counted(unittest.TestCase):
         self.assertEqual(runner.counts(same, contestant(), 100), (5, 100))
         self.assertEqual(runner.counts(chance, contestant(), 100), (100, 100))
         self.assertEqual(runner.counts(same, contestant(sampled=True), 100), (100, 100))
-        self.assertEqual(runner.counts(far, contestant(), 100), (20, 100))
-        self.assertEqual(runner.counts(far, contestant(slow=True), 100), (5, 5))
+        self.assertEqual(runner.counts(far, contestant(), 100), (10, 100))
+        self.assertEqual(runner.counts(far, contestant(slow=True), 100), (3, 3))
         self.assertEqual(runner.counts(chance, contestant(most=2), 100), (2, 2))
 
         said = iter([("missed", "")] * 4 + [("named", "x")] * 8)
@@ -181,7 +185,8 @@ def invented():
     own["leak"] = {24: cells["named"], 100: cells["missed"]}
     own[kinds.CONTROL] = {24: record.Cell({"said": 2}, {"said": "a false alarm"})}
     other = {"double_free": {100: cells["harmed"]}, kinds.CONTROL: {100: cells["missed"]}}
-    facts = {"strength": "default", "setting": "", "commit": "abc", "date": "2026-01-01"}
+    facts = {"strength": "default", "setting": "", "commit": "abc", "date": "2026-01-01",
+             "runs": 100}
     meta = {"runs": 2, "kinds": {name: f"what {name} is" for name in kinds.ORDER},
             "machine": dict.fromkeys(("distribution", "kernel", "architecture", "c_library",
                                       "compiler"), "m"),
@@ -200,6 +205,20 @@ class Shown(unittest.TestCase):
         self.assertIn("`line of <named> \\| x` | double free,", text)
         shares = next(line for line in text.splitlines() if line.startswith("| glibc 2"))
         self.assertEqual(shares, "| glibc 2 | – | – | – | – | – | – | 100 % | – |")
+
+    def test_what_a_peer_finds_and_the_strength_for_tests_does_not(self):
+        found = invented()
+        own, other = found.meta["contestants"]
+        own.update(name="corbel-full", strength="testing")
+        always, missed = record.Cell({"said": 5}, {}), record.Cell({"missed": 5}, {})
+        found.cells = {"corbel-full": {"overflow_1": {24: missed, 100: always, 3000: missed}},
+                       "glibc": {"overflow_1": {24: always, 100: always, 3000: missed}}}
+        self.assertEqual(table.gaps(found, "corbel-full"), [("overflow_1", 24, "glibc")])
+        self.assertIn("Corbel 1: overflow 1, 24 bytes, which glibc finds", table.gaps_text(found))
+        other["strength"] = "tool"
+        self.assertEqual(table.gaps(found, "corbel-full"), [])
+        self.assertIn("Corbel 1: nothing", table.gaps_text(found))
+        self.assertEqual(table.gaps_text(invented()), "")
 
     def test_the_figure_and_the_page_are_well_formed(self):
         found = invented()

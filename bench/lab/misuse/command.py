@@ -91,7 +91,8 @@ def measured(given):
     meta = {"runs": given.runs, "machine": machine.facts(),
             "kinds": {kind.name: kind.what for kind in picked}, "left_out": left,
             "contestants": [{"name": one.name, "title": one.title, "strength": one.strength,
-                             "setting": one.setting, "commit": commit, "date": date}
+                             "setting": one.setting, "commit": commit, "date": date,
+                             "runs": given.runs}
                             for one in found]}
     return record.Results(meta, cells), folder
 

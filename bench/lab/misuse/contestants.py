@@ -61,9 +61,9 @@ ENTRIES = (
     Entry("corbel-guards", "corbel", "sampled", "guards", {"CORBEL_CHECK": "guards"}, sampled=True),
     Entry("scudo-gwp-asan", "scudo", "sampled", "GWP-ASan of every block", {"SCUDO_OPTIONS": GWP},
           sampled=True, slow=True, far=20000),
-    Entry("corbel-full", "corbel", "testing", "full", {"CORBEL_CHECK": "full"}),
+    Entry("corbel-full", "corbel", "testing", "full", {"CORBEL_CHECK": "full"}, slow=True),
     Entry("corbel-full-guards", "corbel", "testing", "full, guard=all",
-          {"CORBEL_CHECK": "full,guard=all"}, slow=True),
+          {"CORBEL_CHECK": "full,guard=all"}, slow=True, far=20000),
     Entry("mimalloc3-debug", "mimalloc3-debug", "testing", "debug"),
     # mimalloc 3.3.2 has the same options, but reads them after it has set up the first heap.
     Entry("mimalloc2-guarded", "mimalloc2-debug", "testing", "debug, guards every block",

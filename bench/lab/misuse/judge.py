@@ -24,16 +24,16 @@ WORDS = {
     "none": r"(?!)",
     "double free": r"double.?free|twice|already.{0,12}free|invalid chunk state|free'd|"
                    r"no block is allocated",
-    "invalid free": r"not a heap|invalid (pointer|address|free|chunk)|attempting free on|not malloc|wild|"
+    "invalid free": r"not a heap|of a pointer|invalid (pointer|address|free|chunk)|attempting free on|not malloc|wild|"
                     r"not (allocated|the start|a valid)|misaligned|unaligned|foreign|"
                     r"bad.?free|no block is allocated",
     "overflow": rf"overflow|out.of.bounds|past the end|after (the|its) end|{_STRAY}",
-    "underflow": rf"underflow|underrun|out.of.bounds|before (the|its) start|{_STRAY}",
+    "underflow": rf"underflow|underrun|out.of.bounds|before (the|its) (start|beginning)|{_STRAY}",
     "use after free": rf"{_FREED}|invalid read|{_STRAY}|double.?free|twice|invalid chunk state|"
                       r"no block is allocated",
-    "wrong size": r"size.{0,30}(mismatch|wrong|differ)|wrong size|mismatch|invalid size|"
+    "wrong size": r"with a size of|size.{0,30}(mismatch|wrong|differ)|wrong size|mismatch|invalid size|"
                   r"sized? (delete|dealloc)",
-    "mismatch": r"mismatch|wrong (function|operator)|allocated (by|with)|type.{0,12}differ",
+    "mismatch": r"mismatch|(free|delete)\b.* of a block .*\bfrom |wrong (function|operator)|allocated (by|with)|type.{0,12}differ",
     "leak": r"leak|definitely lost|not freed|nothing points",
     "uninitialised": r"uninitiali[sz]ed",
 }

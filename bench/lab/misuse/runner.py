@@ -13,7 +13,7 @@ import subprocess
 
 from lab.misuse import judge, record
 
-FIRST, FAR, SLOW = 5, 20, 5
+FIRST, FAR, SLOW = 5, 10, 3
 TIMEOUT = 120  # seconds: a slow contestant with a million allocations needs 20
 KEPT = ("PATH", "HOME")
 

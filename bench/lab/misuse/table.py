@@ -118,9 +118,38 @@ def alarms(results):
     return "\n".join(lines) or "None: the correct program ended well with every contestant."
 
 
+def gaps(results, subject):
+    """[(kind, size, peer)]: what a peer finds in every run, and `subject` does not. The tools that
+    are there for comparison do not count."""
+    peers = [one["name"] for one in results.contestants
+             if one["strength"] != "tool" and not one["name"].startswith("corbel")]
+    found = []
+    for name in kinds.ORDER:
+        for size, cell in results.of(subject, name):
+            if cell.found < cell.runs:
+                found += [(name, size, peer) for peer in peers
+                          if dict(results.of(peer, name)).get(size, cell).verdict
+                          in ("named", "found")]
+    return found
+
+
+def gaps_text(results):
+    """The gaps of Corbel's strengths for tests, if they were measured."""
+    lines = []
+    for one in results.contestants:
+        if one["name"].startswith("corbel") and one["strength"] == "testing":
+            lines += [f"- {one['title']}: {name.replace('_', ' ')}, {size:,} bytes, which {peer} finds"
+                      for name, size, peer in gaps(results, one["name"])] or [
+                          f"- {one['title']}: nothing"]
+    return ("## What a peer finds and Corbel's strengths for tests do not\n\n" + "\n".join(lines)
+            + "\n\n") if lines else ""
+
+
 def settings(results):
-    lines = [row(["contestant", "setting", "commit", "measured"]), row(["---"] * 4)]
+    lines = [row(["contestant", "setting", "runs of a cell", "commit of Corbel", "measured"]),
+             row(["---"] * 5)]
     lines += [row([one["title"], f"`{one['setting']}`" if one["setting"] else "as it comes",
+                   f"up to {one['runs']}",
                    one["commit"] if one["name"].startswith("corbel") else "", one["date"]])
               for one in results.contestants]
     return "\n".join(lines)
@@ -153,7 +182,7 @@ A cell has one sign if it is the same for blocks of {sizes} bytes, otherwise fou
 
 {by_strength(results)}
 
-## What the messages say
+{gaps_text(results)}## What the messages say
 
 Addresses are left out. A contestant that has the same message for many kinds tells less.
 
@@ -169,7 +198,7 @@ The same program without misuse: {alarms(results)}
 
 ## What was measured
 
-Up to {results.meta["runs"]} runs of each cell. {machine["distribution"]}, {machine["kernel"]}, \
+{machine["distribution"]}, {machine["kernel"]}, \
 {machine["architecture"]}, {machine["c_library"]}, {machine["compiler"]}.
 
 {settings(results)}

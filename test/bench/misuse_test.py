@@ -169,11 +169,30 @@ class Counted(unittest.TestCase):
         one = contestants.Contestant("c", "C", "default", "", "", ("sh", "-c", script, "sh"), {})
         kind = kinds.Kind("k", "overflow", "", False, False, False)
         lines = io.StringIO()
-        cells = runner.run([kind], [one], 3, lines)
+        cells, stopped = runner.run([kind], [one], 3, lines)
+        self.assertFalse(stopped)
         found = [json.loads(line) for line in lines.getvalue().splitlines()]
         self.assertEqual(len(found), 3 * len(kinds.SIZES))
         self.assertEqual({cell.runs for cell in cells["c"]["k"].values()}, {3})
         self.assertIn("nothing (k size=24 seed=2)", [line["line"] for line in found])
+
+
+    def test_an_interruption_leaves_whole_contestants(self):
+        one, two = (contestants.Contestant(name, name, "default", "", "", ("true",), {})
+                    for name in ("one", "two"))
+        kind = kinds.Kind("k", "overflow", "", False, False, False)
+
+        def once(_, contestant, *__):
+            if contestant.name == "two":
+                raise KeyboardInterrupt  # reaches the main thread through the future
+            return "missed", ""
+
+        with mock.patch.object(runner, "once", once), \
+                mock.patch.object(runner.os, "sched_getaffinity", lambda _: {0}):
+            cells, stopped = runner.run([kind], [one, two], 1, io.StringIO())
+        self.assertTrue(stopped)
+        self.assertEqual({name: len(found["k"]) for name, found in cells.items()},
+                         {"one": len(kinds.SIZES)})
 
 
 def invented():

@@ -86,7 +86,9 @@ def measured(given):
         folder = paths.BUILT / datetime.datetime.now().strftime("misuse-%Y-%m-%d-%H%M%S")
         folder.mkdir(parents=True)
         with open(folder / "runs.jsonl", "w", encoding="utf8", buffering=1) as lines:
-            cells = runner.run(picked, found, given.runs, lines, Shown(bar))
+            cells, stopped = runner.run(picked, found, given.runs, lines, Shown(bar))
+        if stopped:
+            bar.say("Stopped: the table has the contestants that were finished.")
     commit, date = machine.commit(), datetime.date.today().isoformat()
     meta = {"runs": given.runs, "machine": machine.facts(),
             "kinds": {kind.name: kind.what for kind in picked}, "left_out": left,
@@ -94,6 +96,8 @@ def measured(given):
                              "setting": one.setting, "commit": commit, "date": date,
                              "runs": given.runs}
                             for one in found]}
+    if not cells:
+        raise Unavailable("stopped before a contestant was finished")
     return record.Results(meta, cells), folder
 
 

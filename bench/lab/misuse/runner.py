@@ -63,12 +63,12 @@ def cell(kind, contestant, size, runs, write):
 
 
 def run(kinds, contestants, runs, lines, progress=None):
-    """{contestant: {kind: {size: Cell}}}. Every run is a line of the file `lines`."""
+    """({contestant: {kind: {size: Cell}}}, whether it was interrupted). Every run is a line of the
+    file `lines`. An interruption leaves only the contestants that have all their cells."""
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # these programs crash on purpose
     jobs = [(kind, contestant, size) for contestant in contestants for kind in kinds
             for size in kind.sizes]
-    cells = {}
 
     def write(facts):
         lines.write(json.dumps(facts, ensure_ascii=False) + "\n")  # one call: whole lines
@@ -76,14 +76,19 @@ def run(kinds, contestants, runs, lines, progress=None):
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         futures = {pool.submit(cell, kind, contestant, size, runs, write): (kind, contestant, size)
                    for kind, contestant, size in jobs}
+        stopped = False
         try:
             for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                kind, contestant, size = futures[future]
-                cells.setdefault(contestant.name, {}).setdefault(kind.name, {})[size] = \
-                    future.result()
+                future.result()
                 if progress:
-                    progress(done, len(jobs), contestant)
-        except BaseException:
+                    progress(done, len(jobs), futures[future][1])
+        except KeyboardInterrupt:
+            stopped = True
             pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return cells
+    cells = {}
+    for future, (kind, contestant, size) in futures.items():
+        if not future.cancelled() and not future.exception():
+            cells.setdefault(contestant.name, {}).setdefault(kind.name, {})[size] = future.result()
+    whole = len(jobs) // len(contestants)
+    return {name: found for name, found in cells.items()
+            if sum(map(len, found.values())) == whole}, stopped

@@ -16,7 +16,9 @@ def parser():
                "  ./dev bench compare A B [--all] [--html FILE]   the differences between two runs\n"
                "  ./dev bench page DIR                            draw a run's page again\n"
                "  ./dev bench peers [NAMES]                       fetch and build the peers only\n"
-               "  ./dev bench lock                                pin the newest peers")
+               "  ./dev bench lock                                pin the newest peers\n"
+               "  ./dev bench container                           a server in limited memory\n"
+               "  ./dev bench misuse                              programs that misuse the heap")
     scale = made.add_mutually_exclusive_group()
     scale.add_argument("--quick", dest="scale", action="store_const", const="quick",
                        help="small sizes: within 10 minutes")

@@ -7,6 +7,7 @@ work. A peer that fails is left out with one line that says why; the lab works w
 
     load()                  -> {name: recipe}
     prepare(names, report)  -> {name: Prepared or Unavailable}; report(name, "current step")
+    both take the folder of the recipes; the builds with checks are in bench/misuse/peers
     refresh(report)         rewrites bench/peers.lock with the newest versions (./dev bench lock)
 """
 
@@ -22,12 +23,13 @@ import re
 import shutil
 import subprocess
 
-from lab import fetch
+from lab import fetch, paths
 from lab.fetch import Unavailable
 from lab.paths import BENCH, ROOT
 from lab.paths import BUILT as LAB_BUILT
 
 RECIPES = BENCH / "peers"
+CHECKED = BENCH / "misuse" / "peers"  # the allocators' builds with checks, see lab/misuse
 BUILT = LAB_BUILT / "peers"
 CORBEL = ROOT / "build" / "release" / "lib"
 CONTROLS = RECIPES / "controls"
@@ -170,10 +172,10 @@ class Context:
         return self.folder / name
 
 
-def load():
-    """All recipes by the name of the peer."""
+def load(folder=None):
+    """All recipes of a folder by the name of the peer."""
     recipes = {}
-    for path in sorted(RECIPES.glob("*.py")):
+    for path in sorted((folder or RECIPES).glob("*.py")):
         spec = importlib.util.spec_from_file_location(f"lab_peer_{path.stem}", path)
         recipe = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(recipe)
@@ -181,13 +183,14 @@ def load():
     return recipes
 
 
-def prepare(names, report=None):
+def prepare(names, report=None, folder=None):
     """Builds the named peers that are not built. An unknown name gives an Unavailable."""
-    recipes = load()
+    recipes = load(folder) if folder else load()
     found = {}
     for name in names:
         if name not in recipes:
-            found[name] = Unavailable(f"there is no recipe bench/peers/{name.replace('-', '_')}.py")
+            where = paths.shown(folder or RECIPES)
+            found[name] = Unavailable(f"there is no recipe {where}/{name.replace('-', '_')}.py")
             continue
         try:
             found[name] = _prepare(recipes[name], report)
@@ -200,7 +203,7 @@ def prepare(names, report=None):
 
 
 def refresh(report=None):
-    fetch.refresh(load().values(), report or (lambda name, what: None))
+    fetch.refresh([*load().values(), *load(CHECKED).values()], report or (lambda name, what: None))
 
 
 def _prepare(recipe, report):
@@ -220,7 +223,7 @@ def _prepare(recipe, report):
         shutil.rmtree(final, ignore_errors=True)
         draft.rename(final)
         prepared = _describe(recipe, context, stamp)
-        if prepared.allocator:
+        if prepared.allocator and not getattr(recipe, "UNSEEN_BY_DLSYM", False):
             _check_served(prepared, context)
         (final / "stamp").write_text(stamp)
         return prepared

@@ -50,7 +50,7 @@ packages_of() {
       fi
       case $(distribution) in
         ubuntu-22.04) ;; # has no clang as new as 19
-        *) printf '%s\n' clang-19 libomp-19-dev ;;
+        *) printf '%s\n' clang-19 libclang-rt-19-dev libomp-19-dev ;;
       esac
       ;;
     *) fail "no such group of packages: $1" ;;

@@ -12,7 +12,9 @@ namespace corbel::os {
 
 // A program or library in memory.
 struct CodeObject {
-  std::uintptr_t low = 0, high = 0;             // all of it; there may be gaps
+  // All of a library, with gaps perhaps. Of a program that the kernel has loaded in several pieces,
+  // the one that the address is in.
+  std::uintptr_t low = 0, high = 0;
   const unsigned char* unwind_index = nullptr;  // its .eh_frame_hdr
   bool is_program = false;                      // is loaded as long as the process
 };

@@ -12,7 +12,9 @@ namespace corbel::os {
 
 // A program or library in memory.
 struct CodeObject {
-  std::uintptr_t low = 0, high = 0;             // all of it; there may be gaps
+  // All of a library, with gaps perhaps. Of a program that the kernel has loaded in several pieces,
+  // the one that the address is in.
+  std::uintptr_t low = 0, high = 0;
   const unsigned char* unwind_index = nullptr;  // its .eh_frame_hdr
   bool is_program = false;                      // is loaded as long as the process
 };
@@ -50,9 +52,9 @@ bool copy_memory(void* to, std::uintptr_t from, std::size_t size);
 bool can_read(std::uintptr_t address);
 
 // The end of the main thread's stack, as far as the code of the program uses it; 0 where the system
-// does not tell. The system keeps other memory at least kMainStackRoom below it.
+// does not tell. There is no other memory in the room below it.
 std::uintptr_t main_stack_end();
-inline constexpr std::size_t kMainStackRoom = std::size_t{128} << 20;
+std::size_t main_stack_room();
 
 // Whether this is the code that a signal handler returns to. Requires: its first kSignalReturnSize
 // bytes can be read.

@@ -26,7 +26,11 @@ bool is_on_own_stack(std::uintptr_t sp, std::uintptr_t control_block) {
   constexpr unsigned kMaxPages = 64;
   constexpr std::size_t kMaxStack = std::size_t{1} << 30;
   if (sp >= control_block || control_block - sp > kMaxStack) return false;
-  if (own_stack_low == 0) own_stack_low = align_down(control_block, kPage);
+  if (own_stack_low == 0) {
+    own_stack_low = align_down(control_block, kPage);
+    // The main thread's control block is elsewhere, and below it is memory of any kind.
+    own_stack_low_is_end = os::is_main_thread(os::thread_id());
+  }
   for (unsigned i = 0; sp < own_stack_low; ++i) {
     if (i == kMaxPages || own_stack_low_is_end) return false;
     if (!os::can_read(own_stack_low - kPage)) {
@@ -38,17 +42,29 @@ bool is_on_own_stack(std::uintptr_t sp, std::uintptr_t control_block) {
   return true;
 }
 
+// No other memory is so near to the main stack.
+bool is_near_main_stack(std::uintptr_t address) {
+  const std::uintptr_t end = os::main_stack_end();
+  return address < end && end - address < os::main_stack_room();
+}
+
+// Whether the main stack reaches from its end down to `sp`. It does where this function runs on it.
+// Else, as on the stack of a signal handler, the system knows.
+bool is_on_main_stack(std::uintptr_t sp) {
+  if (!is_near_main_stack(sp)) return false;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return (is_near_main_stack(here) && here <= sp) || os::can_read(align_down(sp, kPage));
+}
+
 }  // namespace
 
 void StackMemory::use_stack_of(std::uintptr_t stack_pointer) {
   low_ = stack_pointer;
-  std::uintptr_t end = os::main_stack_end();
-  // No other memory is so near to the main stack.
-  if (stack_pointer < end && end - stack_pointer < os::kMainStackRoom) {
-    size_ = end - low_;
+  if (is_on_main_stack(stack_pointer)) {
+    size_ = os::main_stack_end() - low_;
     return;
   }
-  end = arch::thread_pointer();
+  const std::uintptr_t end = arch::thread_pointer();
   size_ = is_on_own_stack(stack_pointer, end) ? end - low_ : 0;
 }
 

@@ -118,7 +118,9 @@ bool FullWalk::follow_signal() {
     return memory_.load(context + std::uintptr_t(offset), value);
   };
   arch::Registers next{};
-  if (!knows_stack_ || !load(os::context_offset_of_pc(), &next.pc)) return false;
+  // As FastWalk does.
+  if (!knows_stack_) return follow_frame_pointer();
+  if (!load(os::context_offset_of_pc(), &next.pc)) return false;
   for (unsigned i = 0; i < arch::kRegisters; ++i) {
     if (!load(os::context_offset(i), &next.at[i])) return false;
   }

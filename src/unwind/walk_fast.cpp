@@ -154,7 +154,9 @@ bool FastWalk::follow_signal() {
     return memory_.load(context + std::uintptr_t(offset), value);
   };
   Place next{};
-  if (!knows_stack_ || !load(os::context_offset_of_pc(), &next.pc) ||
+  // The kernel leaves a record there that the frame pointer points to.
+  if (!knows_stack_) return follow_frame_pointer();
+  if (!load(os::context_offset_of_pc(), &next.pc) ||
       !load(os::context_offset(arch::kStackRegister), &next.stack) ||
       !load(os::context_offset(arch::kFrameRegister), &next.frame)) {
     return false;

@@ -127,7 +127,8 @@ TEST_CASE(random_registers_do_no_harm) {
   };
   const auto value = [&]() -> std::uintptr_t {
     const int on_stack = 0;
-    switch (random() % 8) {
+    constexpr std::size_t kFar = std::size_t{100} << 20;
+    switch (random() % 9) {
       case 0:
         return random();
       case 1:
@@ -138,6 +139,8 @@ TEST_CASE(random_registers_do_no_harm) {
         return near(reinterpret_cast<const void*>(&recurse));
       case 4:
         return near(reinterpret_cast<const void*>(&std::qsort));
+      case 6:
+        return (reinterpret_cast<std::uintptr_t>(&on_stack) - random() % kFar) & ~std::uintptr_t{7};
       case 5:
         return random() % kPage;
       default:

@@ -4,11 +4,13 @@
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "os/linux/errno_guard.hpp"
@@ -123,6 +125,24 @@ bool can_read(std::uintptr_t address) {
 
 std::uintptr_t main_stack_end() {
   return &__libc_stack_end != nullptr ? reinterpret_cast<std::uintptr_t>(__libc_stack_end) : 0;
+}
+
+// The kernel keeps other mappings at least 128 MiB below the stack, an emulator as far as the
+// limit.
+std::size_t main_stack_room() {
+  static constinit std::atomic<std::size_t> room{0};
+  // relaxed both: nothing else is published
+  std::size_t known = room.load(std::memory_order_relaxed);
+  if (known == 0) {
+    ErrnoGuard guard;
+    known = std::size_t{128} << 20;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < known && limit.rlim_cur != 0) {
+      known = limit.rlim_cur;
+    }
+    room.store(known, std::memory_order_relaxed);
+  }
+  return known;
 }
 
 #if defined(__x86_64__)

@@ -110,7 +110,7 @@ StackId make_entry(std::uint64_t hash, void* const* frames, unsigned count) {
 
 // ---- hidden code ----------------------------------------------------------------------------
 
-constexpr unsigned kMaxHidden = 4;
+constexpr unsigned kMaxHidden = 8;
 struct HiddenCode {
   std::atomic<std::uintptr_t> low, high;
 };

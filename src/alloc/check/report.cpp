@@ -39,7 +39,7 @@ struct FramePlace {
 };
 
 // Not on the stack, which may be that of a signal handler. Only the thread that reports uses it.
-constinit FramePlace places[kMaxFrames];
+constinit FramePlace places[kMaxFrames]{};
 
 void find_places(const Stack& stack) {
   for (FramePlace& place : places) place.path[0] = '\0';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misuses that are found on slow paths without full checks: misuse_always CASE. It prints the address
-// of the block that the line must name; always.py knows the line.
+// Misuses that are found on slow paths without full checks: misuse_always CASE. It prints the
+// address of the block that the line must name; always.py knows the line.
 #include <unistd.h>
 
 #include <cstdint>

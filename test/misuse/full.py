@@ -97,8 +97,9 @@ def problem_of(case, program, library):
         return f"the stacks are {told}"
     if ("freed block" in what or "double free" in what) and told[-1] != "freed":
         return f"the stack of the first free is missing: {told}"
-    if not re.search(r"^    #0  0x[0-9a-f]+", rest, re.MULTILINE):
-        return f"there are no frames: {rest!r}"
+    frame = rf"^    #0  0x[0-9a-f]+ \(\S*{re.escape(os.path.basename(program))}\+0x[0-9a-f]+\)$"
+    if not re.search(frame, rest, re.MULTILINE):
+        return f"no stack begins in the program: {rest!r}"
     return None
 
 

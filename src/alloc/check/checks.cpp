@@ -35,9 +35,7 @@ constexpr std::size_t kMaxFill = kMediumMax;
 
 constinit thread_local std::uint32_t allocations = 0;
 
-StackId capture() {
-  return check_options.frames != 0 ? capture_stack(nullptr, check_options.frames) : 0;
-}
+StackId capture(unsigned frames) { return frames != 0 ? capture_stack(nullptr, frames) : 0; }
 
 std::size_t alignment_of(const BlockRecord& record) {
   return record.log_alignment == 0 ? 0 : std::size_t(1) << record.log_alignment;
@@ -178,7 +176,7 @@ bool shrink_quarantine(std::size_t limit) {
 
 BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill fill) {
   if (size > kMaxBlock || alignment > kMaxBlock) return {};
-  const StackId stack = capture();
+  const StackId stack = capture(check_options.frames);
   BlockRef block;
   bool zeroed = false;
   do {
@@ -201,7 +199,9 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
 // Requires: the caller has taken the record.
 void end_block(const BlockRef& block) {
   BlockRecord& record = *block.record;
-  record.freed_at = capture();
+  // Half of the frames: which code frees a block is mostly clear from the innermost, and each takes
+  // time.
+  record.freed_at = capture((check_options.frames + 1) / 2);
   record.freed_by = known_thread_id();
   const std::size_t limit = quarantine_limit();
   std::size_t bytes = record.size + sizeof(BlockRecord);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace corbel::alloc {
 
@@ -19,7 +20,7 @@ struct CheckOptions {
   bool fill = true;
   // Whether each block has guard pages; otherwise only large ones have.
   bool guard_all = false;
-  // The frames that are recorded of the stacks of allocation and free.
+  // The frames that are recorded of the stack of each allocation; of each free, half as many.
   unsigned frames = 8;
 };
 

@@ -195,7 +195,11 @@ class Trace(CliTest):
         subprocess.run([self.program], env=clean_environment(CORBEL_TRACE=raw), check=False)
         done = corbel("trace", "show", raw, "-o", self.folder / "x.html")
         self.assertEqual(done.returncode, 0, done.stderr)
-        about, _, _ = data_of((self.folder / "x.html").read_text())
+        about, threads, _ = data_of((self.folder / "x.html").read_text())
+        events = json.loads(raw.read_text())["traceEvents"]
+        self.assertEqual(
+            sorted((round(1000 * e["ts"]), round(1000 * e["dur"])) for e in events if e["ph"] == "X"),
+            sorted((begin, length) for each in threads for begin, length, _ in each))
         self.assertIn("convert, lambda 2 (task_group)", [f["name"] for f in about["functions"]])
 
         # Cut off anywhere, it is said to be; where nothing is left, it is no trace.

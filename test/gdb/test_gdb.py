@@ -126,13 +126,15 @@ class Values(unittest.TestCase):
                 self.assertIn(text, found[f"print {name}"])
 
     def test_all_elements_are_there(self):
-        commands = [f"print {name}" for name in ("hash_map", "clashing_map", "unordered_set", "queue",
-                                                 "int_vector", "wide_vector", "char_vector")]
+        names = ("hash_map", "clashing_map", "full_bucket", "unordered_set", "queue", "int_vector",
+                 "wide_vector", "char_vector")
+        commands = [f"print {name}" for name in names]
         found = ask(PROGRAMS / "gdb_values", commands, before=["up", "set print elements 0"])
         pairs = dict(re.findall(r'\[(\d+)\] = "number (\d+)"', found["print hash_map"]))
         self.assertEqual({str(i): str(i) for i in range(300)}, pairs)
-        pairs = re.findall(r"\[(\d+)\] = (\d+)", found["print clashing_map"])
-        self.assertEqual({(str(i), str(i)) for i in range(30)}, set(pairs))
+        for name, size in (("clashing_map", 30), ("full_bucket", 7)):
+            pairs = re.findall(r"\[(\d+)\] = (\d+)", found[f"print {name}"])
+            self.assertEqual({(str(i), str(i)) for i in range(size)}, set(pairs))
         for command, expected in (("print unordered_set", range(3000)),
                                   ("print queue", range(1000, 3000)),
                                   ("print int_vector", range(100))):

@@ -60,6 +60,8 @@ int main() {
   for (int i = 0; i < 300; ++i) hash_map.insert({i, "number " + std::to_string(i)});
   tbb::concurrent_hash_map<int, int, OneBucket> clashing_map;
   for (int i = 0; i < 30; ++i) clashing_map.insert({i, i});
+  tbb::concurrent_hash_map<int, int, OneBucket> full_bucket;
+  for (int i = 0; i < 7; ++i) full_bucket.insert({i, i});
   tbb::concurrent_unordered_map<std::string, int> unordered_map{{"one", 1}, {"two", 2}};
   tbb::concurrent_unordered_set<int> unordered_set;
   for (int i = 0; i < 3000; ++i) unordered_set.insert(i);

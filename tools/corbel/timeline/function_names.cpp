@@ -221,6 +221,7 @@ std::string algorithm_of(std::string_view full) {
     return std::string(full.substr(begin, node + 5 - begin));
   }
   const std::string_view head = full.substr(0, 160);
+  if (head.find("tbb12::") != head.npos) return "oneTBB task";
   for (const auto& [part, name] : kClasses) {
     if (head.find(part) != head.npos) return name;
   }

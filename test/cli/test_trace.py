@@ -195,7 +195,11 @@ class Trace(CliTest):
         subprocess.run([self.program], env=clean_environment(CORBEL_TRACE=raw), check=False)
         done = corbel("trace", "show", raw, "-o", self.folder / "x.html")
         self.assertEqual(done.returncode, 0, done.stderr)
-        about, _, _ = data_of((self.folder / "x.html").read_text())
+        about, threads, _ = data_of((self.folder / "x.html").read_text())
+        events = json.loads(raw.read_text())["traceEvents"]
+        self.assertEqual(
+            sorted((round(1000 * e["ts"]), round(1000 * e["dur"])) for e in events if e["ph"] == "X"),
+            sorted((begin, length) for each in threads for begin, length, _ in each))
         self.assertIn("convert, lambda 2 (task_group)", [f["name"] for f in about["functions"]])
 
         # Cut off anywhere, it is said to be; where nothing is left, it is no trace.
@@ -243,6 +247,41 @@ class Trace(CliTest):
         self.assertEqual(done.returncode, 128 + signal.SIGKILL)
         self.assertIn("was ended by signal 9", done.stderr)
         self.assertFalse(output.exists())
+
+    def test_names(self):
+        end = "(corbel::detail::task_base*, corbel::detail::thread_data&, bool)"
+        loop = "corbel::detail::loop_task<corbel::detail::chunk_loop<int, corbel::detail::even_chunks>, "
+        expected = {
+            f"{loop}Scale const, corbel::detail::copy_body>::share{end}": "Scale (parallel_for)",
+            f"{loop}model::Sum, corbel::detail::split_body>::share{end}":
+                "model::Sum (parallel_reduce)",
+            f"{loop}corbel::detail::for_each_call<int, int, void (int&)>::run>::share{end}":
+                "parallel_for_each",
+            f"{loop}corbel::detail::numbers_body<int, (anonymous namespace)::f(std::vector<int> "
+            f"const&)::{{lambda()#7}}::operator()() const::{{lambda(int)#1}}, true>>::share{end}":
+                "f, lambda 7, lambda 1 (parallel_for)",
+            f"corbel::detail::fork_task<fib(int)::{{lambda()#2}}>::execute{end}":
+                "fib, lambda 2 (parallel_invoke)",
+            f"corbel::detail::pipeline_call::run_token{end}": "parallel_pipeline",
+            f"corbel::detail::body_task<int>::run{end}": "function_node",
+            f"corbel::tbb12::(anonymous namespace)::run{end}": "oneTBB task",
+            "Mesh::smooth<double>(int)": "Mesh::smooth",
+            "corbel::detail::loop_task<": "parallel_for",  # cut off
+            "": "",
+        }
+        program = self.compile(
+            "names", """
+                #include "function_names.cpp"
+                #include <iostream>
+                int main() {
+                  for (std::string line; std::getline(std::cin, line);) {
+                    std::cout << corbel::cli::timeline::short_name(line) << std::endl;
+                  }
+                }""", "-std=c++20", "-O0", "-DFMT_HEADER_ONLY", f"-I{INCLUDE.parent}/tools/corbel/timeline",
+            language="c++")
+        done = subprocess.run([program], input="\n".join(expected) + "\n", stdout=subprocess.PIPE,
+                              text=True, check=True)
+        self.assertEqual(done.stdout.splitlines(), list(expected.values()))
 
     @unittest.skipIf(CHROMIUM is None, "there is no chromium")
     def test_a_browser_draws_it(self):

@@ -12,14 +12,19 @@ void* freed = nullptr;      // its slab has it
 void* listed = nullptr;     // a bin has it
 void* untouched = nullptr;  // never allocated
 void* large = nullptr;
-void* sent = nullptr;      // another thread has sent it back
-void* not_sent = nullptr;  // another thread is about to
+void* sent = nullptr;        // another thread has sent it back
+void* not_sent = nullptr;    // another thread is about to
+void* sent_small = nullptr;  // the second of a batch of the smallest blocks
+void* borrowed = nullptr;    // another thread keeps it for itself
+void* purged = nullptr;      // its page was given back
 int on_no_heap = 0;
 
 namespace {
 
 constexpr int kBlocks = 600;  // more than an outbox has room for
 void* blocks[kBlocks];
+void* small_blocks[kBlocks];
+void* pages[200];
 std::atomic<bool> is_ready{false};
 std::atomic<bool> go_on{false};
 
@@ -32,6 +37,14 @@ void wait_for(const std::atomic<bool>& flag) {
 }  // namespace
 
 int main() {
+  // A used block in each slab keeps the slab, but not the pages of the others.
+  for (void*& page : pages) page = scalable_malloc(3000);
+  purged = pages[111];
+  for (int i = 0; i < 200; ++i) {
+    if (i % 10 != 0) scalable_free(pages[i]);
+  }
+  scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+
   // Sizes that nothing else here has.
   used = scalable_malloc(700);
   freed = scalable_malloc(700);
@@ -42,10 +55,19 @@ int main() {
   untouched = static_cast<char*>(first) + 100 * scalable_msize(first);
 
   for (void*& block : blocks) block = scalable_malloc(64);
+  for (void*& block : small_blocks) block = scalable_malloc(8);
   sent = blocks[0];
-  not_sent = blocks[kBlocks - 1];
+  sent_small = small_blocks[0];
+  not_sent = blocks[kBlocks - 10];
+  borrowed = blocks[kBlocks - 1];
+
   std::thread other([] {
-    for (void* const block : blocks) scalable_free(block);
+    for (void* const block : small_blocks) scalable_free(block);
+    for (int i = 0; i < kBlocks - 9; ++i) scalable_free(blocks[i]);
+    // Having sent so many, the thread keeps some once it allocates such blocks, too.
+    static void* volatile own = scalable_malloc(64);
+    for (int i = kBlocks - 9; i < kBlocks; ++i) scalable_free(blocks[i]);
+    scalable_free(own);
     is_ready.store(true);
     wait_for(go_on);
   });

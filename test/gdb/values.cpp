@@ -16,6 +16,25 @@ struct Throwing {
   int number;
 };
 
+// Not constructed from 2.
+struct Picky {
+  explicit Picky(int n) : number(n) {
+    if (n == 2) throw n;
+  }
+  int number;
+};
+
+struct Wide {
+  int number = 0;
+  int rest[5] = {};
+};
+
+// All keys in one bucket.
+struct OneBucket {
+  static std::size_t hash(int) { return 1; }
+  static bool equal(int a, int b) { return a == b; }
+};
+
 using Names = tbb::concurrent_hash_map<int, std::string>;
 
 __attribute__((noinline)) void stop_here() { __asm__ volatile("" : : : "memory"); }
@@ -27,10 +46,22 @@ int main() {
   tbb::concurrent_vector<int> vector{1, 2, 3};
   oneapi::tbb::concurrent_vector<std::string> long_vector;
   for (int i = 0; i < 1000; ++i) long_vector.push_back("text " + std::to_string(i));
+  tbb::concurrent_vector<int> int_vector;
+  tbb::concurrent_vector<char> char_vector;
+  tbb::concurrent_vector<Wide> wide_vector;
+  for (int i = 0; i < 100; ++i) {
+    int_vector.push_back(i);
+    char_vector.push_back(static_cast<char>(i));
+    wide_vector.push_back(Wide{i, {}});
+  }
   const tbb::concurrent_vector<int>& reference = vector;
 
   Names hash_map;
   for (int i = 0; i < 300; ++i) hash_map.insert({i, "number " + std::to_string(i)});
+  tbb::concurrent_hash_map<int, int, OneBucket> clashing_map;
+  for (int i = 0; i < 30; ++i) clashing_map.insert({i, i});
+  tbb::concurrent_hash_map<int, int, OneBucket> full_bucket;
+  for (int i = 0; i < 7; ++i) full_bucket.insert({i, i});
   tbb::concurrent_unordered_map<std::string, int> unordered_map{{"one", 1}, {"two", 2}};
   tbb::concurrent_unordered_set<int> unordered_set;
   for (int i = 0; i < 3000; ++i) unordered_set.insert(i);
@@ -46,6 +77,13 @@ int main() {
   for (int i = 0; i < 3000; ++i) queue.push(i);
   int popped = 0;
   for (int i = 0; i < 1000; ++i) queue.try_pop(popped);
+  tbb::concurrent_queue<Picky> broken_queue;
+  for (int i = 1; i < 4; ++i) {
+    try {
+      broken_queue.emplace(i);
+    } catch (int) {
+    }
+  }
   tbb::concurrent_bounded_queue<int> bounded_queue;
   bounded_queue.set_capacity(10);
   bounded_queue.push(5);

@@ -150,6 +150,14 @@ class Trace(unittest.TestCase):
         # Three pieces of work run one after the other, although they could run in parallel.
         until_undisturbed(self, self.suspended)
 
+    def test_a_page_is_not_what_the_library_writes(self):
+        page = pathlib.Path(self.folder.name) / "x.html"
+        done = run(page)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr, f"corbel: CORBEL_TRACE={page}: the library writes JSON; for a page: "
+                                      f"corbel trace -o {page} -- PROGRAM\n")
+        self.assertFalse(page.exists())
+
     def test_a_file_that_cannot_be_written(self):
         missing = pathlib.Path(self.folder.name) / "no" / "file.json"
         done = run(missing)

@@ -241,6 +241,14 @@ bool wants_timeline() { return timeline != nullptr; }
 bool set_up() {
   const char* const value = os::environment("CORBEL_TRACE");
   if (value == nullptr || *value == '\0') return false;
+  const std::size_t length = std::strlen(value);
+  if (length > 5 && std::strcmp(value + length - 5, ".html") == 0) {
+    std::fprintf(stderr,
+                 "corbel: CORBEL_TRACE=%s: the library writes JSON; for a page: "
+                 "corbel trace -o %s -- PROGRAM\n",
+                 value, value);
+    return false;
+  }
   if (std::strcmp(value, "summary") != 0) {
     timeline = std::fopen(value, "we");
     if (timeline == nullptr) {

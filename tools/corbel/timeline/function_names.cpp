@@ -145,14 +145,17 @@ std::vector<std::string_view> template_arguments(std::string_view text) {
 
 // A class of Corbel's or of the standard library, a number, or a built-in type.
 bool is_no_body(std::string_view name) {
-  for (const char* const begin : {"corbel::", "tbb::", "std::", "unsigned ", "long ", "signed "}) {
+  if (name.empty()) return true;
+  for (const char* const begin :
+       {"corbel::", "tbb::", "std::", "__gnu_cxx::", "unsigned ", "long ", "signed "}) {
     if (starts_with(name, begin)) return true;
   }
   for (const char* const whole :
        {"true", "false", "bool", "char", "short", "int", "long", "float", "double", "void"}) {
     if (name == whole) return true;
   }
-  return name.empty() || name.find_first_not_of("0123456789ul()") == name.npos;
+  const bool is_function_type = name.back() == ')' && name.find("{lambda") == name.npos;
+  return is_function_type || name.find_first_not_of("0123456789ul()") == name.npos;
 }
 
 // The function object of the program among the template arguments, also of those of Corbel's: a
@@ -195,23 +198,15 @@ std::string for_people(std::string_view function) {
 // What programs call the algorithm whose task has this class.
 std::string algorithm_of(std::string_view full) {
   static constexpr std::pair<std::string_view, const char*> kClasses[] = {
-      {"parallel_reduce", "parallel_reduce"},
-      {"reduc", "parallel_reduce"},
-      {"parallel_scan", "parallel_scan"},
-      {"scan_", "parallel_scan"},
-      {"quick_sort", "parallel_sort"},
-      {"for_each", "parallel_for_each"},
-      {"pipeline", "parallel_pipeline"},
-      {"chunk_loop", "parallel_for"},
-      {"range_loop", "parallel_for"},
-      {"loop_task", "parallel_for"},
-      {"fork", "parallel_invoke"},
-      {"function_task", "task_group"},
-      {"enqueued_task", "enqueue"},
-      {"body_task", "function_node"},
-      {"pull_task", "function_node"},
-      {"graph_task", "flow graph"},
-      {"classic", "task"}};
+      {"parallel_reduce", "parallel_reduce"}, {"reduc", "parallel_reduce"},
+      {"parallel_scan", "parallel_scan"},     {"scan_", "parallel_scan"},
+      {"quick_sort", "parallel_sort"},        {"sort_call", "parallel_sort"},
+      {"for_each", "parallel_for_each"},      {"pipeline", "parallel_pipeline"},
+      {"chunk_loop", "parallel_for"},         {"range_loop", "parallel_for"},
+      {"loop_task", "parallel_for"},          {"fork", "parallel_invoke"},
+      {"function_task", "task_group"},        {"enqueued_task", "enqueue"},
+      {"body_task", "function_node"},         {"pull_task", "function_node"},
+      {"graph_task", "flow graph"},           {"classic", "task"}};
   if (const std::size_t node = full.find("_node<"); node != full.npos) {
     std::size_t begin = node;
     while (begin > 0 &&
@@ -221,6 +216,8 @@ std::string algorithm_of(std::string_view full) {
     return std::string(full.substr(begin, node + 5 - begin));
   }
   const std::string_view head = full.substr(0, 160);
+  if (head.find("tbb12::") != head.npos) return "oneTBB task";
+  if (full.find("detail::split_body") != full.npos) return "parallel_reduce";
   for (const auto& [part, name] : kClasses) {
     if (head.find(part) != head.npos) return name;
   }

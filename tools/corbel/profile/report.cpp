@@ -10,8 +10,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "../terminal.hpp"
 #include "task_label.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
@@ -111,8 +111,8 @@ std::string profile_table(const Profile& profile, std::size_t count, int termina
   for (const std::size_t column : columns) {
     if (sum[by] == 0) by = column;
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
+  std::sort(rows.begin(), rows.end(),
+            [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
   std::string heading;
   for (const std::size_t column : columns) {
     heading += fmt::format("{:>11}", title_of(profile.texts[profile.types[column].type]));
@@ -142,8 +142,10 @@ std::string difference_table(const Profile& profile, std::size_t count, int term
     if (sum[by] == 0 && sum[by + width] == 0) by = column;
   }
   const auto change = [&](const Row& row) { return row.values[by + width] - row.values[by]; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::abs(change(a)) > std::abs(change(b));
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (std::abs(change(a)) != std::abs(change(b)))
+      return std::abs(change(a)) > std::abs(change(b));
+    return a.place < b.place;
   });
   const std::string unit = profile.texts[profile.types[by].unit];
   std::string text = paint(fmt::format("{:>11}{:>11}{:>12}  {}", "before", "after", "change",

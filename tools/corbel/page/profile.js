@@ -22,13 +22,21 @@ const state = {
   unit: types[model.defaultType].kind,
   inverted: false,
   group: false,
-  folded: model.fnKind.filter((kind) => kind === RUNTIME).length > 1,
+  folded: true,
   process: -1,
   thread: -1,
   task: -1,
   search: "",
 };
-const hasRuntime = state.folded;
+// One of them is the model's own.
+const hasRuntime = model.fnKind.filter((kind) => kind === RUNTIME).length > 1;
+// Where a program has returned nearly all of its memory before it ended, its peak tells more.
+const everything = model.now[0].map((_, i) => i);
+const [inUse, atPeak] = ["inuse", "peak"].map((metric) => {
+  const type = types.find((each) => each.metric === metric && each.kind === "space");
+  return type ? model.total(type.index, everything) : 0;
+});
+if (state.metric === "inuse" && inUse * 20 < atPeak) state.metric = "peak";
 // A link may say what to show: #tab=sites&metric=peak&search=parse
 for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
   if (key === "inverted" || key === "group" || key === "folded") state[key] = value === "1";
@@ -278,7 +286,7 @@ function controls() {
   byId("directions").classList.toggle("hidden", state.tab !== "flame");
   byId("group").checked = state.group;
   byId("folded").checked = state.folded;
-  byId("folded-label").classList.toggle("hidden", !hasRuntime || state.tab !== "flame");
+  byId("folded-label").classList.toggle("hidden", state.tab !== "flame");
   byId("group-label").classList.toggle("hidden", !hasTasks || state.tab !== "flame");
   list("process", model.processes, state.process, "All processes", "(unknown)");
   list("thread", model.threads, state.thread, "All threads", "(unknown)");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is in a profile, and the trees that the views show.
 
-const RUNTIME = 3; // the kind of functions that run the program's tasks
+// Kinds of functions: those of the standard library, and those that run the program's tasks.
+const STANDARD = 2;
+const RUNTIME = 3;
 
 // Replaces what is between brackets that are in no others.
 function withoutInner(text, open, close, inner) {
@@ -199,13 +201,24 @@ class Tree {
       while (chain.length) {
         const next = chain.pop();
         const fn = frameFn[nodeFrame[next]];
-        if (!options.folded || fnKind[fn] !== RUNTIME) view = this.add(view, fn);
-        else if (this.fn[view] !== runtime) view = this.add(view, runtime);
+        if (!options.folded || fnKind[fn] < STANDARD || !this.isInside(next)) {
+          const shown = options.folded && fnKind[fn] === RUNTIME ? runtime : fn;
+          if (shown !== runtime || this.fn[view] !== runtime) view = this.add(view, shown);
+        }
         memo[next] = view;
       }
       ends[at] = view;
     });
     return ends;
+  }
+
+  // Whether a function of the standard library or of the runtime was called by one of the same: what
+  // the program calls is the outermost.
+  isInside(node) {
+    const { nodeParent, nodeFrame, frameFn, fnKind } = this.model;
+    const kind = (at) => fnKind[frameFn[nodeFrame[at]]];
+    return (kind(node) === STANDARD || kind(node) === RUNTIME) && nodeParent[node] >= 0 &&
+           kind(nodeParent[node]) === kind(node);
   }
 
   growInverted(samples, options) {
@@ -215,8 +228,8 @@ class Tree {
       let view = options.group ? this.add(0, -1 - sampleTask[sample]) : 0;
       for (let node = sampleNode[sample]; node >= 0; node = nodeParent[node]) {
         const fn = frameFn[nodeFrame[node]];
-        if (!options.folded || fnKind[fn] !== RUNTIME) view = this.add(view, fn);
-        else if (this.fn[view] !== runtime) view = this.add(view, runtime);
+        if (options.folded && fnKind[fn] >= STANDARD && this.isInside(node)) continue;
+        view = this.add(view, options.folded && fnKind[fn] === RUNTIME ? runtime : fn);
       }
       ends[at] = view;
     });

@@ -14,12 +14,12 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "../library.hpp"
-#include "../terminal.hpp"
+#include "library.hpp"
 #include "profile_command.hpp"
 #include "profile_file.hpp"
 #include "profile_page.hpp"
 #include "report.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace fs = std::filesystem;

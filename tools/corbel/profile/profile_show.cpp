@@ -4,13 +4,13 @@
 
 #include <stdexcept>
 
-#include "../terminal.hpp"
 #include "profile_command.hpp"
 #include "profile_file.hpp"
 #include "profile_page.hpp"
 #include "report.hpp"
 #include "symbolize.hpp"
 #include "task_label.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "../terminal.hpp"
 #include "task_label.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
@@ -84,6 +84,16 @@ std::vector<std::size_t> columns_of(const Profile& profile) {
   return columns;
 }
 
+// The column by which rows are sorted: the first, but where a program has returned nearly all of
+// its memory before it ended, what it held at the peak.
+std::size_t telling(const std::vector<std::size_t>& columns, const std::vector<std::int64_t>& sum) {
+  std::size_t by = columns.front();
+  for (const std::size_t column : columns) {
+    if (sum[by] * 20 < sum[column]) by = column;
+  }
+  return by;
+}
+
 }  // namespace
 
 std::string amount(std::int64_t value, const std::string& unit, bool sign) {
@@ -106,13 +116,9 @@ std::string profile_table(const Profile& profile, std::size_t count, int termina
   std::vector<Row> rows = rows_of(profile);
   const std::vector<std::int64_t> sum = totals(rows, profile.types.size());
   std::vector<std::size_t> columns = columns_of(profile);
-  // Where nothing is left at the end, the first column with something decides.
-  std::size_t by = columns.front();
-  for (const std::size_t column : columns) {
-    if (sum[by] == 0) by = column;
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
+  const std::size_t by = telling(columns, sum);
+  std::sort(rows.begin(), rows.end(),
+            [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
   std::string heading;
   for (const std::size_t column : columns) {
     heading += fmt::format("{:>11}", title_of(profile.texts[profile.types[column].type]));
@@ -137,13 +143,14 @@ std::string difference_table(const Profile& profile, std::size_t count, int term
   std::vector<Row> rows = rows_of(profile);
   const std::size_t width = profile.types.size();
   const std::vector<std::int64_t> sum = totals(rows, 2 * width);
-  std::size_t by = profile.default_index();
-  for (const std::size_t column : columns_of(profile)) {
-    if (sum[by] == 0 && sum[by + width] == 0) by = column;
-  }
+  std::vector<std::int64_t> both;
+  for (std::size_t i = 0; i < width; ++i) both.push_back(std::max(sum[i], sum[i + width]));
+  const std::size_t by = telling(columns_of(profile), both);
   const auto change = [&](const Row& row) { return row.values[by + width] - row.values[by]; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::abs(change(a)) > std::abs(change(b));
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (std::abs(change(a)) != std::abs(change(b)))
+      return std::abs(change(a)) > std::abs(change(b));
+    return a.place < b.place;
   });
   const std::string unit = profile.texts[profile.types[by].unit];
   std::string text = paint(fmt::format("{:>11}{:>11}{:>12}  {}", "before", "after", "change",

@@ -235,12 +235,12 @@ Facts facts_of(const Frame& frame) {
 
 template <typename FactsAt>
 std::string find_task(const std::vector<Frame>& frames, FactsAt&& facts_at) {
-  std::string place;
+  const std::string* body = nullptr;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Facts& facts = facts_at(frames[i]);
     if (!facts.openmp.empty()) return facts.openmp;
     if (!facts.scheduler) {
-      if (!facts.standard) place = function_around(*frames[i].name);
+      if (!facts.standard) body = frames[i].name;
       continue;
     }
     if (facts.algorithm.empty()) continue;
@@ -248,7 +248,8 @@ std::string find_task(const std::vector<Frame>& frames, FactsAt&& facts_at) {
     // With -g1, a lambda is just "operator()". Without debug information, an inlined body is not
     // seen at all. The templates that call it name it; on the thread of the call, so does what
     // called them.
-    if (place == "operator()") place.clear();
+    std::string place;
+    if (body != nullptr && *body != "operator()") place = function_around(*body);
     for (std::size_t k = i; place.empty() && k < frames.size(); ++k) {
       const Facts& outer = facts_at(frames[k]);
       if (outer.scheduler) {

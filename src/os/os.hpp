@@ -281,10 +281,10 @@ class ThreadExit {
 };
 
 // Starts a thread that interferes as little as possible with the program. It blocks all signals but
-// those that its own faults raise, which the program may want to report, and requests of the corbel
-// command (take_requests). It runs on the main thread's processors, at ordinary priority, and, if
-// the system supports that, shares no open files with the program. At most one such thread exists
-// at a time. May call malloc. Returns false when the system refuses.
+// those that its own faults raise, which the program may want to report. It runs on the main
+// thread's processors, at ordinary priority, and, if the system supports that, shares no open files
+// with the program. At most one such thread exists at a time. May call malloc. Returns false when
+// the system refuses.
 bool start_thread(const char* name, void (*run)());
 
 // Waits until that thread has ended. Requires: start_thread() returned true, and no other thread
@@ -461,11 +461,12 @@ bool has_thread(std::uint32_t thread);
 // the one that started it, or where there is no such way to ask.
 bool take_requests(void (*answer)(std::uint64_t number));
 
-// For a thread of start_thread(), in which no code of the program is interrupted: let requests in,
-// if the process takes them. check_requests() keeps them out again if the program has replaced the
-// handler, which is not for this thread to run.
-void let_requests_in();
-void check_requests();
+// For the thread of start_thread(), in which no code of the program is interrupted: lets requests
+// in for some seconds after the last one. Otherwise keeps them out, and always when the program has
+// replaced the handler, which is not for this thread to run. Returns whether it lets them in; then
+// call it again within kRequestsLast milliseconds.
+bool attend_requests();
+constexpr std::uint32_t kRequestsLast = 10000;
 
 // The connection to the process that asks. No call waits for more than half a second without
 // progress. Not for several threads at a time.

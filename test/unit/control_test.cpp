@@ -455,6 +455,9 @@ class ControlHelperTest : public testing::Test {
       work();
       find_helper();
     }
+    // A program that is not asked keeps all its signals.
+    ASSERT_TRUE(blocks_requests(helper_));
+    ASSERT_EQ(content_of(answer_to("version")), config::kVersion);
     while (blocks_requests(helper_)) std::this_thread::yield();
   }
 

@@ -5,6 +5,7 @@
 
 #include "alloc/control/commands.hpp"
 #include "alloc/control/reply.hpp"
+#include "alloc/map/policy_hooks.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -40,6 +41,8 @@ void answer_request(std::uint64_t number) {
   char line[512];  // os/linux/request.hpp has the limit
   if (socket.read_line(line, sizeof line)) run_command(line, reply);
   end_answer();
+  // Where more requests follow, they are for the helper thread (os::attend_requests).
+  call_helper(MayStart::kNo);
 }
 
 }  // namespace corbel::alloc

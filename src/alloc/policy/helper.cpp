@@ -86,7 +86,7 @@ std::uint32_t delay() {
 // and so may cause more work without passing a slow path. If it returns false, the next work comes
 // with a slow path, which calls the helper.
 bool pass() {
-  os::check_requests();
+  os::attend_requests();
   const std::size_t before = span_heap.figures().dirty_pages;
   if (container_limit.refresh()) trim(0);
   std::size_t active = 0;
@@ -178,7 +178,12 @@ void park(bool waits_for_due) {
     change(Helper::kParked, Helper::kAwake);
   }
   while (helper_state() == Helper::kParked) {
-    os::wait(helper_word, std::uint32_t(Helper::kParked));
+    constexpr auto kParked = std::uint32_t(Helper::kParked);
+    if (os::attend_requests()) {
+      os::wait_for(helper_word, kParked, os::kRequestsLast);
+    } else {
+      os::wait(helper_word, kParked);
+    }
   }
 }
 

@@ -23,9 +23,16 @@ namespace {
 // just sent a signal and listens; a longer wait means that it was stopped or has lost interest.
 constexpr long kPatience = 500;
 
-// relaxed both: the kernel orders the store before any signal that the handler takes
+// relaxed: the kernel orders the store before any signal that the handler takes
 constinit std::atomic<void (*)(std::uint64_t)> answer{nullptr};
-constinit std::atomic<std::uint32_t> helper{0};  // the thread of start_thread() that takes signals
+
+// The thread of start_thread() while it lets requests in. relaxed: only that thread compares it
+// with its own number
+constinit std::atomic<std::uint32_t> helper{0};
+// now_ms() at the last request; 0: none. relaxed: a hint
+constinit std::atomic<std::uint64_t> last_request{0};
+// Requests must not reach the helper thread any more. relaxed: only that thread uses it
+constinit std::atomic<bool> helper_keeps_out{false};
 
 bool is_request(const siginfo_t& info) {
   if (info.si_code != SI_QUEUE) return false;
@@ -37,8 +44,8 @@ bool is_request(const siginfo_t& info) {
 // program blocks it, perhaps to read it with sigwait() or signalfd(). The helper blocks it too from
 // now on, and leaves it to the process.
 void pass_on(siginfo_t* info, void* context) {
-  // relaxed: the helper wrote it itself
   if (helper.load(std::memory_order_relaxed) != thread_id() || info->si_code == SI_TKILL) return;
+  helper_keeps_out.store(true, std::memory_order_relaxed);
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, request::kSignal);
   // The kernel lets only the main thread repeat its own codes.
   if (info->si_code >= 0) info->si_code = SI_QUEUE;
@@ -48,6 +55,7 @@ void pass_on(siginfo_t* info, void* context) {
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
   if (!is_request(*info)) return pass_on(info, context);
+  last_request.store(now_ms(), std::memory_order_relaxed);
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
   answer.load(std::memory_order_relaxed)(value & request::kNumberMask);
 }
@@ -90,19 +98,16 @@ bool take_requests(void (*function)(std::uint64_t number)) {
   return sigaction(request::kSignal, &action, nullptr) == 0;
 }
 
-void let_requests_in() {
+bool attend_requests() {
   ErrnoGuard guard;
-  if (!handler_is_ours()) return;
-  helper.store(thread_id(), std::memory_order_relaxed);
-  change_mask(SIG_UNBLOCK);
-}
-
-void check_requests() {
-  ErrnoGuard guard;
-  // relaxed: the calling thread wrote it itself
-  if (helper.load(std::memory_order_relaxed) != thread_id() || handler_is_ours()) return;
-  change_mask(SIG_BLOCK);
-  helper.store(0, std::memory_order_relaxed);
+  const std::uint64_t last = last_request.load(std::memory_order_relaxed);
+  const bool lets_in = last != 0 && now_ms() - last < kRequestsLast &&
+                       !helper_keeps_out.load(std::memory_order_relaxed) && handler_is_ours();
+  if (lets_in == (helper.load(std::memory_order_relaxed) == thread_id())) return lets_in;
+  if (!lets_in) change_mask(SIG_BLOCK);
+  helper.store(lets_in ? thread_id() : 0, std::memory_order_relaxed);
+  if (lets_in) change_mask(SIG_UNBLOCK);
+  return lets_in;
 }
 
 bool has_thread(std::uint32_t thread) {

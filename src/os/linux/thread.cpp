@@ -102,7 +102,6 @@ void* run_own_thread(void*) {
   // program's table, one at a time and briefly.
   syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
   use_processors_of_main_thread();
-  let_requests_in();
   own_thread.run();
   return nullptr;
 }

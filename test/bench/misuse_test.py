@@ -158,6 +158,8 @@ class Counted(unittest.TestCase):
         self.assertEqual((found.runs, found.verdict, len(facts)), (12, "sometimes", 12))
         with mock.patch.object(runner, "once", lambda *_: ("missed", "")):
             self.assertEqual(runner.cell(same, contestant(), 100, 12, facts.append).runs, 5)
+        with mock.patch.object(runner, "once", lambda *_: ("hung", "")):
+            self.assertEqual(runner.cell(chance, contestant(), 100, 12, facts.append).runs, 3)
 
     def test_a_run_that_does_not_end(self):
         one = contestants.Contestant("c", "C", "default", "", "", ("sh", "-c", "sleep 1000"), {})

@@ -64,6 +64,7 @@ class Judged(unittest.TestCase):
                 ("overflow", "mimalloc: error: buffer overflow in heap block 0x1 of size 100"),
                 ("underflow", "double free or corruption (out)"),
                 ("use after free", "Use After Free at 0x7f00 (0 bytes into a 100-byte allocation)"),
+                ("use after free", "Use After Free (warning: buffer overflow detected) at 0x7f00"),
                 ("wrong size", "Scudo ERROR: invalid sized delete when deallocating address 0x1"),
                 ("mismatch", "==7==ERROR: AddressSanitizer: alloc-dealloc-mismatch (malloc vs x)"),
                 ("mismatch", "corbel: delete of a block of 24 bytes from malloc (block 0x1)"),

@@ -64,6 +64,7 @@ class Judged(unittest.TestCase):
                 ("overflow", "mimalloc: error: buffer overflow in heap block 0x1 of size 100"),
                 ("underflow", "double free or corruption (out)"),
                 ("use after free", "Use After Free at 0x7f00 (0 bytes into a 100-byte allocation)"),
+                ("use after free", "Use After Free (warning: buffer overflow detected) at 0x7f00"),
                 ("wrong size", "Scudo ERROR: invalid sized delete when deallocating address 0x1"),
                 ("mismatch", "==7==ERROR: AddressSanitizer: alloc-dealloc-mismatch (malloc vs x)"),
                 ("mismatch", "corbel: delete of a block of 24 bytes from malloc (block 0x1)"),
@@ -158,6 +159,8 @@ class Counted(unittest.TestCase):
         self.assertEqual((found.runs, found.verdict, len(facts)), (12, "sometimes", 12))
         with mock.patch.object(runner, "once", lambda *_: ("missed", "")):
             self.assertEqual(runner.cell(same, contestant(), 100, 12, facts.append).runs, 5)
+        with mock.patch.object(runner, "once", lambda *_: ("hung", "")):
+            self.assertEqual(runner.cell(chance, contestant(), 100, 12, facts.append).runs, 3)
 
     def test_a_run_that_does_not_end(self):
         one = contestants.Contestant("c", "C", "default", "", "", ("sh", "-c", "sleep 1000"), {})

@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,9 @@ def parser():
 
 def main(words):
     given = parser().parse_args(words)
+    # As in the lab's driver: a service or a closed terminal stops a run as Ctrl-C does.
+    for reason in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(reason, _end)
     try:
         if given.list:
             return show_list()
@@ -56,6 +60,10 @@ def main(words):
     for name in wrong:
         print(f"FAILED  {name}: a program without misuse did not end well")
     return FALSE_ALARM if wrong else OK
+
+
+def _end(*_):
+    raise KeyboardInterrupt
 
 
 def show_list():

@@ -11,7 +11,7 @@ VERDICTS = {
     "named": "found always, and named",
     "found": "found always",
     "sometimes": "found in some runs",
-    "ended": "ended without a message, always or in some runs",
+    "ended": "ended or hung without a message, in at least one run",
     "defused": "not found, made harmless",
     "missed": "missed",
     "harmed": "harmed, in at least one run",

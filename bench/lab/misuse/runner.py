@@ -4,7 +4,7 @@
 A cell has FIRST runs, and all `runs` if these differ in their outcome. Where chance decides (threads,
 or where blocks happen to lie), it has all from the beginning; where each run also takes a million
 allocations, FAR runs, or SLOW on a slow contestant, and all if they differ and the contestant is not
-slow."""
+slow. Where the first HANGS runs do not end, there are no more."""
 import concurrent.futures
 import json
 import os
@@ -13,8 +13,8 @@ import subprocess
 
 from lab.misuse import judge, record
 
-FIRST, FAR, SLOW = 5, 10, 3
-TIMEOUT = 120  # seconds: a slow contestant with a million allocations needs 20
+FIRST, FAR, SLOW, HANGS = 5, 10, 3, 3
+TIMEOUT = 90  # seconds: a slow contestant with a million allocations needs 20
 KEPT = ("PATH", "HOME")
 
 
@@ -54,7 +54,8 @@ def cell(kind, contestant, size, runs, write):
     first, most = counts(kind, contestant, runs)
     found = []
     for seed in range(1, most + 1):
-        if seed > first and len({outcome for outcome, _ in found}) == 1:
+        outcomes = {outcome for outcome, _ in found}
+        if len(outcomes) == 1 and (seed > first or seed > HANGS and "hung" in outcomes):
             break
         found.append(once(kind, contestant, size, seed))
         write({"contestant": contestant.name, "kind": kind.name, "size": size, "seed": seed,

@@ -11,8 +11,8 @@ MEANINGS = {
     "found": "**found**: in every run there is a message, but not always one that names the fault "
              "(an assertion, another fault, \"corrupted chunk header\" for a foreign pointer)",
     "sometimes": "**sometimes**: a message in some of the runs, with their percentage",
-    "ended": "**ended without a message**: by a trap, an abort or the kernel, in some runs at "
-             "least. A guard page does that, and so does luck",
+    "ended": "**ended without a message**, in at least one run: by a trap, an abort or the kernel, "
+             "or it never ended. A guard page does that, and so does luck",
     "defused": "**defused**: not found, but the harm is gone: the program reads a fill pattern in "
                "place of old data, realloc refuses the block",
     "missed": "**missed**: nothing happened that the program could see",

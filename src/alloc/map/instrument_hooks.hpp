@@ -12,7 +12,7 @@ namespace corbel::alloc {
 // Called once, when the process is set up: read the instrument's environment variables and begin
 // what they ask for. The caller holds no lock, and the calling thread has a heap.
 void set_up_checks();    // check: every block is recorded
-void set_up_sampling();  // sample: some blocks are recorded or guarded
+void set_up_sampling();  // profile: some blocks are recorded
 void set_up_control();   // control: requests from the corbel command
 
 // The instruments' locks, each defined in its room. A fork takes them with the allocator's own

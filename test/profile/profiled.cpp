@@ -110,6 +110,7 @@ int write_in_signals(const char* path) {
   action.sa_handler = write_in_handler;
   sigaction(SIGUSR1, &action, nullptr);
   corbel_heap_profile_start(64);
+  for (int i = 0; i < 50000; ++i) std::free(small_freed());
   const pthread_t self = pthread_self();
   pthread_t thread;
   // Signals this thread until it has written 200 profiles.

@@ -12,6 +12,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/instrument_hooks.hpp"
+#include "alloc/map/options.hpp"
 #include "alloc/profile/aggregates.hpp"
 #include "alloc/sample/sampler.hpp"
 
@@ -71,7 +72,11 @@ class SamplingTest : public ::testing::Test {
     return e;
   }
 
-  void SetUp() override { seed_sampling(20); }
+  void SetUp() override {
+    seed_sampling(20);
+    // A thread that comes and goes by the clock would make the seeds meaningless.
+    options.helper_thread.store(HelperThread::kNever, std::memory_order_relaxed);
+  }
 
   void TearDown() override {
     stop_sampling();

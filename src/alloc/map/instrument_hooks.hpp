@@ -14,7 +14,7 @@ namespace corbel::alloc {
 // set_up_checks() may be called earlier and more than once: before the first malloc is served, in a
 // thread without a heap.
 void set_up_checks();    // check: every block is recorded
-void set_up_sampling();  // sample: some blocks are recorded or guarded
+void set_up_sampling();  // profile: some blocks are recorded
 void set_up_control();   // control: requests from the corbel command
 
 // Adds to the line about a misuse that ends the process what full checks know of `block`.

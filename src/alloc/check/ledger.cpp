@@ -38,6 +38,13 @@ BlockState BlockRef::take() const {
   }
 }
 
+bool Ledger::Group::has_unit(std::uintptr_t unit) const {
+  // relaxed: a spare group, and one that is being made, has none of the caller's units
+  const char* const first = start.load(std::memory_order_relaxed);
+  if (first == nullptr) return false;
+  return unit >= unit_of(first) && unit <= unit_of(first + block_size * count - 1);
+}
+
 bool Ledger::set_up() {
   const std::size_t size = align_up(kRootEntries * sizeof(root_[0]), kUnit);
   void* const memory = os::map(size, kUnit, nullptr);
@@ -101,13 +108,10 @@ void Ledger::retire(Group* group) {
 void Ledger::enter(Group* group, std::uintptr_t first_unit, std::size_t units) {
   for (std::uintptr_t unit = first_unit; unit < first_unit + units; ++unit) {
     Group* const old = group_at(unit);
-    // Later units of a group that begins elsewhere may still lead to it; find() sees that they are
-    // out of its range.
-    // relaxed: this lock is held when it is written
-    if (old != nullptr && old != group &&
-        unit_of(old->start.load(std::memory_order_relaxed)) == unit) {
-      retire(old);
-    }
+    // The old slab or large block has gone as a whole, so its group must not be found again by a
+    // new one of the same size at the same place, whose other units do not lead to it. The unit may
+    // also be left over from a group that is elsewhere by now.
+    if (old != nullptr && old != group && old->has_unit(unit)) retire(old);
     Leaf* const leaf = root_[unit / kLeafEntries].load(std::memory_order_relaxed);  // by group_at()
     // (10) release: publishes the group to (11)
     leaf->groups[unit % kLeafEntries].store(group, std::memory_order_release);

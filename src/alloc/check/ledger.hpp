@@ -124,6 +124,9 @@ struct Ledger::Group {
   Group* next;        // of all groups ever made; written once
   Group* next_spare;  // under checks_lock
   BlockRecord records[];
+
+  // Whether a block of the group lies in the unit.
+  bool has_unit(std::uintptr_t unit) const;
 };
 
 template <class Visit>

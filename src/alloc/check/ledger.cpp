@@ -27,13 +27,15 @@ std::uintptr_t unit_of(const void* address) {
 
 BlockState BlockRef::take() const {
   // In the child of a fork, the thread that took the record may not exist.
-  constexpr unsigned kMaxWaits = 1U << 16;
-  for (unsigned waits = 0;; ++waits) {
+  constexpr std::uint64_t kMaxWait = 10000;  // ms
+  for (std::uint64_t begin = 0;;) {
     // (3) acquire: sees the fields published by (1); release: passes them on
     const BlockState before =
         record->state.exchange(BlockState::kChanging, std::memory_order_acq_rel);
     if (before != BlockState::kChanging) return before;
-    if (waits == kMaxWaits) return BlockState::kLive;
+    const std::uint64_t now = os::now_ms();
+    if (begin == 0) begin = now;
+    if (now - begin > kMaxWait) return BlockState::kLive;
     os::yield();
   }
 }
@@ -150,11 +152,12 @@ Ledger::Group* Ledger::make_group(Span* span, std::size_t block_size, std::uint3
 BlockRef Ledger::record_for(Span* span, void* raw) {
   const bool is_large = span->tag() == span_tag::kLarge;
   const std::size_t block_size = is_large ? span->bytes() : span->layout().block_size;
+  const std::uint32_t count = is_large ? 1 : span->layout().capacity;
   Group* group = group_at(span->unit);
   // relaxed: the group of a slab is changed by the slab's owner, before other threads get a block
   if (group == nullptr || group->start.load(std::memory_order_relaxed) != span->start() ||
-      group->block_size != block_size) {
-    group = make_group(span, block_size, is_large ? 1 : span->layout().capacity);
+      group->block_size != block_size || group->count != count) {
+    group = make_group(span, block_size, count);
     if (group == nullptr) return {};
   }
   const auto offset = std::size_t(static_cast<char*>(raw) - span->start());

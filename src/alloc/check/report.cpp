@@ -7,7 +7,6 @@
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/stacks/stack_table.hpp"
 #include "base/bits.hpp"
-#include "os/code.hpp"
 #include "os/os.hpp"
 #include "unwind/modules.hpp"
 #include "unwind/unwind.hpp"

@@ -228,6 +228,26 @@ const Case kCases[] = {
        free_block(block);
        sink = block[8];
      }},
+    // Not a misuse: blocks with spans of their own, and blocks of slabs, in each other's place.
+    {"spans-and-slabs",
+     [] {
+       constexpr int kBlocks = 64;
+       static char* blocks[kBlocks];
+       unsigned random = 1;
+       for (int i = 0; i < 20000; ++i) {
+         random = random * 1664525 + 1013904223;
+         char*& block = blocks[random >> 26];
+         if (block != nullptr && (block[0] != 1 || block[99] != 2)) std::puts("changed");
+         release(block);
+         const bool has_span = (random >> 20 & 1) != 0;
+         block = static_cast<char*>(has_span ? align(16384, 100) : allocate(65400));
+         block[0] = 1;
+         block[99] = 2;
+       }
+       for (char* block : blocks) release(block);
+       check_heap();
+       std::puts("right");
+     }},
     // Not a misuse: what the program sees.
     {"pattern",
      [] {

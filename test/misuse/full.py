@@ -113,10 +113,12 @@ def main():
         if problem:
             failures += 1
             print(f"{case}: {problem}")
-    done = run(program, ["pattern"], "full", library)
-    if done.stdout != "intact\nright\n" or done.returncode != 0:
-        failures += 1
-        print(f"pattern: {done}")
+    for case, options in (("pattern", "full"), ("spans-and-slabs", "full,quarantine=0"),
+                          ("spans-and-slabs", "full,quarantine=8M")):
+        done = run(program, [case], options, library)
+        if done.stdout != "intact\nright\n" or done.returncode != 0:
+            failures += 1
+            print(f"{case}: {done}")
     for wrong in ("ful", "full,redzone=x", "full,", "full,guard=some", "all"):
         done = run(program, ["pattern"], wrong, library)
         if not re.fullmatch(f"corbel: CORBEL_CHECK={wrong} is ignored: set it to .*\n",

@@ -27,15 +27,24 @@ std::uintptr_t unit_of(const void* address) {
 
 BlockState BlockRef::take() const {
   // In the child of a fork, the thread that took the record may not exist.
-  constexpr unsigned kMaxWaits = 1U << 16;
-  for (unsigned waits = 0;; ++waits) {
+  constexpr std::uint64_t kMaxWait = 10000;  // ms
+  for (std::uint64_t begin = 0;;) {
     // (3) acquire: sees the fields published by (1); release: passes them on
     const BlockState before =
         record->state.exchange(BlockState::kChanging, std::memory_order_acq_rel);
     if (before != BlockState::kChanging) return before;
-    if (waits == kMaxWaits) return BlockState::kLive;
+    const std::uint64_t now = os::now_ms();
+    if (begin == 0) begin = now;
+    if (now - begin > kMaxWait) return BlockState::kLive;
     os::yield();
   }
+}
+
+bool Ledger::Group::has_unit(std::uintptr_t unit) const {
+  // relaxed: a spare group, and one that is being made, has none of the caller's units
+  const char* const first = start.load(std::memory_order_relaxed);
+  if (first == nullptr) return false;
+  return unit >= unit_of(first) && unit <= unit_of(first + block_size * count - 1);
 }
 
 bool Ledger::set_up() {
@@ -101,13 +110,10 @@ void Ledger::retire(Group* group) {
 void Ledger::enter(Group* group, std::uintptr_t first_unit, std::size_t units) {
   for (std::uintptr_t unit = first_unit; unit < first_unit + units; ++unit) {
     Group* const old = group_at(unit);
-    // Later units of a group that begins elsewhere may still lead to it; find() sees that they are
-    // out of its range.
-    // relaxed: this lock is held when it is written
-    if (old != nullptr && old != group &&
-        unit_of(old->start.load(std::memory_order_relaxed)) == unit) {
-      retire(old);
-    }
+    // The old slab or large block has gone as a whole, so its group must not be found again by a
+    // new one of the same size at the same place, whose other units do not lead to it. The unit may
+    // also be left over from a group that is elsewhere by now.
+    if (old != nullptr && old != group && old->has_unit(unit)) retire(old);
     Leaf* const leaf = root_[unit / kLeafEntries].load(std::memory_order_relaxed);  // by group_at()
     // (10) release: publishes the group to (11)
     leaf->groups[unit % kLeafEntries].store(group, std::memory_order_release);
@@ -146,11 +152,12 @@ Ledger::Group* Ledger::make_group(Span* span, std::size_t block_size, std::uint3
 BlockRef Ledger::record_for(Span* span, void* raw) {
   const bool is_large = span->tag() == span_tag::kLarge;
   const std::size_t block_size = is_large ? span->bytes() : span->layout().block_size;
+  const std::uint32_t count = is_large ? 1 : span->layout().capacity;
   Group* group = group_at(span->unit);
   // relaxed: the group of a slab is changed by the slab's owner, before other threads get a block
   if (group == nullptr || group->start.load(std::memory_order_relaxed) != span->start() ||
-      group->block_size != block_size) {
-    group = make_group(span, block_size, is_large ? 1 : span->layout().capacity);
+      group->block_size != block_size || group->count != count) {
+    group = make_group(span, block_size, count);
     if (group == nullptr) return {};
   }
   const auto offset = std::size_t(static_cast<char*>(raw) - span->start());

@@ -66,6 +66,12 @@ struct BlockRef {
   // back. If another thread has set it to kChanging, waits until it sets another one. Returns the
   // state before, which the caller restores if it changes nothing.
   BlockState take() const;
+  // The same if the state is `seen`, without waiting. False if it is another one by now.
+  bool try_take(BlockState seen) const {
+    // (3) acquire: sees the fields published by (1); relaxed on failure: nothing is read
+    return record->state.compare_exchange_strong(
+        seen, BlockState::kChanging, std::memory_order_acquire, std::memory_order_relaxed);
+  }
 };
 
 class Ledger {
@@ -124,6 +130,9 @@ struct Ledger::Group {
   Group* next;        // of all groups ever made; written once
   Group* next_spare;  // under checks_lock
   BlockRecord records[];
+
+  // Whether a block of the group lies in the unit.
+  bool has_unit(std::uintptr_t unit) const;
 };
 
 template <class Visit>

@@ -2,6 +2,7 @@
 #include "alloc/check/raw_block.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "alloc/check/options.hpp"
@@ -19,6 +20,11 @@ namespace {
 
 // A longer redzone after a block finds no more, and takes time.
 constexpr std::size_t kMaxRear = 1024;
+
+// A guarded block takes up to three mappings. The system allows a process 65,530 by default, and
+// the program needs some.
+constexpr std::uint32_t kMaxGuarded = 16384;
+constinit std::atomic<std::uint32_t> guarded_blocks{0};
 
 std::size_t rear() { return check_options.redzone / 2; }
 
@@ -91,9 +97,13 @@ BlockRef get_guarded(std::size_t size, std::size_t alignment, bool* zeroed) {
       std::uint64_t(alignment <= kMinAlignment ? 0 : std::countr_zero(alignment));
   record.is_guarded = true;
   record.is_protected = false;
-  if (!set_guards(block, os::Access::kNone)) {
+  // relaxed both: a count that is a little off does no harm
+  if (guarded_blocks.load(std::memory_order_relaxed) >= kMaxGuarded ||
+      !set_guards(block, os::Access::kNone)) {
     set_guards(block, os::Access::kAll);
     record.is_guarded = false;
+  } else {
+    guarded_blocks.fetch_add(1, std::memory_order_relaxed);
   }
   return block;
 }
@@ -143,6 +153,7 @@ void give_raw_block(const BlockRef& block) {
     os::protect(block.raw, block.capacity, os::Access::kAll);
     block.record->is_guarded = false;
     block.record->is_protected = false;
+    guarded_blocks.fetch_sub(1, std::memory_order_relaxed);  // relaxed: as above
   }
   block.set_state(BlockState::kReleased);
   deallocate(block.raw);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/check/report.hpp"
 
-#include <algorithm>
+#include <string.h>
 
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/stacks/stack_table.hpp"
+#include "base/bits.hpp"
 #include "os/os.hpp"
 #include "unwind/modules.hpp"
 #include "unwind/unwind.hpp"
@@ -34,11 +35,22 @@ void write_line(const ReportLine& line) { os::write_error(line.data(), line.size
 // Where a frame's code comes from. The dynamic linker would know names, but may wait for a lock.
 struct FramePlace {
   static constexpr std::size_t kMaxPath = 160;
-  std::uint64_t offset;  // in the file
+  std::uint64_t offset;  // the address that the file's symbols have
   char path[kMaxPath];   // empty: not known
 };
 
 // Not on the stack, which may be that of a signal handler. Only the thread that reports uses it.
+std::uint64_t address_in_file(std::uintptr_t address, const unwind::Module& module) {
+  os::CodeObject object;
+  if (!os::find_code(address - 1, &object)) return address - module.start + module.offset;
+  // The beginning of the file is mapped there. Only a program that is not position-independent has
+  // the type ET_EXEC, and lies where its symbols say.
+  std::uint16_t type;
+  memcpy(&type, static_cast<const char*>(pointer_to(object.low)) + 16, sizeof type);
+  constexpr std::uint16_t kFixed = 2;
+  return type == kFixed ? address : address - object.low;
+}
+
 constinit FramePlace places[kMaxFrames]{};
 
 void find_places(const Stack& stack) {
@@ -48,7 +60,7 @@ void find_places(const Stack& stack) {
       // A frame is a return address, which may be the end of its function.
       const auto address = reinterpret_cast<std::uintptr_t>(stack.frames[i]);
       if (address - 1 < module.start || address - 1 >= module.end) continue;
-      places[i].offset = address - module.start + module.offset;
+      places[i].offset = address_in_file(address, module);
       TextInto path(places[i].path, FramePlace::kMaxPath);
       path.add(module.path).finish();
     }

@@ -41,11 +41,11 @@ void verify_freed(const BlockRef& block, const Occasion& occasion) {
 
 namespace {
 
-// False if the block has gone meanwhile.
 void verify_block(const BlockRef& block, const Occasion& occasion) {
-  const BlockState seen = block.state();
-  if (seen != BlockState::kLive && seen != BlockState::kQuarantined) return;
-  const BlockState state = block.take();
+  const BlockState state = block.state();
+  if (state != BlockState::kLive && state != BlockState::kQuarantined) return;
+  // A block that another thread has taken is checked by that one, or the next time.
+  if (!block.try_take(state)) return;
   if (state == BlockState::kLive) verify_redzones(block, state, occasion);
   if (state == BlockState::kQuarantined) verify_freed(block, occasion);
   block.set_state(state);

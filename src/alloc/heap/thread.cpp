@@ -118,6 +118,7 @@ Heap* find_heap() {
   // Read this_heap once: another thread may unset it at any time.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
   if (own_thread_id == 0) return nullptr;  // no other thread knows of this one
+  if (watched_thread.heap != nullptr) return watched_thread.heap;
   // Another thread may have unset this_heap tentatively, and is about to find out whether this
   // thread sleeps. With the lock the answer is known: it has put the heap back, or it has found
   // this thread asleep, perhaps in this very wait for the lock, and the heap is gone.
@@ -157,6 +158,7 @@ Heap* attach_heap() {
     heap->thread = own_thread_id;
     heap->owner_slot = watches() ? nullptr : &this_heap;
   }
+  if (call_is_watched()) hide_heap();
   return heap;
 }
 

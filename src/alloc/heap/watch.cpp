@@ -14,13 +14,13 @@ void show_heap() {
   if (watched_thread.heap != nullptr) set_this_heap(&this_heap, watched_thread.heap);
 }
 
+}  // namespace
+
 void hide_heap() {
   Heap* const heap = heap_of_thread();
   watched_thread.heap = heap != &unset_heap ? heap : nullptr;
   set_this_heap(&this_heap, &unset_heap);
 }
-
-}  // namespace
 
 bool first_call_is_watched() {
   set_up_checks();

@@ -38,6 +38,9 @@ inline bool call_is_watched() { return watches() && watched_thread.inside == 0; 
 // first call in the process. For a call that has found no heap.
 bool first_call_is_watched();
 
+// Hides the heap that the thread has in this_heap. Callers of find_heap() still get it.
+void hide_heap();
+
 // Makes the thread's heap current. If it has none, the first malloc attaches one.
 class InsideAllocator {
  public:

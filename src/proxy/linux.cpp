@@ -13,6 +13,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heap/fast_path.hpp"
+#include "alloc/stacks/stack_table.hpp"
 #include "base/bits.hpp"
 #include "proxy/foreign.hpp"
 #include "proxy/proxy.hpp"
@@ -45,7 +46,12 @@ size_t system_page_size() {
 }
 
 // Runs before the constructors of the program and of ordinary libraries.
-__attribute__((constructor(101))) void start() { install_foreign_handlers(); }
+__attribute__((constructor(101))) void start() {
+  install_foreign_handlers();
+#if !defined(CORBEL_STATIC)
+  alloc::hide_code(unwind::own_code());
+#endif
+}
 
 }  // namespace
 }  // namespace corbel::proxy

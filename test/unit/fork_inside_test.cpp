@@ -14,6 +14,7 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/container_limit.hpp"
@@ -58,9 +59,9 @@ void expect_code(pid_t child, int code) {
   EXPECT_EQ(WEXITSTATUS(status), code);
 }
 
-sync::Lock* const locks[] = {&heap_owners_lock, &registry_lock, &orphans_lock,
-                             &span_heap.lock(), &metadata_lock, &container_limit.lock(),
-                             &heap_limit.lock()};
+sync::Lock* const locks[] = {&checks_lock,   &samples_lock,           &heap_owners_lock,
+                             &registry_lock, &orphans_lock,           &span_heap.lock(),
+                             &metadata_lock, &container_limit.lock(), &heap_limit.lock()};
 
 TEST_F(ForkInside, NeverWaitsForALockThatTheThreadHolds) {
   ASSERT_TRUE(uses_malloc());

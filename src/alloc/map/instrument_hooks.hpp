@@ -5,6 +5,8 @@
 // program pays one test on slow paths.
 #pragma once
 
+#include "sync/lock.hpp"
+
 namespace corbel::alloc {
 
 // Called once, when the process is set up: read the instrument's environment variables and begin
@@ -12,5 +14,10 @@ namespace corbel::alloc {
 void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_control();   // control: requests from the corbel command
+
+// The instruments' locks, each defined in its room. A fork takes them with the allocator's own
+// (process.cpp).
+extern sync::Lock checks_lock;   // check
+extern sync::Lock samples_lock;  // sample
 
 }  // namespace corbel::alloc

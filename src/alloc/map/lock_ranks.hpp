@@ -7,13 +7,12 @@
 
 namespace corbel::alloc::lock_rank {
 
-inline constexpr int kChecks = 16;      // the blocks that full checks record
-inline constexpr int kSamples = 17;     // the sampled blocks
-inline constexpr int kHeapOwners = 18;  // which thread has which heap
-inline constexpr int kRegistry = 19;    // the list of heaps
-inline constexpr int kOrphans = 20;     // slabs whose thread has ended
-inline constexpr int kSpans = 21;       // the span heap
-inline constexpr int kStacks = 22;      // the table of call stacks
+inline constexpr int kChecks = 17;      // the blocks that full checks record
+inline constexpr int kSamples = 18;     // the sampled blocks
+inline constexpr int kHeapOwners = 19;  // which thread has which heap
+inline constexpr int kRegistry = 20;    // the list of heaps
+inline constexpr int kOrphans = 21;     // slabs whose thread has ended
+inline constexpr int kSpans = 22;       // the span heap
 inline constexpr int kMetadata = 23;
 inline constexpr int kContainer = 24;  // reading the container's limits
 inline constexpr int kLimit = 25;      // the limits in force

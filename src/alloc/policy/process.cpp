@@ -47,8 +47,8 @@ constinit std::atomic<bool> process_is_set_up{false};
 
 // constinit: a library's constructor may fork before those of this one run.
 constinit sync::Lock* const locks_in_order[] = {
-    &heap_owners_lock, &registry_lock,          &orphans_lock,     &span_heap.lock(),
-    &metadata_lock,    &container_limit.lock(), &heap_limit.lock()};
+    &checks_lock,      &samples_lock,  &heap_owners_lock,       &registry_lock,    &orphans_lock,
+    &span_heap.lock(), &metadata_lock, &container_limit.lock(), &heap_limit.lock()};
 
 constexpr unsigned kLocks = unsigned(std::size(locks_in_order));
 

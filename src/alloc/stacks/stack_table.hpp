@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call stack that the instruments have recorded, each once. An entry is never removed.
+// Every call stack that the instruments have recorded, each once. An entry is never removed. No
+// function here takes a lock of the table, so a signal handler may interrupt any of them, and fork;
+// a new entry may take the lock of the metadata.
 #pragma once
 
 #include <cstdint>
 
-#include "sync/lock.hpp"
+#include "alloc/map/private_api.hpp"
+#include "unwind/own_code.hpp"
 
 namespace corbel::alloc {
 
@@ -18,15 +21,21 @@ struct Stack {
   unsigned count;
 };
 
-// Returns the entry for these frames, a new one if there is none yet.
+// Returns the entry for these frames, a new one if there is none yet. Only the first kMaxFrames
+// count. May call the system: the caller holds no lock under which it must not.
 StackId intern_stack(void* const* frames, unsigned count);
 
 // The stack of the entry; an empty one for 0. Valid as long as the process.
 Stack stack_of(StackId id);
 
-// The entry for the calling thread's stack, without the frames of the allocator itself.
-StackId capture_stack();
+// The entry for the calling thread's stack, without the allocator's own innermost frames. These are
+// the frames in hidden code. `caller`, if it is not nullptr, is the return address of the function
+// that the program called: the frames inside that one are left out, too. That is how a program that
+// links the allocator statically, which has no hidden code, tells its own frames.
+StackId capture_stack(const void* caller = nullptr);
 
-extern sync::Lock stacks_lock;
+// Adds to the hidden code: the libraries that contain the allocator or its callers' entry points.
+// The library with this function is hidden from the beginning. Has no effect for a fifth range.
+CORBEL_PRIVATE_API void hide_code(unwind::CodeRange code);
 
 }  // namespace corbel::alloc

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/stacks/stack_table.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "alloc/map/metadata.hpp"
+#include "unwind/unwind.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// ---- memory ---------------------------------------------------------------------------------
+// Entries lie one after the other in chunks of metadata. An id is a position, in words, in the
+// sequence of all chunks. Position 0 is never taken.
+
+constexpr std::size_t kChunkWords = 8192;
+constexpr std::size_t kMaxChunks = 16384;  // 1 GiB
+constexpr std::size_t kWord = sizeof(void*);
+
+constinit std::atomic<char*> chunks[kMaxChunks]{};
+constinit std::atomic<char*> spare{nullptr};  // a chunk that two threads made at once
+constinit std::atomic<std::uint32_t> next_position{1};
+
+char* chunk_at(std::uint32_t position) {
+  // (2) acquire: sees the chunk published by (1)
+  return chunks[position / kChunkWords].load(std::memory_order_acquire);
+}
+
+bool add_chunk(std::uint32_t position) {
+  // (4) acquire: the chunk left by (3)
+  char* fresh = spare.exchange(nullptr, std::memory_order_acquire);
+  if (fresh == nullptr) fresh = static_cast<char*>(allocate_metadata(kChunkWords * kWord));
+  if (fresh == nullptr) return false;
+  char* none = nullptr;
+  // (1) release: publishes the zeroed chunk to (2); relaxed on failure: (2) comes again
+  if (!chunks[position / kChunkWords].compare_exchange_strong(
+          none, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+    // (3) release: hands the chunk to (4). If there is another spare one, that one is lost.
+    spare.store(fresh, std::memory_order_release);
+  }
+  return true;
+}
+
+// Takes `words` words of one chunk. 0 if there is no memory.
+std::uint32_t take_words(std::uint32_t words) {
+  // relaxed here and below: the position only divides the words among the threads
+  std::uint32_t position = next_position.load(std::memory_order_relaxed);
+  for (;;) {
+    std::uint32_t start = position;
+    if (start % kChunkWords + words > kChunkWords) start += kChunkWords - start % kChunkWords;
+    if (start / kChunkWords >= kMaxChunks) return 0;
+    if (chunk_at(start) == nullptr && !add_chunk(start)) return 0;
+    if (next_position.compare_exchange_weak(position, start + words, std::memory_order_relaxed)) {
+      return start;
+    }
+  }
+}
+
+// ---- entries --------------------------------------------------------------------------------
+// The table is a forest of hash tries (C. Wellons, "An easy-to-implement, arena-friendly hash map",
+// 2023): the hash chooses a root, then, two bits at a time, a child of each entry that is not the
+// right one. No entry ever moves, and one store adds an entry, so a look-up never waits.
+
+struct Entry {
+  std::uint64_t hash;
+  std::atomic<StackId> children[4];
+  std::uint32_t count;
+  std::uint32_t unused;
+  void* frames[1];  // `count` of them
+};
+
+constexpr unsigned kRootBits = 12;
+constinit std::atomic<StackId> roots[1U << kRootBits]{};
+
+Entry* entry_of(StackId id) {
+  return reinterpret_cast<Entry*>(chunk_at(id) + id % kChunkWords * kWord);
+}
+
+bool is_entry_of(const Entry& entry, std::uint64_t hash, void* const* frames, unsigned count) {
+  return entry.hash == hash && entry.count == count &&
+         std::memcmp(entry.frames, frames, count * sizeof(void*)) == 0;
+}
+
+std::uint64_t hash_of(void* const* frames, unsigned count) {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio
+  std::uint64_t hash = count;
+  for (unsigned i = 0; i < count; ++i) {
+    hash = (std::rotl(hash, 29) ^ reinterpret_cast<std::uintptr_t>(frames[i])) * kFactor;
+  }
+  hash ^= hash >> 32;
+  hash *= kFactor;
+  return hash ^ hash >> 29;
+}
+
+StackId make_entry(std::uint64_t hash, void* const* frames, unsigned count) {
+  const std::size_t size = offsetof(Entry, frames) + count * sizeof(void*);
+  const StackId id = take_words(std::uint32_t(size / kWord));
+  if (id == 0) return 0;
+  auto* const entry = new (chunk_at(id) + id % kChunkWords * kWord) Entry;
+  entry->hash = hash;
+  entry->count = count;
+  std::memcpy(entry->frames, frames, count * sizeof(void*));
+  return id;
+}
+
+// ---- hidden code ----------------------------------------------------------------------------
+
+constexpr unsigned kMaxHidden = 4;
+struct HiddenCode {
+  std::atomic<std::uintptr_t> low, high;
+};
+constinit HiddenCode hidden_code[kMaxHidden]{};
+
+bool is_hidden(const void* frame) {
+#if !defined(CORBEL_STATIC)
+  if (unwind::own_code().has_return(frame)) return true;
+#endif
+  for (const HiddenCode& code : hidden_code) {
+    // relaxed: while only one of them is seen, the range is empty
+    const unwind::CodeRange range{code.low.load(std::memory_order_relaxed),
+                                  code.high.load(std::memory_order_relaxed)};
+    if (range.has_return(frame)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void hide_code(unwind::CodeRange code) {
+  for (HiddenCode& hidden : hidden_code) {
+    std::uintptr_t none = 0;
+    // relaxed both: as in is_hidden()
+    if (!hidden.low.compare_exchange_strong(none, code.low, std::memory_order_relaxed)) continue;
+    hidden.high.store(code.high, std::memory_order_relaxed);
+    return;
+  }
+}
+
+StackId intern_stack(void* const* frames, unsigned count) {
+  if (count > kMaxFrames) count = kMaxFrames;
+  const std::uint64_t hash = hash_of(frames, count);
+  std::atomic<StackId>* link = &roots[hash >> (64 - kRootBits)];
+  StackId made = 0;
+  for (std::uint64_t rest = hash << kRootBits;; rest <<= 2) {
+    // (6) acquire: sees the entry published by (5)
+    StackId id = link->load(std::memory_order_acquire);
+    if (id == 0) {
+      if (made == 0) made = make_entry(hash, frames, count);
+      if (made == 0) return 0;
+      // (5) release: publishes the entry to (6) and (7);
+      // (7) acquire on failure: sees the entry that came first
+      if (link->compare_exchange_strong(id, made, std::memory_order_release,
+                                        std::memory_order_acquire)) {
+        return made;
+      }
+    }
+    Entry& entry = *entry_of(id);
+    // If another thread added the same stack meanwhile, the memory of `made` is lost.
+    if (is_entry_of(entry, hash, frames, count)) return id;
+    link = &entry.children[rest >> 62];
+  }
+}
+
+Stack stack_of(StackId id) {
+  if (id == 0) return {nullptr, 0};
+  const Entry& entry = *entry_of(id);
+  return {entry.frames, entry.count};
+}
+
+__attribute__((noinline)) StackId capture_stack(const void* caller) {
+  constexpr unsigned kMaxOwn = 16;
+  void* frames[kMaxFrames + kMaxOwn];
+  const unsigned count = unwind::capture(frames, kMaxFrames + kMaxOwn, 0);
+  unsigned first = 0;
+  if (caller != nullptr) {
+    while (first < count && first < kMaxOwn && frames[first] != caller) ++first;
+    if (first == count || first == kMaxOwn) first = 0;
+  }
+  while (first < count && is_hidden(frames[first])) ++first;
+  return intern_stack(frames + first, count - first);
+}
+
+}  // namespace corbel::alloc

@@ -441,6 +441,61 @@ void write_error(const char* text, std::size_t size);
 // Ends the process at once and abnormally, with a core dump where the system makes one.
 [[noreturn]] void abort();
 
+// The number of the process. In the child of a fork, the child's.
+std::uint32_t process_id();
+
+// Nanoseconds since 1970 UTC.
+std::uint64_t wall_ns();
+
+// Write a zero-terminated text of at most `capacity` bytes, cut off where it is longer, and empty
+// where the system does not tell. All are async-signal-safe.
+void read_thread_name(char* name, std::size_t capacity);  // of the calling thread
+void read_command(char* command, std::size_t capacity);   // with its arguments, between blanks
+// The current folder. Also empty if its name has `capacity` bytes or more.
+void read_current_folder(char* path, std::size_t capacity);
+
+// An open file of the program that is written from its beginning to its end. All functions of this
+// class and the next are async-signal-safe.
+class OutputFile {
+ public:
+  // The file stays open.
+  explicit OutputFile(int file) : file_(file) {}
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // Returns error() == 0. Does nothing after an error.
+  bool write(const void* data, std::size_t size);
+
+  // The number (errno.h) of the first error; 0: none.
+  int error() const { return error_; }
+
+ protected:
+  OutputFile() = default;
+
+  int file_ = -1;
+  int error_ = 0;
+};
+
+// A file that gets its name only when it is complete.
+class NewFile : public OutputFile {
+ public:
+  // Creates a file with a name longer than `path`. If there is something else than a file at
+  // `path`, as a device or a pipe, writes to that. Check error(). `path` must stay valid.
+  explicit NewFile(const char* path);
+  // Removes the file if finish() has not returned true.
+  ~NewFile();
+
+  // Closes the file and gives it its name, which replaces an older file. Returns error() == 0. Does
+  // nothing after an error.
+  bool finish();
+
+ private:
+  static constexpr std::size_t kMaxPath = 4096;
+
+  const char* path_ = nullptr;  // nullptr: there is nothing to rename
+  char unfinished_[kMaxPath];
+};
+
 // The peak resident memory of the process, in bytes; 0 where the system does not tell.
 std::size_t peak_resident();
 

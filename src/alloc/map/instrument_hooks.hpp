@@ -15,6 +15,11 @@ void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_control();   // control: requests from the corbel command
 
+// Called by a thread with its first heap, after set_up_process(), and when it ends. The first may
+// call malloc; the thread has a heap.
+void note_thread_begins();  // leaks
+void note_thread_ends();
+
 // The instruments' locks, each defined in its room. A fork takes them with the allocator's own
 // (process.cpp).
 extern sync::Lock checks_lock;   // check

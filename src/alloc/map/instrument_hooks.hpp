@@ -20,6 +20,8 @@ void set_up_control();   // control: requests from the corbel command
 // The instruments' locks, each defined in its room. A fork takes them with the allocator's own
 // (process.cpp).
 extern sync::Lock checks_lock;   // check
+inline constexpr unsigned kQuarantineLocks = 4;
+extern sync::Lock quarantine_locks[kQuarantineLocks];  // check
 extern sync::Lock samples_lock;  // sample
 
 }  // namespace corbel::alloc

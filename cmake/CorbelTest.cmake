@@ -41,7 +41,7 @@ set(CORBEL_REPORTS "${CMAKE_BINARY_DIR}/reports")
 set(CORBEL_PROXY_TEST_FOLDERS container proxy life programs cli packaging golden smoke bench)
 
 # What a cross build runs, under the emulator: it has no GoogleTest.
-set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12)
+set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)
 
 # Every test is started by test/runner/run.py where it keeps something that ctest would lose: the
 # reports of a sanitizer, and the single tests of a GoogleTest program.

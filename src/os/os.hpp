@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/code.hpp"
+
 namespace corbel::os {
 
 // ---- memory ----------------------------------------------------------------------------------

@@ -2,11 +2,25 @@
 // Call stacks.
 #pragma once
 
+#include <cstdint>
+
 namespace corbel::unwind {
 
-// Writes the return addresses on the calling thread's stack, the innermost first, to frames[0] to
-// frames[max - 1], without those of the `skip` innermost functions, and returns their number. May
-// be called inside malloc and in signal handlers: allocates nothing and takes no lock.
+// Both functions write return addresses, the innermost first, to frames[0] to frames[max - 1], and
+// return their number. A return address is the address after the call. For a function that a signal
+// interrupted, it is the address of the interrupted instruction plus 1. So for each of them, the
+// address minus 1 is in the instruction that the function is at.
+//
+// They may be called inside malloc and in signal handlers: they allocate nothing, take no lock and
+// change errno not. They read no address that cannot be read, whatever is on the stack. A stack
+// that they cannot follow ends there.
+
+// The calling thread's stack, without the `skip` innermost functions. The innermost is the caller
+// of capture().
 unsigned capture(void** frames, unsigned max, unsigned skip);
+
+// The stack that a signal interrupted, in its handler: `context` is the handler's third argument.
+// frames[0] is the interrupted function.
+unsigned capture_from(const void* context, void** frames, unsigned max);
 
 }  // namespace corbel::unwind

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "arch/aarch64/frames.hpp"
+
 namespace corbel::arch {
 
 // The width of user addresses with four levels of 4 KiB pages. The kernel hands out higher

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "arch/x86_64/frames.hpp"
+
 namespace corbel::arch {
 
 // The width of user addresses with four-level page tables. The kernel hands out higher addresses

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a walk over a call stack needs to know of the processor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace corbel::arch {
+
+// The registers, by the numbers that unwind tables use (System V ABI, AMD64 supplement, 3.6.2). The
+// tables treat the return address as a register, kReturnColumn.
+inline constexpr unsigned kFrameRegister = 6;  // rbp
+inline constexpr unsigned kStackRegister = 7;  // rsp
+inline constexpr unsigned kReturnColumn = 16;
+inline constexpr unsigned kRegisters = 17;
+// A call pushes the return address.
+inline constexpr bool kReturnsByLinkRegister = false;
+
+struct Registers {
+  std::uintptr_t at[kRegisters];
+  std::uintptr_t pc;
+};
+
+// The registers as they are where this is inlined; only those that a call preserves.
+__attribute__((always_inline)) inline void read_registers(Registers* registers) {
+  asm volatile(
+      "movq %%rbx, 24(%1)\n\t"
+      "movq %%rbp, 48(%1)\n\t"
+      "movq %%rsp, 56(%1)\n\t"
+      "movq %%r12, 96(%1)\n\t"
+      "movq %%r13, 104(%1)\n\t"
+      "movq %%r14, 112(%1)\n\t"
+      "movq %%r15, 120(%1)\n\t"
+      "leaq 0(%%rip), %0"
+      : "=&r"(registers->pc)
+      : "r"(registers->at)
+      : "memory");
+}
+
+// A word of memory that another function may write, or that belongs to its frame: sanitizers must
+// not see it.
+inline std::uintptr_t load_word(std::uintptr_t address) {
+  std::uintptr_t value;
+  asm volatile("movq %1, %0"
+               : "=r"(value)
+               : "m"(*reinterpret_cast<const std::uintptr_t*>(address)));
+  return value;
+}
+
+// An address of the calling thread's control block. In the C libraries that Corbel runs on, it lies
+// above the thread's stack, in the same mapping, except in the main thread.
+inline std::uintptr_t thread_pointer() {
+  std::uintptr_t value;
+  asm("movq %%fs:0, %0" : "=r"(value));
+  return value;
+}
+
+// The return address without a signature of the processor in it.
+inline std::uintptr_t without_signature(std::uintptr_t address) { return address; }
+
+}  // namespace corbel::arch

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of the contract with the operating system (os.hpp): what a walk over a call stack needs. All
+// of these functions may be called in signal handlers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/arch.hpp"
+
+namespace corbel::os {
+
+// A program or library in memory.
+struct CodeObject {
+  std::uintptr_t low = 0, high = 0;             // all of it; there may be gaps
+  const unsigned char* unwind_index = nullptr;  // its .eh_frame_hdr
+  bool is_program = false;                      // is loaded as long as the process
+};
+
+// Finds the program or library that the address lies in. Waits for no lock. False if there is none
+// or the system does not tell.
+bool find_code(std::uintptr_t address, CodeObject* object);
+
+// The build id of a program or library whose first page is at `low`: its place, and its size in
+// bytes. An empty one if there is none in the first page. Requires: the page is mapped.
+struct BuildId {
+  const unsigned char* bytes = nullptr;
+  std::size_t size = 0;
+};
+BuildId find_build_id(std::uintptr_t low);
+
+// Whether the eight bytes at the address can be read. Requires: they are aligned.
+bool can_read(std::uintptr_t address);
+
+// The end of the main thread's stack, as far as the code of the program uses it; 0 where the system
+// does not tell. The system keeps other memory at least kMainStackRoom below it.
+std::uintptr_t main_stack_end();
+inline constexpr std::size_t kMainStackRoom = std::size_t{128} << 20;
+
+// Whether this is the code that a signal handler returns to. Requires: its first kSignalReturnSize
+// bytes can be read.
+inline constexpr std::size_t kSignalReturnSize = 16;
+bool is_signal_return(const unsigned char* code);
+
+// The address of the interrupted registers (a ucontext_t) where that code is reached with this
+// stack pointer.
+std::uintptr_t signal_context(std::uintptr_t stack_pointer);
+
+// Where a register of that number is in a ucontext_t; -1 if it is not there.
+int context_offset(unsigned number);
+int context_offset_of_pc();
+
+}  // namespace corbel::os

@@ -38,8 +38,8 @@ struct BlockRecord {
   StackId freed_at;
   std::uint32_t allocated_by;  // threads, as os::thread_id()
   std::uint32_t freed_by;
-  std::uint32_t front;         // the distance of the block from its raw block (raw_block.hpp)
-  std::uint64_t size : 48;     // as requested
+  std::uint32_t front;              // the distance of the block from its raw block (raw_block.hpp)
+  std::uint64_t size : 48;          // as requested
   std::uint64_t log_alignment : 8;  // as requested, if above kMinAlignment; 0: ordinary
   std::uint64_t origin : 4;         // an Origin
   std::uint64_t is_guarded : 1;     // has guard pages

@@ -13,22 +13,22 @@ constinit CheckOptions check_options;
 
 namespace {
 
-constexpr std::size_t kMaxItem = 32;
+constexpr std::size_t kMaxCheckItem = 32;
 
 // The next item of a list with commas.
-struct Item {
-  char text[kMaxItem];
+struct CheckItem {
+  char text[kMaxCheckItem];
   bool fits;
 };
 
-const char* next_item(const char* list, Item* item) {
+const char* next_check_item(const char* list, CheckItem* item) {
   std::size_t n = 0;
   for (; *list != '\0' && *list != ','; ++list) {
-    if (n + 1 < kMaxItem) item->text[n] = *list;
+    if (n + 1 < kMaxCheckItem) item->text[n] = *list;
     ++n;
   }
-  item->fits = n < kMaxItem;
-  item->text[n < kMaxItem ? n : kMaxItem - 1] = '\0';
+  item->fits = n < kMaxCheckItem;
+  item->text[n < kMaxCheckItem ? n : kMaxCheckItem - 1] = '\0';
   return *list == ',' ? list + 1 : nullptr;
 }
 
@@ -38,12 +38,7 @@ const char* value_of(const char* item, const char* name) {
   return *name == '\0' && *item == '=' ? item + 1 : nullptr;
 }
 
-bool is_word(const char* text, const char* word) {
-  while (*word != '\0' && *text == *word) ++text, ++word;
-  return *text == *word;
-}
-
-bool read_number(const char* text, std::size_t most, std::size_t* value) {
+bool read_count(const char* text, std::size_t most, std::size_t* value) {
   if (*text == '\0') return false;
   std::size_t n = 0;
   for (; *text >= '0' && *text <= '9' && n <= most; ++text) n = n * 10 + std::size_t(*text - '0');
@@ -52,29 +47,29 @@ bool read_number(const char* text, std::size_t most, std::size_t* value) {
   return true;
 }
 
-bool read_item(const char* item, CheckOptions* options) {
+bool read_check_item(const char* item, CheckOptions* options) {
   if (const char* value = value_of(item, "guard")) {
-    options->guard_all = is_word(value, "all");
-    return options->guard_all || is_word(value, "large");
+    options->guard_all = memory_amount::same_word(value, "all");
+    return options->guard_all || memory_amount::same_word(value, "large");
   }
   if (const char* value = value_of(item, "fill")) {
-    options->fill = is_word(value, "yes");
-    return options->fill || is_word(value, "no");
+    options->fill = memory_amount::same_word(value, "yes");
+    return options->fill || memory_amount::same_word(value, "no");
   }
   if (const char* value = value_of(item, "redzone")) {
-    if (!read_number(value, kMaxRedzone, &options->redzone) || options->redzone == 0) return false;
+    if (!read_count(value, kMaxRedzone, &options->redzone) || options->redzone == 0) return false;
     options->redzone = align_up(options->redzone, 16);
     return true;
   }
   if (const char* value = value_of(item, "frames")) {
     std::size_t n = 0;
-    if (!read_number(value, kMaxFrames, &n)) return false;
+    if (!read_count(value, kMaxFrames, &n)) return false;
     options->frames = unsigned(n);
     return true;
   }
   if (const char* value = value_of(item, "quarantine")) {
     MemoryAmount amount;
-    if (is_word(value, "0")) {
+    if (memory_amount::same_word(value, "0")) {
       options->quarantine = 0;
       return true;
     }
@@ -90,13 +85,13 @@ bool read_item(const char* item, CheckOptions* options) {
 }  // namespace
 
 bool read_check_options(const char* text, CheckOptions* options) {
-  if (is_word(text, "0")) return false;
-  Item item;
-  const char* rest = next_item(text, &item);
-  bool right = item.fits && is_word(item.text, "full");
+  if (memory_amount::same_word(text, "0")) return false;
+  CheckItem item;
+  const char* rest = next_check_item(text, &item);
+  bool right = item.fits && memory_amount::same_word(item.text, "full");
   while (right && rest != nullptr) {
-    rest = next_item(rest, &item);
-    right = item.fits && read_item(item.text, options);
+    rest = next_check_item(rest, &item);
+    right = item.fits && read_check_item(item.text, options);
   }
   if (right) return true;
   Text<400> line;

@@ -10,27 +10,27 @@ namespace corbel::alloc {
 
 namespace {
 
-using Word = std::uint64_t;
-constexpr std::size_t kWord = sizeof(Word);
+using CanaryWord = std::uint64_t;
+constexpr std::size_t kCanarySize = sizeof(CanaryWord);
 
-constinit Word canary = 0;
+constinit CanaryWord canary = 0;
 
-Word load(const char* p) {
-  Word word;
-  memcpy(&word, p, kWord);
+CanaryWord load_word(const char* p) {
+  CanaryWord word;
+  memcpy(&word, p, kCanarySize);
   return word;
 }
 
 // The canary as it reads from `address` on.
-Word canary_at(const char* address) {
-  const auto shift = unsigned(address_of(address) % kWord * 8);
+CanaryWord canary_at(const char* address) {
+  const auto shift = unsigned(address_of(address) % kCanarySize * 8);
   return shift == 0 ? canary : canary >> shift | canary << (64 - shift);
 }
 
 // Finds the first byte that differs from the bytes of `pattern`, repeated.
-char* find_change(char* p, char* end, Word pattern) {
-  for (; std::size_t(end - p) >= kWord; p += kWord) {
-    if (const Word change = load(p) ^ pattern) return p + __builtin_ctzll(change) / 8;
+char* find_change(char* p, char* end, CanaryWord pattern) {
+  for (; std::size_t(end - p) >= kCanarySize; p += kCanarySize) {
+    if (const CanaryWord change = load_word(p) ^ pattern) return p + __builtin_ctzll(change) / 8;
   }
   for (unsigned shift = 0; p != end; ++p, shift += 8) {
     if (static_cast<unsigned char>(*p) != (pattern >> shift & 0xff)) return p;
@@ -43,14 +43,14 @@ char* find_change(char* p, char* end, Word pattern) {
 void choose_canary() {
   canary = os::random_word();
   for (unsigned shift = 0; shift < 64; shift += 8) {
-    if ((canary >> shift & 0xff) == 0) canary |= Word(0xa5) << shift;
+    if ((canary >> shift & 0xff) == 0) canary |= CanaryWord(0xa5) << shift;
   }
 }
 
 void fill_canary(char* begin, char* end) {
-  const Word pattern = canary_at(begin);
+  const CanaryWord pattern = canary_at(begin);
   char* p = begin;
-  for (; std::size_t(end - p) >= kWord; p += kWord) memcpy(p, &pattern, kWord);
+  for (; std::size_t(end - p) >= kCanarySize; p += kCanarySize) memcpy(p, &pattern, kCanarySize);
   for (unsigned shift = 0; p != end; ++p, shift += 8) *p = char(pattern >> shift & 0xff);
 }
 
@@ -59,7 +59,7 @@ char* find_changed_canary(char* begin, char* end) {
 }
 
 char* find_changed_freed(char* begin, char* end) {
-  return find_change(begin, end, Word(0x0101010101010101) * kFreedByte);
+  return find_change(begin, end, CanaryWord(0x0101010101010101) * kFreedByte);
 }
 
 }  // namespace corbel::alloc

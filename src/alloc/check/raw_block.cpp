@@ -54,7 +54,8 @@ struct Inner {
 Inner inner_of(const BlockRef& block) {
   if (!block.record->is_guarded) return {block.raw, block.raw + block.capacity};
   const std::size_t alignment = std::size_t(1) << block.record->log_alignment;
-  const GuardedPlace place = guarded_place(block.record->size, std::max<std::size_t>(alignment, 16));
+  const GuardedPlace place =
+      guarded_place(block.record->size, std::max<std::size_t>(alignment, 16));
   return {block.raw + place.guard, block.raw + place.guard + place.inner};
 }
 
@@ -70,8 +71,7 @@ Inner redzones_of(const BlockRef& block) {
 bool set_guards(const BlockRef& block, os::Access access) {
   const Inner inner = inner_of(block);
   const auto front = std::size_t(inner.begin - block.raw);
-  return os::protect(block.raw, front, access) &&
-         os::protect(inner.end, os::page_size(), access);
+  return os::protect(block.raw, front, access) && os::protect(inner.end, os::page_size(), access);
 }
 
 BlockRef get_guarded(std::size_t size, std::size_t alignment, bool* zeroed) {
@@ -87,7 +87,8 @@ BlockRef get_guarded(std::size_t size, std::size_t alignment, bool* zeroed) {
   BlockRecord& record = *block.record;
   record.front = std::uint32_t(place.front);
   record.size = size;
-  record.log_alignment = std::uint64_t(alignment <= kMinAlignment ? 0 : std::countr_zero(alignment));
+  record.log_alignment =
+      std::uint64_t(alignment <= kMinAlignment ? 0 : std::countr_zero(alignment));
   record.is_guarded = true;
   record.is_protected = false;
   if (!set_guards(block, os::Access::kNone)) {
@@ -112,7 +113,8 @@ BlockRef get_ordinary(std::size_t size, std::size_t alignment, bool* zeroed) {
   BlockRecord& record = *block.record;
   record.front = std::uint32_t(front);
   record.size = size;
-  record.log_alignment = std::uint64_t(alignment <= kMinAlignment ? 0 : std::countr_zero(alignment));
+  record.log_alignment =
+      std::uint64_t(alignment <= kMinAlignment ? 0 : std::countr_zero(alignment));
   record.is_guarded = false;
   record.is_protected = false;
   return block;

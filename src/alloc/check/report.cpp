@@ -7,7 +7,6 @@
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/stacks/stack_table.hpp"
 #include "os/os.hpp"
-#include "unwind/modules.hpp"
 #include "unwind/unwind.hpp"
 
 namespace corbel::alloc {
@@ -27,40 +26,37 @@ void begin_report() {
   for (;;) os::wait_for(reporter, other, 1000);
 }
 
-using Line = Text<400>;
+using ReportLine = Text<400>;
 
-void write(const Line& line) { os::write_error(line.data(), line.size()); }
+void write_line(const ReportLine& line) { os::write_error(line.data(), line.size()); }
 
 void write_stack(const Stack& stack) {
   for (unsigned i = 0; i < stack.count; ++i) {
-    Line line;
+    ReportLine line;
     line.add("    #").add_decimal(i).add(i < 10 ? "  " : " ");
     line.add_hex(reinterpret_cast<std::uintptr_t>(stack.frames[i]));
-    unwind::Module module;
-    if (unwind::find_module(stack.frames[i], &module)) {
-      const auto address = reinterpret_cast<std::uintptr_t>(stack.frames[i]);
-      line.add(" (").add(module.path).add("+").add_hex(address - module.start + module.file_offset);
-      line.add(")");
-    }
-    write(line.add("\n"));
+    write_line(line.add("\n"));
   }
-  if (stack.count == 0) write(Line{}.add("    (the stack is not known)\n"));
+  if (stack.count == 0) write_line(ReportLine{}.add("    (the stack is not known)\n"));
 }
 
 void write_recorded(const char* what, std::uint32_t thread, StackId stack) {
-  write(Line{}.add("  ").add(what).add(" by thread ").add_decimal(thread).add(":\n"));
+  write_line(ReportLine{}.add("  ").add(what).add(" by thread ").add_decimal(thread).add(":\n"));
   write_stack(stack_of(stack));
 }
 
 // Not inlined, so that a known number of frames is left out.
 __attribute__((noinline)) void write_own(const Occasion& occasion) {
-  write(Line{}.add("  ").add(occasion.doing).add(" by thread ").add_decimal(os::thread_id())
-            .add(":\n"));
+  write_line(ReportLine{}
+                 .add("  ")
+                 .add(occasion.doing)
+                 .add(" by thread ")
+                 .add_decimal(os::thread_id())
+                 .add(":\n"));
   void* frames[kMaxFrames];
-  const unsigned count =
-      occasion.context != nullptr
-          ? unwind::capture_from(occasion.context, frames, kMaxFrames)
-          : unwind::capture(frames, kMaxFrames, 0);
+  const unsigned count = occasion.context != nullptr
+                             ? unwind::capture_from(occasion.context, frames, kMaxFrames)
+                             : unwind::capture(frames, kMaxFrames, 0);
   unsigned first = 0;
   while (occasion.context == nullptr && first < count && is_hidden_code(frames[first])) ++first;
   if (first == count) first = 0;
@@ -81,11 +77,11 @@ void write_history(const BlockRef& block) {
 void report(const Finding& finding, const void* address, const BlockRef& block,
             const Occasion& occasion) {
   begin_report();
-  Line line;
+  ReportLine line;
   Finding text = finding;
   line.add("corbel: ").add(text.c_str()).add(" (block ");
   line.add_hex(reinterpret_cast<std::uintptr_t>(address)).add(")\n");
-  write(line);
+  write_line(line);
   if (occasion.doing != nullptr) write_own(occasion);
   if (block) write_history(block);
   os::abort();
@@ -106,7 +102,7 @@ void add_to_death(const void* block) {
     Finding finding;
     finding.add("  the address belonged to ");
     add_block(finding, known);
-    write(Line{}.add(finding.add("\n").c_str()));
+    write_line(ReportLine{}.add(finding.add("\n").c_str()));
     write_history(known);
   }
 }

@@ -134,8 +134,9 @@ void* reallocate(void* block, std::size_t size) noexcept {
 
 void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) noexcept {
   if (block == nullptr) return allocate_like(size, alignment);
-  if (call_is_watched()) [[unlikely]]
-    return watched_reallocate(block, size, alignment);
+  void* result;
+  if (call_is_watched() && watched_reallocate(block, size, alignment, &result)) [[unlikely]]
+    return result;
   Span* span = find_block("realloc", block);
   if (span == nullptr && alignment <= kMinAlignment) return reallocate_foreign(block, size);
   if (span == nullptr) return replace_foreign(block, size, alignment);

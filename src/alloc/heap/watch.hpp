@@ -72,8 +72,9 @@ void* watched_allocate(std::size_t size, std::size_t alignment, Origin origin, F
 // Like deallocate(), for any value of `block`.
 void watched_deallocate(void* block, Release release);
 
-// Like reallocate_aligned(). Requires: `block` is not nullptr.
-void* watched_reallocate(void* block, std::size_t size, std::size_t alignment);
+// Like reallocate_aligned(), and stores what that returns in `*result`. Does nothing and returns
+// false if the block is foreign. Requires: `block` is not nullptr.
+bool watched_reallocate(void* block, std::size_t size, std::size_t alignment, void** result);
 
 // Like usable_size() and is_block(). Requires: `block` is not nullptr.
 std::size_t watched_usable_size(const void* block);

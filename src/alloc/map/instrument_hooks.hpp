@@ -17,11 +17,14 @@ void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_control();   // control: requests from the corbel command
 
+// Adds to the line about a misuse that ends the process what full checks know of `block`.
+void add_to_death(const void* block);  // check
+
 // The instruments' locks, each defined in its room. A fork takes them with the allocator's own
 // (process.cpp).
-extern sync::Lock checks_lock;   // check
+extern sync::Lock checks_lock;  // check
 inline constexpr unsigned kQuarantineLocks = 4;
 extern sync::Lock quarantine_locks[kQuarantineLocks];  // check
-extern sync::Lock samples_lock;  // sample
+extern sync::Lock samples_lock;                        // sample
 
 }  // namespace corbel::alloc

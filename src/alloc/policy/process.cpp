@@ -50,10 +50,10 @@ constinit std::atomic<bool> process_is_set_up{false};
 
 // constinit: a library's constructor may fork before those of this one run.
 constinit sync::Lock* const locks_in_order[] = {
-    &quarantine_locks[0],    &quarantine_locks[1], &quarantine_locks[2], &quarantine_locks[3],
-    &checks_lock,            &samples_lock,        &heap_owners_lock,    &registry_lock,
-    &orphans_lock,           &span_heap.lock(),    &metadata_lock,
-    &container_limit.lock(), &heap_limit.lock()};
+    &quarantine_locks[0], &quarantine_locks[1], &quarantine_locks[2], &quarantine_locks[3],
+    &checks_lock,         &samples_lock,        &heap_owners_lock,    &registry_lock,
+    &orphans_lock,        &span_heap.lock(),    &metadata_lock,       &container_limit.lock(),
+    &heap_limit.lock()};
 
 constexpr unsigned kLocks = unsigned(std::size(locks_in_order));
 

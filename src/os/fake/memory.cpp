@@ -274,8 +274,7 @@ bool protect(void* address, std::size_t size, Access access) {
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
                  "protect of a part of a page");
-  if (!keeps_contract(ranges.covers(begin, begin + size),
-                      "protect of memory that is not mapped")) {
+  if (!keeps_contract(ranges.covers(begin, begin + size), "protect of memory that is not mapped")) {
     return false;
   }
   return mprotect(address, size, access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;

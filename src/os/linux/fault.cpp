@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGSEGV and SIGBUS, and random numbers.
+// SIGSEGV and SIGBUS.
 #include <errno.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
-#ifndef GRND_NONBLOCK
-#define GRND_NONBLOCK 1
-#endif
-
 namespace corbel::os {
-
-std::uint64_t random_word() {
-  ErrnoGuard guard;
-  std::uint64_t word = 0;
-  if (syscall(SYS_getrandom, &word, sizeof word, GRND_NONBLOCK) == sizeof word) return word;
-  // Early after the start of the machine, or in a sandbox: the addresses of a process are random.
-  word = now_ns() * 0x9e3779b97f4a7c15U ^ reinterpret_cast<std::uintptr_t>(&word) << 16;
-  return word ^ reinterpret_cast<std::uintptr_t>(&random_word) * 0x9e3779b97f4a7c15U;
-}
 
 namespace {
 
-constinit void (*fault_handler)(const Fault&) = nullptr;
+using FaultHandler = void (*)(const Fault&);
+constinit FaultHandler fault_handler = nullptr;
 struct sigaction before_segv, before_bus;
 
 Fault::Kind kind_of([[maybe_unused]] const ucontext_t* context) {
@@ -62,7 +48,7 @@ void handle(int signal, siginfo_t* info, void* context) {
 bool on_fault(void (*handler)(const Fault& fault)) {
   ErrnoGuard guard;
   fault_handler = handler;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);

@@ -50,6 +50,12 @@ bool unmap(void* address, std::size_t size);
 // the content is unchanged.
 bool decommit(void* address, std::size_t size);
 
+// Makes a range inaccessible, or accessible again with its content. Requires: the range consists of
+// whole mapped pages. Returns false when the system refuses, as it does when the process has too
+// many mappings: then the access to some pages may have changed.
+enum class Access { kNone, kAll };
+bool protect(void* address, std::size_t size, Access access);
+
 // Makes every page of the range resident with one call, as writing to each would; the content does
 // not change. Requires: the range consists of whole mapped pages. Does nothing where the system
 // lacks such a call or is out of memory: then each page becomes resident when it is written to.
@@ -495,6 +501,23 @@ class NewFile : public OutputFile {
   const char* path_ = nullptr;  // nullptr: there is nothing to rename
   char unfinished_[kMaxPath];
 };
+
+// A word that cannot be guessed, another one at each call.
+std::uint64_t random_word();
+
+// An access of the program to memory that it may not access.
+struct Fault {
+  enum class Kind { kUnknown, kRead, kWrite };
+  const void* address;
+  Kind kind;
+  void* context;  // of the signal
+};
+
+// Calls `handler` for each fault, in the thread and in the signal handler that it raises. If it
+// returns, the process goes on as if there were no handler: with the program's own handler, if it
+// had one before this call, or with its end. A handler that the program sets later replaces this
+// one. To be called once. False if the system refuses.
+bool on_fault(void (*handler)(const Fault& fault));
 
 // The peak resident memory of the process, in bytes; 0 where the system does not tell.
 std::size_t peak_resident();

@@ -34,6 +34,16 @@ inline void* aligned(size_t size, size_t alignment) {
   return alloc::allocate_aligned(size, alignment);
 }
 
+// The slab comes last, so that the fast path need not save the other arguments.
+__attribute__((noinline)) void free_sized_slow(void* block, size_t size, alloc::Span* slab) {
+  alloc::deallocate_slow(block, slab, alloc::Release::by(alloc::ReleaseKind::kFree, size));
+}
+__attribute__((noinline)) void free_aligned_sized_slow(void* block, size_t alignment, size_t size,
+                                                       alloc::Span* slab) {
+  alloc::deallocate_slow(block, slab,
+                         alloc::Release::by(alloc::ReleaseKind::kFree, size, alignment));
+}
+
 size_t system_page_size() {
   static size_t size = 0;
   // relaxed: nothing else is published, and every thread stores the same number
@@ -100,11 +110,17 @@ CORBEL_PROXY_API int posix_memalign(void** result, size_t alignment, size_t size
   return 0;
 }
 
-// C23 7.24.3.4 and 5. The size is ignored: the slab knows it.
-CORBEL_PROXY_API void free_sized(void* block, size_t) noexcept { alloc::deallocate_fast(block); }
+// C23 7.24.3.4 and 5. Only slow paths look at the size: the slab knows it.
+CORBEL_PROXY_API void free_sized(void* block, size_t size) noexcept {
+  alloc::Span* const slab = alloc::find_span(block);
+  if (!alloc::push_own(slab, block)) corbel::proxy::free_sized_slow(block, size, slab);
+}
 
-CORBEL_PROXY_API void free_aligned_sized(void* block, size_t, size_t) noexcept {
-  alloc::deallocate_fast(block);
+CORBEL_PROXY_API void free_aligned_sized(void* block, size_t alignment, size_t size) noexcept {
+  alloc::Span* const slab = alloc::find_span(block);
+  if (!alloc::push_own(slab, block)) {
+    corbel::proxy::free_aligned_sized_slow(block, alignment, size, slab);
+  }
 }
 
 // ---- BSD and glibc ----------------------------------------------------------------------------

@@ -16,6 +16,8 @@
 
 namespace proxy = corbel::proxy;
 namespace alloc = corbel::alloc;
+using alloc::Origin;
+using alloc::ReleaseKind;
 using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
@@ -36,25 +38,40 @@ const volatile BasicForms visible = {
     ::operator delete, ::operator delete[], ::operator delete, ::operator delete[],
 };
 
-// `alignment` 0 selects that of the plain forms. allocate_fast() aligns blocks of up to eight bytes
-// to eight, all others to 16.
-inline void* try_allocate(size_t size, size_t alignment) {
+// What full checks are told. If the program has replaced a basic form, a form of ours may have been
+// called in the place of another one.
+inline Origin told(Origin origin) { return ours() ? origin : Origin::kNewAny; }
+inline ReleaseKind told(ReleaseKind kind) { return ours() ? kind : ReleaseKind::kDeleteAny; }
+
+// These two are not inlined, so that their callers end with a jump.
+__attribute__((noinline)) void* small_slow(size_t size, Origin origin) {
+  return alloc::allocate_slow(size, told(origin));
+}
+__attribute__((noinline)) void* aligned_slow(size_t size, size_t alignment, Origin origin) {
+  return alloc::allocate_aligned(size, alignment, told(origin));
+}
+
+// `alignment` 0 selects that of the plain forms. pop_small() aligns blocks of up to eight bytes to
+// eight, all others to 16.
+inline void* try_allocate(size_t size, size_t alignment, Origin origin) {
   if (alignment <= sizeof(void*) || (alignment <= alloc::kMinAlignment && size > sizeof(void*))) {
-    return alloc::allocate_fast(size);
+    void* block = alloc::pop_small(size);
+    return block != nullptr ? block : small_slow(size, origin);
   }
-  return alloc::allocate_aligned(size, alignment);
+  return aligned_slow(size, alignment, origin);
 }
 
 constexpr bool is_valid(size_t alignment) { return (alignment & (alignment - 1)) == 0; }
 
 // [new.delete.single]: calls the new-handler and tries again until that succeeds or there is none.
-__attribute__((noinline, cold)) void* allocate_or_throw(size_t size, size_t alignment) {
+__attribute__((noinline, cold)) void* allocate_or_throw(size_t size, size_t alignment,
+                                                        Origin origin) {
   if (!is_valid(alignment)) throw_bad_alloc();
   for (;;) {
     const NewHandler handler = current_new_handler();
     if (handler == nullptr) throw_bad_alloc();
     handler();
-    void* block = try_allocate(size, alignment);
+    void* block = try_allocate(size, alignment, origin);
     if (block != nullptr) return block;
   }
 }
@@ -71,27 +88,28 @@ __attribute__((noinline, cold)) void* nothrow_slow(size_t size, size_t alignment
 }
 
 // Not inlined, so that new_plain() ends with a jump and need not save `size` for the new-handler.
-__attribute__((noinline)) void* new_slow(size_t size) {
-  void* block = alloc::allocate_slow(size);
-  return __builtin_expect(block != nullptr, 1) ? block : allocate_or_throw(size, 0);
+__attribute__((noinline)) void* new_slow(size_t size, Origin origin) {
+  void* block = alloc::allocate_slow(size, told(origin));
+  return __builtin_expect(block != nullptr, 1) ? block : allocate_or_throw(size, 0, origin);
 }
 
-inline void* new_plain(size_t size) {
+inline void* new_plain(size_t size, Origin origin) {
   void* block = alloc::pop_small(size);
-  return __builtin_expect(block != nullptr, 1) ? block : new_slow(size);
+  return __builtin_expect(block != nullptr, 1) ? block : new_slow(size, origin);
 }
 
-inline void* new_aligned(size_t size, size_t alignment) {
+inline void* new_aligned(size_t size, size_t alignment, Origin origin) {
   if (__builtin_expect(is_valid(alignment), 1)) {
-    void* block = try_allocate(size, alignment);
+    void* block = try_allocate(size, alignment, origin);
     if (__builtin_expect(block != nullptr, 1)) return block;
   }
-  return allocate_or_throw(size, alignment);
+  return allocate_or_throw(size, alignment, origin);
 }
 
 inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
   if (ours() && is_valid(alignment)) {
-    void* block = try_allocate(size, alignment);
+    const Origin origin = array ? Origin::kNewArray : Origin::kNew;
+    void* block = try_allocate(size, alignment, origin);
     if (__builtin_expect(block != nullptr, 1)) return block;
   }
   return nothrow_slow(size, alignment, array);
@@ -103,18 +121,67 @@ inline void* new_nothrow(size_t size, size_t alignment, bool array) noexcept {
 // because it must have its value before any constructor runs.
 constinit void* map_of_other_forms = alloc::page_map.without_leaves();
 
-template <auto kBasicForm, class... Alignment>
-__attribute__((noinline)) void delete_slow(void* block, alloc::Span* slab, Alignment... alignment) {
-  if (ours()) return alloc::deallocate_slow(block, slab);
-  (visible.*kBasicForm)(block, alignment...);
+constexpr auto kDelete = ReleaseKind::kDelete;
+constexpr auto kDeleteArray = ReleaseKind::kDeleteArray;
+
+// What a form of delete is told beside the block: nothing, the size, the alignment, or both.
+constexpr size_t size_in() { return alloc::Release::kNoSize; }
+constexpr size_t size_in(align_val_t) { return size_in(); }
+constexpr size_t size_in(size_t size) { return size; }
+constexpr size_t size_in(size_t size, align_val_t) { return size; }
+constexpr size_t alignment_in() { return 0; }
+constexpr size_t alignment_in(size_t) { return 0; }
+constexpr size_t alignment_in(align_val_t alignment) { return static_cast<size_t>(alignment); }
+constexpr size_t alignment_in(size_t, align_val_t alignment) { return alignment_in(alignment); }
+
+template <class... Told>
+void deallocate_slow(ReleaseKind kind, void* block, alloc::Span* slab, Told... is_told) {
+  alloc::deallocate_slow(block, slab,
+                         alloc::Release::by(kind, size_in(is_told...), alignment_in(is_told...)));
 }
 
+// The slow functions take their arguments in the order of the form's own, the slab last, so that
+// the fast path need not save them.
+
+void call_form(void (*form)(void*), void* block) { form(block); }
+void call_form(void (*form)(void*), void* block, size_t) { form(block); }
+void call_form(void (*form)(void*, align_val_t), void* block, align_val_t alignment) {
+  form(block, alignment);
+}
+void call_form(void (*form)(void*, align_val_t), void* block, size_t, align_val_t alignment) {
+  form(block, alignment);
+}
+
+template <auto kBasicForm, ReleaseKind kKind, class... Told>
+struct OtherForm {
+  __attribute__((noinline)) static void slow(void* block, Told... is_told, alloc::Span* slab) {
+    if (ours()) return deallocate_slow(kKind, block, slab, is_told...);
+    call_form(visible.*kBasicForm, block, is_told...);
+  }
+};
+
 // Frees the block. If the program has replaced a basic form, leaves that to the form `kBasicForm`.
-template <auto kBasicForm, class... Alignment>
-inline void delete_by_other_form(void* block, Alignment... alignment) {
+template <auto kBasicForm, ReleaseKind kKind, class... Told>
+inline void delete_by_other_form(void* block, Told... is_told) {
   auto* const map = static_cast<alloc::PageMap*>(map_of_other_forms);
   alloc::Span* const slab = alloc::find_span(*map, block);
-  if (!alloc::push_own(slab, block)) delete_slow<kBasicForm>(block, slab, alignment...);
+  if (!alloc::push_own(slab, block)) {
+    OtherForm<kBasicForm, kKind, Told...>::slow(block, is_told..., slab);
+  }
+}
+
+template <class... Told>
+struct BasicDelete {
+  __attribute__((noinline)) static void slow(void* block, Told... is_told, alloc::Span* slab) {
+    deallocate_slow(told(kDelete), block, slab, is_told...);
+  }
+};
+
+// The basic forms of delete for one object.
+template <class... Told>
+inline void basic_delete(void* block, Told... is_told) {
+  alloc::Span* const slab = alloc::find_span(block);
+  if (!alloc::push_own(slab, block)) BasicDelete<Told...>::slow(block, is_told..., slab);
 }
 
 }  // namespace
@@ -122,33 +189,36 @@ inline void delete_by_other_form(void* block, Alignment... alignment) {
 
 // ---- the basic forms --------------------------------------------------------------------------
 
-CORBEL_PROXY_CXX_API void* operator new(size_t size) { return proxy::new_plain(size); }
+CORBEL_PROXY_CXX_API void* operator new(size_t size) {
+  return proxy::new_plain(size, Origin::kNew);
+}
 
 CORBEL_PROXY_CXX_API void* operator new(size_t size, align_val_t alignment) {
-  return proxy::new_aligned(size, static_cast<size_t>(alignment));
+  return proxy::new_aligned(size, static_cast<size_t>(alignment), Origin::kNew);
 }
 
 CORBEL_PROXY_CXX_API void* operator new[](size_t size) {
-  return proxy::ours() ? proxy::new_plain(size) : proxy::visible.new_one(size);
+  return proxy::ours() ? proxy::new_plain(size, Origin::kNewArray) : proxy::visible.new_one(size);
 }
 
 CORBEL_PROXY_CXX_API void* operator new[](size_t size, align_val_t alignment) {
-  return proxy::ours() ? proxy::new_aligned(size, static_cast<size_t>(alignment))
+  return proxy::ours() ? proxy::new_aligned(size, static_cast<size_t>(alignment), Origin::kNewArray)
                        : proxy::visible.new_aligned(size, alignment);
 }
 
-CORBEL_PROXY_CXX_API void operator delete(void* block) noexcept { alloc::deallocate_fast(block); }
+CORBEL_PROXY_CXX_API void operator delete(void* block) noexcept { proxy::basic_delete(block); }
 
-CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t) noexcept {
-  alloc::deallocate_fast(block);
+CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t alignment) noexcept {
+  proxy::basic_delete(block, alignment);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one, proxy::kDeleteArray>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned, proxy::kDeleteArray>(block,
+                                                                                       alignment);
 }
 
 // ---- nothrow ----------------------------------------------------------------------------------
@@ -172,41 +242,46 @@ CORBEL_PROXY_CXX_API void* operator new[](size_t size, align_val_t alignment,
 }
 
 CORBEL_PROXY_CXX_API void operator delete(void* block, const nothrow_t&) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one, proxy::kDelete>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, const nothrow_t&) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_array>(block);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_array, proxy::kDeleteArray>(block);
 }
 
 CORBEL_PROXY_CXX_API void operator delete(void* block, align_val_t alignment,
                                           const nothrow_t&) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned, proxy::kDelete>(block, alignment);
 }
 
 CORBEL_PROXY_CXX_API void operator delete[](void* block, align_val_t alignment,
                                             const nothrow_t&) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array>(block, alignment);
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array, proxy::kDeleteArray>(
+      block, alignment);
 }
 
 // ---- sized ------------------------------------------------------------------------------------
 
-// The size is ignored (decision 0015).
+// Only slow paths look at the size (decision 0015).
 
-CORBEL_PROXY_CXX_API void operator delete(void* block, size_t) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_one>(block);
+CORBEL_PROXY_CXX_API void operator delete(void* block, size_t size) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_one, proxy::kDelete>(block, size);
 }
 
-CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_array>(block);
+CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_array, proxy::kDeleteArray>(block, size);
 }
 
-CORBEL_PROXY_CXX_API void operator delete(void* block, size_t, align_val_t alignment) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned>(block, alignment);
+CORBEL_PROXY_CXX_API void operator delete(void* block, size_t size,
+                                          align_val_t alignment) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned, proxy::kDelete>(block, size,
+                                                                                  alignment);
 }
 
-CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t, align_val_t alignment) noexcept {
-  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array>(block, alignment);
+CORBEL_PROXY_CXX_API void operator delete[](void* block, size_t size,
+                                            align_val_t alignment) noexcept {
+  proxy::delete_by_other_form<&proxy::BasicForms::delete_aligned_array, proxy::kDeleteArray>(
+      block, size, alignment);
 }
 
 // ---- the addresses of our own definitions -----------------------------------------------------

@@ -99,7 +99,7 @@ class Symbols(ProxyTest):
         for library in ("libcorbelmalloc.so.1", "libtbbmalloc.so.2"):
             for name, version in exported(library).items():
                 if name.startswith("_ZN6corbel5alloc"):
-                    self.assertEqual(version, "CORBEL_PRIVATE_5", name)
+                    self.assertEqual(version, "CORBEL_PRIVATE_6", name)
                 else:
                     self.assertTrue(name.startswith(PUBLIC_PREFIXES), f"{library}: {name}")
 

@@ -11,6 +11,7 @@
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/policy_hooks.hpp"
 #include "alloc/pages/span_heap.hpp"
@@ -83,6 +84,9 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   return span->start();
 }
 
+// Whether src/alloc/check serves the request. To be asked where the fast path has found no block.
+bool is_watched() { return heap_of_thread() == &unset_heap && first_call_is_watched(); }
+
 void* allocate_any(std::size_t size, Content* content) {
   LimitCalls calls;
   void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), calls, content)
@@ -123,10 +127,12 @@ void* take_listed(std::size_t size) {
 
 }  // namespace
 
-void* allocate_slow(std::size_t size) noexcept {
+void* allocate_slow(std::size_t size, Origin origin) noexcept {
   if (size <= kMediumMax) {
     if (void* block = take_listed(size)) return block;
   }
+  if (is_watched()) [[unlikely]]
+    return watched_allocate(size, 1, origin, Fill::kAny);
   Content content;
   return allocate_any(size, &content);
 }
@@ -140,17 +146,23 @@ void* allocate_zeroed(std::size_t count, std::size_t size) noexcept {
     void* block = allocate_fast(bytes);
     return block != nullptr ? memset(block, 0, bytes) : nullptr;
   }
+  if (is_watched()) [[unlikely]]
+    return watched_allocate(bytes, 1, Origin::kMalloc, Fill::kZero);
   Content content;
   void* block = allocate_any(bytes, &content);
   if (block == nullptr) return nullptr;
   return content == Content::kZero ? block : memset(block, 0, bytes);
 }
 
-void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept {
+void* allocate_aligned(std::size_t size, std::size_t alignment, Origin origin) noexcept {
+  // A block of the eight-byte class is aligned to only eight bytes: use a larger class.
+  const std::size_t enough = size < alignment ? alignment : size;
   if (alignment <= kMinAlignment) {
-    // A block of the eight-byte class is aligned to only eight bytes: use a larger class.
-    return allocate_fast(size < alignment ? alignment : size);
+    if (void* block = pop_small(enough)) return block;
   }
+  if (is_watched()) [[unlikely]]
+    return watched_allocate(size, alignment, origin, Fill::kAny);
+  if (alignment <= kMinAlignment) return allocate_slow(enough, origin);
   LimitCalls calls;
   void* block = aligned_block(size, alignment, calls);
   return block != nullptr ? block : out_of_memory();
@@ -159,6 +171,14 @@ void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept {
 void* allocate_if_room(std::size_t size, std::size_t alignment) {
   LimitCalls none = kNoLimitCalls;
   return aligned_block(size, alignment, none);
+}
+
+void* allocate_span_block(std::size_t size, std::size_t alignment, bool* zeroed) {
+  LimitCalls calls;
+  Content content;
+  void* block = allocate_span(size, alignment, calls, &content);
+  *zeroed = block != nullptr && content == Content::kZero;
+  return block;
 }
 
 }  // namespace corbel::alloc

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "alloc/heap/call_kind.hpp"
 #include "alloc/map/private_api.hpp"
 
 namespace corbel::alloc {
@@ -23,11 +24,16 @@ CORBEL_PRIVATE_API void* allocate_zeroed(std::size_t count, std::size_t size) no
 
 // Returns a block aligned to `alignment`, or nullptr with errno ENOMEM. Requires: `alignment` is a
 // power of two. There is no upper limit but the address space.
-CORBEL_PRIVATE_API void* allocate_aligned(std::size_t size, std::size_t alignment) noexcept;
+CORBEL_PRIVATE_API void* allocate_aligned(std::size_t size, std::size_t alignment,
+                                          Origin origin = Origin::kMalloc) noexcept;
 
 // Like allocate_aligned(), for a block that the caller can do without: at the hard limit the
 // program's callback is not called and no refusal is counted. Leaves errno unchanged.
 void* allocate_if_room(std::size_t size, std::size_t alignment);
+
+// Like allocate_aligned(), but gives the block a span of its own, however small it is. Sets
+// `zeroed` to whether it reads as zeros.
+void* allocate_span_block(std::size_t size, std::size_t alignment, bool* zeroed);
 
 inline void* out_of_memory() {
   errno = ENOMEM;

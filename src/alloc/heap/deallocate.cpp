@@ -11,6 +11,7 @@
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/policy_hooks.hpp"
 #include "alloc/pages/span_heap.hpp"
@@ -42,8 +43,10 @@ inline void free_remote(Heap* heap, Span* slab, void* block) {
 }
 
 // Not inlined, so that its caller need not save registers for it.
-__attribute__((noinline)) void free_any(void* block, Span* span) {
+__attribute__((noinline)) void free_any(void* block, Span* span, Release release) {
   if (block == nullptr) return;
+  if (heap_of_thread() == &unset_heap && first_call_is_watched()) [[unlikely]]
+    return watched_deallocate(block, release);
   Span* const slab = slab_head(span);
   const std::uintptr_t t = slab->tag();
   if (Heap* const heap = heap_of_thread(); owner_of(t) == heap && !helper_is_waiting()) {
@@ -68,15 +71,15 @@ __attribute__((noinline)) void free_any(void* block, Span* span) {
 
 }  // namespace
 
-void deallocate_slow(void* block, Span* span) noexcept {
+void deallocate_slow(void* block, Span* span, Release release) noexcept {
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
   // A short path for a block of another thread, in the first unit of its slab: a consumer thread
   // frees such blocks all the time. While the thread holds none, free_any() is used, so that a slow
   // path still calls the helper thread from time to time.
-  if (t < span_tag::kFirstHeap || owner_of(t) == heap) return free_any(block, span);
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap) return free_any(block, span, release);
   if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
-    return free_any(block, span);
+    return free_any(block, span, release);
   }
   free_remote(heap, span, block);
   note_use(heap);

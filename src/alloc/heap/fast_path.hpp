@@ -25,13 +25,15 @@
 #include <cstddef>
 
 #include "alloc/heap/bin.hpp"
+#include "alloc/heap/call_kind.hpp"
 #include "alloc/heap/heap.hpp"
 #include "alloc/map/page_map.hpp"
 
 namespace corbel::alloc {
 
-CORBEL_PRIVATE_API void* allocate_slow(std::size_t size) noexcept;
-CORBEL_PRIVATE_API void deallocate_slow(void* block, Span* span) noexcept;
+// The last argument says which function the program called.
+CORBEL_PRIVATE_API void* allocate_slow(std::size_t size, Origin origin) noexcept;
+CORBEL_PRIVATE_API void deallocate_slow(void* block, Span* span, Release release) noexcept;
 
 // Pops a block from the list of the bin for `size`. nullptr if the list is empty or the size is not
 // small: then allocate_slow() must serve the request.
@@ -48,9 +50,9 @@ inline void* pop_small(std::size_t size) {
   return block;
 }
 
-inline void* allocate_fast(std::size_t size) {
+inline void* allocate_fast(std::size_t size, Origin origin = Origin::kMalloc) {
   void* block = pop_small(size);
-  return block != nullptr ? block : allocate_slow(size);
+  return block != nullptr ? block : allocate_slow(size, origin);
 }
 
 // Frees a block by pushing it onto the list of `slab`, the descriptor of the unit that the block
@@ -69,9 +71,9 @@ inline bool push_own(Span* slab, void* p) {
   return true;
 }
 
-inline void deallocate_fast(void* p) {
+inline void deallocate_fast(void* p, Release release = kFreed) {
   Span* slab = find_span(p);
-  if (!push_own(slab, p)) deallocate_slow(p, slab);
+  if (!push_own(slab, p)) deallocate_slow(p, slab, release);
 }
 
 }  // namespace corbel::alloc

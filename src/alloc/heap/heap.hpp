@@ -166,6 +166,12 @@ inline Heap* heap_of_thread() {
 #endif
 }
 
+// Writes a thread's this_heap, whose address is `slot`. relaxed: if another thread than the reader
+// writes it, the kernel orders the two (idle_heaps.hpp)
+inline void set_this_heap(Heap** slot, Heap* heap) {
+  __atomic_store_n(slot, heap, __ATOMIC_RELAXED);
+}
+
 // For the thread sanitizer: the calling thread has used its heap and returns to the program.
 inline void note_use([[maybe_unused]] Heap* heap) {
 #if defined(__SANITIZE_THREAD__)

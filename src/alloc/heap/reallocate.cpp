@@ -11,6 +11,7 @@
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/policy_hooks.hpp"
 
@@ -133,6 +134,9 @@ void* reallocate(void* block, std::size_t size) noexcept {
 
 void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) noexcept {
   if (block == nullptr) return allocate_like(size, alignment);
+  void* result;
+  if (call_is_watched() && watched_reallocate(block, size, alignment, &result)) [[unlikely]]
+    return result;
   Span* span = find_block("realloc", block);
   if (span == nullptr && alignment <= kMinAlignment) return reallocate_foreign(block, size);
   if (span == nullptr) return replace_foreign(block, size, alignment);
@@ -160,11 +164,15 @@ std::size_t usable_size(const void* block) noexcept {
   if (span->tag() >= span_tag::kFirstHeap && begins_block(span, block))
     return span->layout().block_size;
   if (block == nullptr) return 0;
+  if (call_is_watched()) [[unlikely]]
+    return watched_usable_size(block);
   span = find_block("malloc_usable_size", block);
   return span != nullptr ? size_of(span) : foreign_size(block);
 }
 
 bool is_block(const void* block) noexcept {
+  if (call_is_watched()) [[unlikely]]
+    return block != nullptr && watched_is_block(block);
   const Span* span = slab_head(find_span(block));
   if (span->tag() == span_tag::kLarge) return block == span->start();
   return span->tag() >= span_tag::kFirstHeap && begins_block(span, block);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/heap/thread.hpp"
 
+#include <utility>
+
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/lock_ranks.hpp"
 #include "alloc/map/metadata.hpp"
@@ -52,7 +55,8 @@ Heap* make_heap() {
 Heap* release_heap() {
   sync::LockGuard guard(heap_owners_lock);
   Heap* heap = heap_of_thread();
-  if (heap == &unset_heap) return nullptr;
+  if (heap == &unset_heap) heap = std::exchange(watched_thread.heap, nullptr);
+  if (heap == nullptr) return nullptr;
   set_this_heap(&this_heap, &unset_heap);
   heap->owner_slot = nullptr;
   return heap;
@@ -72,6 +76,11 @@ void leave_thread(void*) {
 }
 
 constinit os::ThreadExit thread_exit{leave_thread};
+
+bool hook_exit(Heap* heap) {
+  const ProgramCode code;
+  return thread_exit.hook(heap);
+}
 
 // Hooks the main thread when the library is loaded, because it may never attach a heap.
 __attribute__((constructor)) void hook_main_thread_at_start() {
@@ -141,13 +150,13 @@ Heap* attach_heap() {
   // Set `owner_slot`, which lets other threads take the heap over, only if the exit hook will clear
   // it before the thread's memory goes. A hook that has already run may not run again, so a heap
   // that is attached that late stays with its thread.
-  const bool hooked = thread_exit.hook(heap);
+  const bool hooked = hook_exit(heap);
   // If another thread loaded the library, this is the first chance to hook the main thread.
   if (hooked && thread_is_main) hook_main_thread(true);
   if (hooked && !thread_is_ending) {
     sync::LockGuard guard(heap_owners_lock);
     heap->thread = own_thread_id;
-    heap->owner_slot = &this_heap;
+    heap->owner_slot = watches() ? nullptr : &this_heap;
   }
   return heap;
 }
@@ -170,10 +179,11 @@ Heap* all_heaps_made() {
 void forget_other_threads() {
   own_thread_id = os::thread_id();
   thread_is_main = true;
-  hook_main_thread(thread_exit.hook(this_heap));
-  live_count = this_heap != &unset_heap ? 1 : 0;
+  Heap* const own = watched_thread.heap != nullptr ? watched_thread.heap : this_heap;
+  hook_main_thread(hook_exit(own));
+  live_count = own != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
-    if (heap == this_heap) {
+    if (heap == own) {
       heap->thread = own_thread_id;
       continue;
     }

@@ -18,12 +18,6 @@ extern sync::Lock heap_owners_lock;
 // Guards the list of all heaps and the list of spare heaps.
 extern sync::Lock registry_lock;
 
-// Writes a thread's this_heap, whose address is `slot`. relaxed: if another thread than the reader
-// writes it, the kernel orders the two (idle_heaps.hpp)
-inline void set_this_heap(Heap** slot, Heap* heap) {
-  __atomic_store_n(slot, heap, __ATOMIC_RELAXED);
-}
-
 // Returns the calling thread's heap. Attaches a spare or a new one if the thread has none; nullptr
 // when there is no memory for it.
 Heap* attach_heap();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "alloc/map/instrument_hooks.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -13,6 +14,7 @@ void die(const char* function, const char* what, const void* block) noexcept {
   line.add("corbel: ").add(function).add(": ").add(what).add(" (block ");
   line.add_hex(reinterpret_cast<std::uintptr_t>(block)).add(")\n");
   os::write_error(line.data(), line.size());
+  add_to_death(block);
   os::abort();
 }
 

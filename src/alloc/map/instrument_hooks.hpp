@@ -11,6 +11,8 @@ namespace corbel::alloc {
 
 // Called once, when the process is set up: read the instrument's environment variables and begin
 // what they ask for. The caller holds no lock, and the calling thread has a heap.
+// set_up_checks() may be called earlier and more than once: before the first malloc is served, in a
+// thread without a heap.
 void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_control();   // control: requests from the corbel command
@@ -20,9 +22,14 @@ void set_up_control();   // control: requests from the corbel command
 void note_thread_begins();  // leaks
 void note_thread_ends();
 
+// Adds to the line about a misuse that ends the process what full checks know of `block`.
+void add_to_death(const void* block);  // check
+
 // The instruments' locks, each defined in its room. A fork takes them with the allocator's own
 // (process.cpp).
-extern sync::Lock checks_lock;   // check
-extern sync::Lock samples_lock;  // sample
+extern sync::Lock checks_lock;  // check
+inline constexpr unsigned kQuarantineLocks = 4;
+extern sync::Lock quarantine_locks[kQuarantineLocks];  // check
+extern sync::Lock samples_lock;                        // sample
 
 }  // namespace corbel::alloc

@@ -7,6 +7,7 @@
 
 namespace corbel::alloc::lock_rank {
 
+inline constexpr int kQuarantine = 16;  // freed blocks that full checks keep
 inline constexpr int kChecks = 17;      // the blocks that full checks record
 inline constexpr int kSamples = 18;     // the sampled blocks
 inline constexpr int kHeapOwners = 19;  // which thread has which heap

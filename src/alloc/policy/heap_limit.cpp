@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/policy/reclaim.hpp"
 
@@ -182,7 +183,11 @@ bool RoomSearch::call_back(std::size_t bytes) {
   if (callback == nullptr) return false;
   const int saved = errno;
   in_callback = true;
-  const bool again = call_program(callback, context, bytes);
+  bool again;
+  {
+    const ProgramCode code;
+    again = call_program(callback, context, bytes);
+  }
   in_callback = false;
   errno = saved;
   if (!again) calls_.left = 0;

@@ -5,6 +5,7 @@
 
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/options.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/container_limit.hpp"
@@ -217,7 +218,11 @@ void call_helper_slow(MayStart may_start) {
   if (!is_own_heap()) return;
   // Starting a thread calls malloc, which comes here again. It finds kStarting and returns.
   if (!change(Helper::kWanted, Helper::kStarting)) return;
-  const bool started = os::start_thread("corbel", run);
+  bool started;
+  {
+    const ProgramCode code;
+    started = os::start_thread("corbel", run);
+  }
   if (!started) {
     // relaxed: a hint
     refused_at.store(std::max(1U, std::uint32_t(os::now_ms())), std::memory_order_relaxed);

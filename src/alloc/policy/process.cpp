@@ -4,6 +4,7 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/page_map.hpp"
@@ -18,6 +19,8 @@
 namespace corbel::alloc {
 
 namespace {
+
+static_assert(kQuarantineLocks == 4);
 
 constinit std::atomic<bool> process_is_set_up{false};
 
@@ -47,8 +50,10 @@ constinit std::atomic<bool> process_is_set_up{false};
 
 // constinit: a library's constructor may fork before those of this one run.
 constinit sync::Lock* const locks_in_order[] = {
-    &checks_lock,      &samples_lock,  &heap_owners_lock,       &registry_lock,    &orphans_lock,
-    &span_heap.lock(), &metadata_lock, &container_limit.lock(), &heap_limit.lock()};
+    &quarantine_locks[0], &quarantine_locks[1], &quarantine_locks[2], &quarantine_locks[3],
+    &checks_lock,         &samples_lock,        &heap_owners_lock,    &registry_lock,
+    &orphans_lock,        &span_heap.lock(),    &metadata_lock,       &container_limit.lock(),
+    &heap_limit.lock()};
 
 constexpr unsigned kLocks = unsigned(std::size(locks_in_order));
 
@@ -121,7 +126,10 @@ void after_fork_in_child() {
       forking.missing[i] ? lock->reset_in_child() : lock->unlock_after_fork_in_child();
     }
     leave_slow_path(forking.heap);
-    if (forking.interrupted) set_this_heap(&this_heap, &unset_heap);
+    if (forking.interrupted) {
+      set_this_heap(&this_heap, &unset_heap);
+      watched_thread = {};
+    }
   }
   span_heap.forget_other_threads();
   forget_helper_after_fork();
@@ -139,6 +147,7 @@ void set_up_process() {
   set_up_checks();
   set_up_sampling();
   set_up_control();
+  const ProgramCode code;
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

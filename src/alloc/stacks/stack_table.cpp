@@ -116,7 +116,9 @@ struct HiddenCode {
 };
 constinit HiddenCode hidden_code[kMaxHidden]{};
 
-bool is_hidden(const void* frame) {
+}  // namespace
+
+bool is_hidden_code(const void* frame) {
 #if !defined(CORBEL_STATIC)
   if (unwind::own_code().has_return(frame)) return true;
 #endif
@@ -129,12 +131,10 @@ bool is_hidden(const void* frame) {
   return false;
 }
 
-}  // namespace
-
 void hide_code(unwind::CodeRange code) {
   for (HiddenCode& hidden : hidden_code) {
     std::uintptr_t none = 0;
-    // relaxed both: as in is_hidden()
+    // relaxed both: as in is_hidden_code()
     if (!hidden.low.compare_exchange_strong(none, code.low, std::memory_order_relaxed)) continue;
     hidden.high.store(code.high, std::memory_order_relaxed);
     return;
@@ -172,17 +172,18 @@ Stack stack_of(StackId id) {
   return {entry.frames, entry.count};
 }
 
-__attribute__((noinline)) StackId capture_stack(const void* caller) {
-  constexpr unsigned kMaxOwn = 16;
+__attribute__((noinline)) StackId capture_stack(const void* caller, unsigned max) {
+  constexpr unsigned kMaxOwn = 8;
   void* frames[kMaxFrames + kMaxOwn];
-  const unsigned count = unwind::capture(frames, kMaxFrames + kMaxOwn, 0);
+  if (max > kMaxFrames) max = kMaxFrames;
+  const unsigned count = unwind::capture(frames, max + kMaxOwn, 0);
   unsigned first = 0;
   if (caller != nullptr) {
     while (first < count && first < kMaxOwn && frames[first] != caller) ++first;
     if (first == count || first == kMaxOwn) first = 0;
   }
-  while (first < count && is_hidden(frames[first])) ++first;
-  return intern_stack(frames + first, count - first);
+  while (first < count && is_hidden_code(frames[first])) ++first;
+  return intern_stack(frames + first, count - first < max ? count - first : max);
 }
 
 }  // namespace corbel::alloc

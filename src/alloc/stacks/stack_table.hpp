@@ -32,7 +32,11 @@ Stack stack_of(StackId id);
 // the frames in hidden code. `caller`, if it is not nullptr, is the return address of the function
 // that the program called: the frames inside that one are left out, too. That is how a program that
 // links the allocator statically, which has no hidden code, tells its own frames.
-StackId capture_stack(const void* caller = nullptr);
+// Records at most `max` frames.
+StackId capture_stack(const void* caller = nullptr, unsigned max = kMaxFrames);
+
+// Whether a return address lies in hidden code.
+bool is_hidden_code(const void* frame);
 
 // Adds to the hidden code: the libraries that contain the allocator or its callers' entry points.
 // The library with this function is hidden from the beginning. Has no effect for a fifth range.

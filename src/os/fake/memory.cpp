@@ -269,6 +269,17 @@ bool decommit(void* address, std::size_t size) {
   return !drawn(state.refusals.decommits_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
 }
 
+bool protect(void* address, std::size_t size, Access access) {
+  const Call call("protect while a lock is held");
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
+                 "protect of a part of a page");
+  if (!keeps_contract(ranges.covers(begin, begin + size), "protect of memory that is not mapped")) {
+    return false;
+  }
+  return mprotect(address, size, access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+
 void populate(void* address, std::size_t size) {
   const Call call("populate while a lock is held");
   const std::uintptr_t begin = address_of(address);

@@ -150,6 +150,11 @@ bool decommit(void* address, std::size_t size) {
   return madvise(address, size, MADV_DONTNEED) == 0;
 }
 
+bool protect(void* address, std::size_t size, Access access) {
+  ErrnoGuard guard;
+  return mprotect(address, size, access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+
 void populate(void* address, std::size_t size) {
   // relaxed: a stale true costs one refused system call
   if (!can_populate.load(std::memory_order_relaxed)) return;

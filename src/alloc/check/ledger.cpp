@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/check/ledger.hpp"
+
+#include <string.h>
+
+#include "alloc/map/instrument_hooks.hpp"
+#include "alloc/map/metadata.hpp"
+#include "alloc/map/page_map.hpp"
+#include "alloc/map/span.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+constinit Ledger ledger;
+
+struct Ledger::Leaf {
+  std::atomic<Group*> groups[kLeafEntries];
+};
+
+namespace {
+
+std::uintptr_t unit_of(const void* address) {
+  return (address_of(address) & ((std::uintptr_t(1) << arch::kAddressBits) - 1)) >> kUnitBits;
+}
+
+}  // namespace
+
+BlockState BlockRef::take() const {
+  // In the child of a fork, the thread that took the record may not exist.
+  constexpr unsigned kMaxWaits = 1U << 16;
+  for (unsigned waits = 0;; ++waits) {
+    // (3) acquire: sees the fields published by (1); release: passes them on
+    const BlockState before =
+        record->state.exchange(BlockState::kChanging, std::memory_order_acq_rel);
+    if (before != BlockState::kChanging) return before;
+    if (waits == kMaxWaits) return BlockState::kLive;
+    os::yield();
+  }
+}
+
+bool Ledger::set_up() {
+  const std::size_t size = align_up(kRootEntries * sizeof(root_[0]), kUnit);
+  void* const memory = os::map(size, kUnit, nullptr);
+  if (memory == nullptr) return false;
+  os::advise(memory, size, os::PageAdvice::kSparse);
+  root_ = static_cast<std::atomic<Leaf*>*>(memory);
+  return true;
+}
+
+Ledger::Group* Ledger::group_at(std::uintptr_t unit) const {
+  // (9) acquire: sees the leaf published by (8)
+  const Leaf* leaf = root_[unit / kLeafEntries].load(std::memory_order_acquire);
+  if (leaf == nullptr) return nullptr;
+  // (11) acquire: sees the group published by (10)
+  return leaf->groups[unit % kLeafEntries].load(std::memory_order_acquire);
+}
+
+bool Ledger::add_leaf(std::uintptr_t unit) {
+  std::atomic<Leaf*>& entry = root_[unit / kLeafEntries];
+  // (9) acquire: sees the leaf published by (8)
+  if (entry.load(std::memory_order_acquire) != nullptr) return true;
+  auto* const fresh = static_cast<Leaf*>(allocate_metadata(sizeof(Leaf)));
+  if (fresh == nullptr) return false;
+  Leaf* none = nullptr;
+  // (8) release: publishes the zeroed leaf to (9); relaxed on failure: (9) comes again. Then the
+  // memory of this one is lost, which happens once in a GiB at most.
+  entry.compare_exchange_strong(none, fresh, std::memory_order_release, std::memory_order_relaxed);
+  return true;
+}
+
+// Requires: the caller holds checks_lock.
+Ledger::Group* Ledger::take_spare(std::uint32_t count) {
+  for (Group** link = &spare_[count % kSpareKinds]; *link != nullptr; link = &(*link)->next_spare) {
+    Group* const group = *link;
+    if (group->count != count) continue;
+    *link = group->next_spare;
+    return group;
+  }
+  return nullptr;
+}
+
+// Requires: the caller holds checks_lock.
+void Ledger::retire(Group* group) {
+  // relaxed: a thread that still reads the records finds them in the state kNone
+  group->start.store(nullptr, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < group->count; ++i) {
+    // relaxed: as above
+    group->records[i].state.store(BlockState::kNone, std::memory_order_relaxed);
+  }
+  group->next_spare = spare_[group->count % kSpareKinds];
+  spare_[group->count % kSpareKinds] = group;
+}
+
+// Requires: the caller holds checks_lock.
+void Ledger::enter(Group* group, std::uintptr_t first_unit, std::size_t units) {
+  for (std::uintptr_t unit = first_unit; unit < first_unit + units; ++unit) {
+    Group* const old = group_at(unit);
+    // Later units of a group that begins elsewhere may still lead to it; find() sees that they are
+    // out of its range.
+    // relaxed: this lock is held when it is written
+    if (old != nullptr && old != group &&
+        unit_of(old->start.load(std::memory_order_relaxed)) == unit) {
+      retire(old);
+    }
+    Leaf* const leaf = root_[unit / kLeafEntries].load(std::memory_order_relaxed);  // by group_at()
+    // (10) release: publishes the group to (11)
+    leaf->groups[unit % kLeafEntries].store(group, std::memory_order_release);
+  }
+}
+
+Ledger::Group* Ledger::make_group(Span* span, std::size_t block_size, std::uint32_t count) {
+  const std::uintptr_t first = span->unit;
+  for (std::uintptr_t unit = first; unit < first + span->units; unit += kLeafEntries) {
+    if (!add_leaf(unit)) return nullptr;
+  }
+  if (!add_leaf(first + span->units - 1)) return nullptr;
+  Group* group;
+  {
+    sync::LockGuard guard(checks_lock);
+    group = take_spare(count);
+  }
+  if (group == nullptr) {
+    group = static_cast<Group*>(allocate_metadata(sizeof(Group) + count * sizeof(BlockRecord)));
+    if (group == nullptr) return nullptr;
+    group->count = count;
+    group->next = all_.load(std::memory_order_relaxed);  // relaxed: compared by the exchange
+    // (6) release: publishes the group to (7); relaxed on failure: nothing is read through it
+    while (!all_.compare_exchange_weak(group->next, group, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+    }
+  }
+  group->block_size = block_size;
+  // (4) release: publishes the size of the blocks to (5)
+  group->start.store(span->start(), std::memory_order_release);
+  sync::LockGuard guard(checks_lock);
+  enter(group, first, span->units);
+  return group;
+}
+
+BlockRef Ledger::record_for(Span* span, void* raw) {
+  const bool is_large = span->tag() == span_tag::kLarge;
+  const std::size_t block_size = is_large ? span->bytes() : span->layout().block_size;
+  Group* group = group_at(span->unit);
+  // relaxed: the group of a slab is changed by the slab's owner, before other threads get a block
+  if (group == nullptr || group->start.load(std::memory_order_relaxed) != span->start() ||
+      group->block_size != block_size) {
+    group = make_group(span, block_size, is_large ? 1 : span->layout().capacity);
+    if (group == nullptr) return {};
+  }
+  const auto offset = std::size_t(static_cast<char*>(raw) - span->start());
+  return {&group->records[offset / block_size], static_cast<char*>(raw), block_size};
+}
+
+BlockRef Ledger::find(const void* address) const {
+  Group* const group = group_at(unit_of(address));
+  if (group == nullptr) return {};
+  // (5) acquire: sees the fields published by (4)
+  char* const start = group->start.load(std::memory_order_acquire);
+  const std::size_t offset = address_of(address) - address_of(start);
+  if (start == nullptr || address_of(address) < address_of(start)) return {};
+  const std::size_t index = offset / group->block_size;
+  if (index >= group->count) return {};
+  const BlockRef block{&group->records[index], start + index * group->block_size,
+                       group->block_size};
+  return block.state() != BlockState::kNone ? block : BlockRef{};
+}
+
+}  // namespace corbel::alloc

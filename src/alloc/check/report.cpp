@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/check/report.hpp"
+
+#include <algorithm>
+
+#include "alloc/heap/watch.hpp"
+#include "alloc/map/instrument_hooks.hpp"
+#include "alloc/stacks/stack_table.hpp"
+#include "os/os.hpp"
+#include "unwind/unwind.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+constinit std::atomic<std::uint32_t> reporter{0};
+
+// Lets one thread report. Another one waits for the end of the process. The same one, which finds
+// something while it reports, or whose handler of SIGABRT calls malloc, ends the process at once.
+void begin_report() {
+  const std::uint32_t self = os::thread_id();
+  std::uint32_t other = 0;
+  // relaxed: nothing is published
+  if (reporter.compare_exchange_strong(other, self, std::memory_order_relaxed)) return;
+  if (other == self) os::abort();
+  for (;;) os::wait_for(reporter, other, 1000);
+}
+
+using ReportLine = Text<400>;
+
+void write_line(const ReportLine& line) { os::write_error(line.data(), line.size()); }
+
+void write_stack(const Stack& stack) {
+  for (unsigned i = 0; i < stack.count; ++i) {
+    ReportLine line;
+    line.add("    #").add_decimal(i).add(i < 10 ? "  " : " ");
+    line.add_hex(reinterpret_cast<std::uintptr_t>(stack.frames[i]));
+    write_line(line.add("\n"));
+  }
+  if (stack.count == 0) write_line(ReportLine{}.add("    (the stack is not known)\n"));
+}
+
+void write_recorded(const char* what, std::uint32_t thread, StackId stack) {
+  write_line(ReportLine{}.add("  ").add(what).add(" by thread ").add_decimal(thread).add(":\n"));
+  write_stack(stack_of(stack));
+}
+
+// Not inlined, so that a known number of frames is left out.
+__attribute__((noinline)) void write_own(const Occasion& occasion) {
+  write_line(ReportLine{}
+                 .add("  ")
+                 .add(occasion.doing)
+                 .add(" by thread ")
+                 .add_decimal(os::thread_id())
+                 .add(":\n"));
+  void* frames[kMaxFrames];
+  const unsigned count = occasion.context != nullptr
+                             ? unwind::capture_from(occasion.context, frames, kMaxFrames)
+                             : unwind::capture(frames, kMaxFrames, 0);
+  unsigned first = 0;
+  while (occasion.context == nullptr && first < count && is_hidden_code(frames[first])) ++first;
+  if (first == count) first = 0;
+  write_stack({frames + first, count - first});
+}
+
+void write_history(const BlockRef& block) {
+  const BlockRecord& record = *block.record;
+  const BlockState state = block.state();
+  write_recorded("allocated", record.allocated_by, record.allocated_at);
+  if (state == BlockState::kQuarantined || state == BlockState::kReleased) {
+    write_recorded("freed", record.freed_by, record.freed_at);
+  }
+}
+
+}  // namespace
+
+void report(const Finding& finding, const void* address, const BlockRef& block,
+            const Occasion& occasion) {
+  begin_report();
+  ReportLine line;
+  Finding text = finding;
+  line.add("corbel: ").add(text.c_str()).add(" (block ");
+  line.add_hex(reinterpret_cast<std::uintptr_t>(address)).add(")\n");
+  write_line(line);
+  if (occasion.doing != nullptr) write_own(occasion);
+  if (block) write_history(block);
+  os::abort();
+}
+
+void add_block(Finding& finding, const BlockRef& block) {
+  const BlockState state = block.state();
+  const bool is_freed = state == BlockState::kQuarantined || state == BlockState::kReleased;
+  finding.add(is_freed ? "a freed block of " : "a block of ");
+  finding.add_decimal(block.record->size).add(block.record->size == 1 ? " byte" : " bytes");
+}
+
+void add_to_death(const void* block) {
+  if (!watches()) return;
+  begin_report();
+  write_own({.doing = "called"});
+  if (const BlockRef known = ledger.find(block)) {
+    Finding finding;
+    finding.add("  the address belonged to ");
+    add_block(finding, known);
+    write_line(ReportLine{}.add(finding.add("\n").c_str()));
+    write_history(known);
+  }
+}
+
+}  // namespace corbel::alloc

@@ -10,6 +10,7 @@
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/leaks/leak_check.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/environment.hpp"
 #include "alloc/policy/heap_limit.hpp"
@@ -146,6 +147,25 @@ size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
   TextInto text(buffer, buffer != nullptr ? size : 0);
   alloc::add_json(text, alloc::stats());
   return text.finish();
+}
+
+int corbel_leak_check(void) noexcept {
+  switch (alloc::check_leaks()) {
+    case alloc::LeakVerdict::kNone:
+      return 0;
+    case alloc::LeakVerdict::kSome:
+      return 1;
+    case alloc::LeakVerdict::kNotRecording:
+      errno = ENOTSUP;
+      return -1;
+    case alloc::LeakVerdict::kBusy:
+      errno = EBUSY;
+      return -1;
+    case alloc::LeakVerdict::kNotPossible:
+      errno = EPERM;
+      return -1;
+  }
+  return -1;
 }
 
 void* corbel_allocate(size_t size, size_t alignment) noexcept {

@@ -441,6 +441,10 @@ StopOutcome with_threads_stopped(void (*run)(void* context, const StoppedThreads
 // initialised. The text is valid until the program changes its environment.
 const char* environment(const char* name);
 
+// The beginning of the C library's exit(), and more bytes of code than it has.
+const void* exit_function();
+inline constexpr std::size_t kExitFunctionSize = 64;
+
 // Writes `size` bytes to standard error, or as many as the system accepts. Errors are ignored.
 void write_error(const char* text, std::size_t size);
 

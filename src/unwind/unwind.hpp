@@ -2,7 +2,10 @@
 // Call stacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "arch/arch.hpp"
 
 namespace corbel::unwind {
 
@@ -22,5 +25,9 @@ unsigned capture(void** frames, unsigned max, unsigned skip);
 // The stack that a signal interrupted, in its handler: `context` is the handler's third argument.
 // frames[0] is the interrupted function.
 unsigned capture_from(const void* context, void** frames, unsigned max);
+
+// If the calling thread is in a call of `function`, which has at most `size` bytes of code: stores
+// the registers that its caller has after the call, as far as calls keep them, and returns true.
+bool find_caller_of(const void* function, std::size_t size, arch::Registers* registers);
 
 }  // namespace corbel::unwind

@@ -4,6 +4,7 @@
 #include "unwind/frame_chain.hpp"
 #include "unwind/frame_rules.hpp"
 #include "unwind/stack_memory.hpp"
+#include "unwind/unwind.hpp"
 #include "unwind/walk.hpp"
 
 namespace corbel::unwind {
@@ -17,6 +18,7 @@ class FullWalk {
       : registers_(registers), memory_(registers.at[arch::kStackRegister]) {}
 
   std::uintptr_t pc() const { return registers_.pc; }
+  const arch::Registers& registers() const { return registers_; }
   std::uintptr_t stack() const { return registers_.at[arch::kStackRegister]; }
   // Goes to the caller. False at the end.
   bool step();
@@ -147,6 +149,20 @@ __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameLi
     if (!walk.step()) return;
   }
   if (walk.stack() == first_stack) add_all(walk, list);
+}
+
+__attribute__((noinline)) bool find_caller_of(const void* function, std::size_t size,
+                                              arch::Registers* registers) {
+  arch::Registers here{};
+  arch::read_registers(&here);
+  FullWalk walk(here);
+  const auto start = reinterpret_cast<std::uintptr_t>(function);
+  for (bool found = false; !found;) {
+    found = walk.pc() > start && walk.pc() - start <= size;
+    if (!walk.step()) return false;
+  }
+  *registers = walk.registers();
+  return true;
 }
 
 }  // namespace corbel::unwind

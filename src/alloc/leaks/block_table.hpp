@@ -49,8 +49,8 @@ class BlockTable {
   const ScannedBlock& operator[](std::uint32_t i) const { return blocks_[i]; }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  // The block that `address` points into: to one of its bytes, or, where no other block begins, just
-  // past its end. kNone if there is none.
+  // The block that `address` points into: to one of its bytes, or, where no other block begins,
+  // just past its end. kNone if there is none.
   std::uint32_t find(std::uintptr_t address) const {
     return address < low_ || address > high_ ? kNone : find_in_unit(address);
   }

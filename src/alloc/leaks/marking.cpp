@@ -7,13 +7,13 @@ namespace corbel::alloc {
 
 namespace {
 
-using Mark = ScannedBlock::Mark;
+using BlockMark = ScannedBlock::Mark;
 
 constexpr std::size_t kHeader = 16;
 
 // Of a larger block, only the pages that have been touched are read: reading the others would make
 // the system fill them in.
-constexpr std::size_t kLarge = std::size_t(1) << 20;
+constexpr std::size_t kTouchedOnly = std::size_t(1) << 20;
 
 // A word of the program's, whatever its type is.
 using Word [[gnu::may_alias]] = std::uintptr_t;
@@ -27,7 +27,7 @@ bool Marking::set_up(Scratch* scratch) {
   stack_ = scratch->array<std::uint32_t>(blocks_->count());
   if (stack_ == nullptr) return false;
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {
-    if ((*blocks_)[i].mark() == Mark::kReached) push(i);
+    if ((*blocks_)[i].mark() == BlockMark::kReached) push(i);
   }
   return true;
 }
@@ -43,12 +43,14 @@ void Marking::for_each_word(const ScannedBlock& block, Each each) const {
   };
   if (start >= end) return;
   const std::size_t page = os::page_size();
-  if (block.size < kLarge) return read(start, end);
+  if (block.size < kTouchedOnly) return read(start, end);
   const std::uintptr_t first = align_up(start, page), last = align_down(end, page);
   read(start, first);
   os::for_each_touched(
       first, last,
-      [](void* to, std::uintptr_t a, std::uintptr_t b) { (*static_cast<decltype(read)*>(to))(a, b); },
+      [](void* to, std::uintptr_t a, std::uintptr_t b) {
+        (*static_cast<decltype(read)*>(to))(a, b);
+      },
       const_cast<void*>(static_cast<const void*>(&read)));
   read(last, end);
 }
@@ -58,7 +60,8 @@ bool Marking::is_like_beginning(const ScannedBlock& block, std::uintptr_t addres
   if (offset == 0) return true;
   if (offset >= block.size) return false;  // just past the end
   if (offset <= kHeader) return true;
-  if (address % sizeof(Word) != 0 || address + sizeof(Word) > block.start + block.size) return false;
+  if (address % sizeof(Word) != 0 || address + sizeof(Word) > block.start + block.size)
+    return false;
   if (block.start % sizeof(Word) != 0 || unreadable_->has(block.start) ||
       unreadable_->has(address)) {
     return false;
@@ -70,12 +73,12 @@ void Marking::follow_strong(std::uintptr_t value) {
   const std::uint32_t i = blocks_->find(value);
   if (i == BlockTable::kNone) return;
   ScannedBlock& block = (*blocks_)[i];
-  if (block.mark() == Mark::kReached) return;
+  if (block.mark() == BlockMark::kReached) return;
   if (is_like_beginning(block, value)) {
-    block.set_mark(Mark::kReached);
+    block.set_mark(BlockMark::kReached);
     push(i);
   } else {
-    block.set_mark(Mark::kInterior);
+    block.set_mark(BlockMark::kInterior);
   }
 }
 
@@ -96,8 +99,8 @@ void Marking::follow_weak(std::uintptr_t value) {
   if (i == BlockTable::kNone) return;
   ScannedBlock& block = (*blocks_)[i];
   // A block with kInterior is on the stack already.
-  if (block.mark() != Mark::kNone) return;
-  block.set_mark(Mark::kPossible);
+  if (block.mark() != BlockMark::kNone) return;
+  block.set_mark(BlockMark::kPossible);
   push(i);
 }
 
@@ -114,7 +117,7 @@ std::uint32_t Marking::leader_of(std::uint32_t block) {
 // indirect one, with all that it leads to.
 void Marking::adopt(std::uint32_t leader, std::uintptr_t value) {
   const std::uint32_t i = blocks_->find(value);
-  if (i == BlockTable::kNone || (*blocks_)[i].mark() != Mark::kNone) return;
+  if (i == BlockTable::kNone || (*blocks_)[i].mark() != BlockMark::kNone) return;
   ScannedBlock& block = (*blocks_)[i];
   if (block.leader == ScannedBlock::kNoLeader) {
     block.leader = leader;
@@ -127,16 +130,16 @@ void Marking::adopt(std::uint32_t leader, std::uintptr_t value) {
 void Marking::finish() {
   drain_strong();
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {
-    if ((*blocks_)[i].mark() == Mark::kInterior) push(i);
+    if ((*blocks_)[i].mark() == BlockMark::kInterior) push(i);
   }
   while (stack_size_ != 0) {
     ScannedBlock& block = (*blocks_)[stack_[--stack_size_]];
-    block.set_mark(Mark::kPossible);
+    block.set_mark(BlockMark::kPossible);
     for_each_word(block, [&](std::uintptr_t value) { follow_weak(value); });
   }
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {
     ScannedBlock& first = (*blocks_)[i];
-    if (first.mark() != Mark::kNone || first.leader != ScannedBlock::kNoLeader) continue;
+    if (first.mark() != BlockMark::kNone || first.leader != ScannedBlock::kNoLeader) continue;
     first.leader = i;
     push(i);
     while (stack_size_ != 0) {
@@ -145,7 +148,7 @@ void Marking::finish() {
     }
   }
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {
-    if ((*blocks_)[i].mark() == Mark::kNone) (*blocks_)[i].leader = leader_of(i);
+    if ((*blocks_)[i].mark() == BlockMark::kNone) (*blocks_)[i].leader = leader_of(i);
   }
 }
 

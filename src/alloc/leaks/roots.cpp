@@ -4,6 +4,16 @@
 #include "alloc/leaks/thread_stacks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/page_map.hpp"
+#include "alloc/pages/span_heap.hpp"
+#include "alloc/policy/heap_limit.hpp"
+
+#if !CORBEL_STATIC
+// Defined by the linker: the first byte of the library, and the end of its data.
+extern "C" {
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+}
+#endif
 
 namespace corbel::alloc {
 
@@ -51,9 +61,24 @@ void for_each_stack(Call call) {
   for_each_thread_stack(call_with<ThreadStack, Call>, &call);
 }
 
+// The scan's stack, and what exclude_own_data() adds.
+constexpr std::size_t kOwnRanges = 4;
+
+// The allocator's own variables lead to slabs and free blocks. They have one pointer that is the
+// program's: the context of the limit callback.
+void exclude_own_data(Ranges* excluded) {
+  excluded->add(address_of(&span_heap), address_of(&span_heap + 1));
+#if !CORBEL_STATIC
+  excluded->add(address_of(__ehdr_start), address_of(&heap_limit));
+  excluded->add(address_of(&heap_limit + 1), address_of(_end));
+#endif
+}
+
 }  // namespace
 
-Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads) {
+Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
+                          const LiveContext* own) {
+  own_ = own;
   scratch_ = scratch;
   threads_ = &threads;
   std::size_t count = 0, stacks = 0;
@@ -66,14 +91,17 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads) {
   constexpr std::size_t kScratchAreas = 16;
   if (!constants_.reserve(scratch, count) || !unreadable_.reserve(scratch, count) ||
       !mappings_.reserve(scratch, count) ||
-      !excluded_.reserve(scratch, metadata_ranges() + kScratchAreas + 1 + stacks + thread_count_) ||
+      !excluded_.reserve(scratch,
+                         metadata_ranges() + kScratchAreas + kOwnRanges + stacks + thread_count_) ||
       scratch->failed()) {
     return Result::kNoMemory;
   }
   std::size_t i = 0;
   for_each_thread(threads, [&](const os::StoppedThread& thread) {
-    if (i < thread_count_) stack_pointers_[i++] = thread.stack_pointer;
+    if (i < thread_count_) stack_pointers_[i++] = thread.stack_pointer - kRedZone;
   });
+  // Nothing is used below: the thread has called a function.
+  if (own != nullptr) stack_pointers_[0] = own->stack_pointer;
   for_each_mapping([&](const Mapping& mapping) {
     if (is_constant(mapping)) constants_.add(mapping.start, mapping.end);
     if (!mapping.readable) unreadable_.add(mapping.start, mapping.end);
@@ -82,7 +110,7 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads) {
     if (!mapping.is_stack) return;
     for (std::size_t t = 0; t < thread_count_; ++t) {
       const std::uintptr_t sp = stack_pointers_[t];
-      if (sp >= mapping.start && sp < mapping.end) excluded_.add(mapping.start, sp - kRedZone);
+      if (sp >= mapping.start && sp < mapping.end) excluded_.add(mapping.start, sp);
     }
   });
   constants_.finish();
@@ -99,7 +127,7 @@ bool Roots::exclude_stacks() {
     std::uintptr_t unused_end = stack.ended ? stack.high : stack.low;
     for (std::size_t t = 0; t < thread_count_; ++t) {
       const std::uintptr_t sp = stack_pointers_[t];
-      if (sp >= stack.low && sp < stack.high) unused_end = sp - kRedZone;
+      if (sp >= stack.low && sp < stack.high) unused_end = sp;
     }
     all = excluded_.add(stack.low, unused_end) && all;
   });
@@ -112,22 +140,21 @@ void Roots::for_each_piece(void (*visit)(void*, const std::uintptr_t*, std::size
   context_ = context;
   scratch_->for_each_area(
       [&](std::uintptr_t start, std::uintptr_t end) { excluded_.add(start, end); });
-  for_each_metadata_range(
-      [](void* to, std::uintptr_t start, std::uintptr_t end) {
-        static_cast<Ranges*>(to)->add(start, end);
-      },
-      &excluded_);
-  const os::StackRange own = threads_->scratch_stack();
-  excluded_.add(own.low, own.high);
+  for_each_metadata_range([](void* to, std::uintptr_t start,
+                             std::uintptr_t end) { static_cast<Ranges*>(to)->add(start, end); },
+                          &excluded_);
+  const os::StackRange scratch_stack = threads_->scratch_stack();
+  excluded_.add(scratch_stack.low, scratch_stack.high);
+  exclude_own_data(&excluded_);
   exclude_stacks();
   excluded_.finish();
   for_each_thread(*threads_, [&](const os::StoppedThread& thread) {
     visit_(context_, thread.registers, thread.register_count);
   });
+  if (own_ != nullptr) visit_(context_, own_->registers, own_->register_count);
   mappings_.for_each([&](std::uintptr_t start, std::uintptr_t end) {
-    excluded_.for_each_gap(start, end, [&](std::uintptr_t from, std::uintptr_t to) {
-      visit_range(from, to);
-    });
+    excluded_.for_each_gap(start, end,
+                           [&](std::uintptr_t from, std::uintptr_t to) { visit_range(from, to); });
   });
 }
 

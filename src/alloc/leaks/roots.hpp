@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The roots of a scan: the registers of all threads, and all memory of the process that is not the
 // allocator's: stacks, data of the program and of libraries, thread-local storage, and mappings of
-// the program, which may be stacks of fibers or memory of other allocators. LeakSanitizer leaves the
-// last ones out and misses pointers there; Memcheck takes them, as this does.
+// the program, which may be stacks of fibers or memory of other allocators. LeakSanitizer leaves
+// the last ones out and misses pointers there; Memcheck takes them, as this does.
 //
 // Not among them: free blocks, the allocator's tables and the scan's own memory; parts of stacks
 // that no thread uses (thread_stacks.hpp); files on a disk that the process shares with others, and
@@ -15,12 +15,21 @@
 
 namespace corbel::alloc {
 
+// What a thread still uses of its stack and its registers: less than all, if it is in exit() and
+// returns no more.
+struct LiveContext {
+  std::uintptr_t stack_pointer;
+  const std::uintptr_t* registers;
+  std::size_t register_count;
+};
+
 class Roots {
  public:
   enum class Result { kDone, kNoMemory, kNoMappings };
 
   // Reads the map of the process. To be called while all threads are stopped.
-  Result find(Scratch* scratch, const os::StoppedThreads& threads);
+  // `own` is what the thread that stopped the others uses; nullptr: all.
+  Result find(Scratch* scratch, const os::StoppedThreads& threads, const LiveContext* own);
 
   // The read-only mappings of files, and the memory that cannot be read.
   const Ranges& constants() const { return constants_; }
@@ -38,11 +47,12 @@ class Roots {
 
   Scratch* scratch_ = nullptr;
   const os::StoppedThreads* threads_ = nullptr;
+  const LiveContext* own_ = nullptr;
   Ranges constants_;
   Ranges unreadable_;
   Ranges mappings_;
   Ranges excluded_;
-  std::uintptr_t* stack_pointers_ = nullptr;  // of the threads
+  std::uintptr_t* stack_pointers_ = nullptr;  // of the threads, less their red zones
   std::size_t thread_count_ = 0;
   std::uintptr_t* buffer_ = nullptr;
   void (*visit_)(void*, const std::uintptr_t*, std::size_t) = nullptr;

@@ -92,7 +92,7 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   if (!constants_.reserve(scratch, count) || !unreadable_.reserve(scratch, count) ||
       !mappings_.reserve(scratch, count) ||
       !excluded_.reserve(scratch,
-                         metadata_ranges() + kScratchAreas + kOwnRanges + stacks + thread_count_) ||
+                         metadata_ranges() + kScratchAreas + kOwnRanges + 2 * stacks + thread_count_) ||
       scratch->failed()) {
     return Result::kNoMemory;
   }
@@ -119,17 +119,20 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   return Result::kDone;
 }
 
-// Of a stack that its thread has left for good, none is a root. In a stack that a thread runs on,
+// Of a stack that its thread has left for good, only the DTV's address is a root. In a stack that a thread runs on,
 // what it uses is.
 bool Roots::exclude_stacks() {
   bool all = true;
   for_each_stack([&](const ThreadStack& stack) {
-    std::uintptr_t unused_end = stack.ended ? stack.high : stack.low;
     for (std::size_t t = 0; t < thread_count_; ++t) {
       const std::uintptr_t sp = stack_pointers_[t];
-      if (sp >= stack.low && sp < stack.high) unused_end = sp;
+      if (sp < stack.low || sp >= stack.high) continue;
+      all = excluded_.add(stack.low, sp) && all;
+      return;
     }
-    all = excluded_.add(stack.low, unused_end) && all;
+    if (!stack.ended) return;
+    all = excluded_.add(stack.low, std::min(stack.kept_low, stack.high)) && all;
+    all = excluded_.add(std::max(stack.kept_high, stack.low), stack.high) && all;
   });
   return all;
 }

@@ -21,7 +21,7 @@ thread_local constinit std::uintptr_t stack_word = 0;
 struct Record {
   std::uintptr_t word;  // the address of the thread's word
   // relaxed all: only the thread at that address writes them, and they are read when it is at rest
-  std::atomic<std::uintptr_t> low, high;
+  std::atomic<std::uintptr_t> low, high, thread_pointer;
   Record* next;
 };
 
@@ -71,6 +71,8 @@ void note_thread_begins() {
   if (record == nullptr || record->word < stack.low || record->word >= stack.high) return;
   record->low.store(stack.low, std::memory_order_relaxed);    // relaxed: see Record
   record->high.store(stack.high, std::memory_order_relaxed);  // relaxed: see Record
+  record->thread_pointer.store(address_of(__builtin_thread_pointer()),
+                               std::memory_order_relaxed);  // relaxed: see Record
   stack_word = address_of(&stack_word) ^ kRuns;
 }
 
@@ -87,9 +89,11 @@ void for_each_thread_stack(void (*visit)(void*, const ThreadStack&), void* conte
       if (!os::copy_memory(&word, record->word, sizeof word)) continue;
       word ^= record->word;
       if (word != kRuns && word != kEnded) continue;
-      // relaxed both: see Record
+      // relaxed all: see Record
+      const std::uintptr_t kept = record->thread_pointer.load(std::memory_order_relaxed);
       visit(context, {record->low.load(std::memory_order_relaxed),
-                      record->high.load(std::memory_order_relaxed), word == kEnded});
+                      record->high.load(std::memory_order_relaxed), kept,
+                      kept + 2 * sizeof(std::uintptr_t), word == kEnded});
     }
   }
 }

@@ -15,6 +15,9 @@ namespace corbel::alloc {
 
 struct ThreadStack {
   std::uintptr_t low, high;
+  // Where the C library keeps the address of the thread's DTV, which it uses again for the next
+  // thread on this stack: a word or two at the thread pointer.
+  std::uintptr_t kept_low, kept_high;
   bool ended;  // the thread is ending or has ended
 };
 

@@ -91,8 +91,8 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   constexpr std::size_t kScratchAreas = 16;
   if (!constants_.reserve(scratch, count) || !unreadable_.reserve(scratch, count) ||
       !mappings_.reserve(scratch, count) ||
-      !excluded_.reserve(scratch,
-                         metadata_ranges() + kScratchAreas + kOwnRanges + 2 * stacks + thread_count_) ||
+      !excluded_.reserve(
+          scratch, metadata_ranges() + kScratchAreas + kOwnRanges + 2 * stacks + thread_count_) ||
       scratch->failed()) {
     return Result::kNoMemory;
   }
@@ -119,8 +119,8 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   return Result::kDone;
 }
 
-// Of a stack that its thread has left for good, only the DTV's address is a root. In a stack that a thread runs on,
-// what it uses is.
+// Of a stack that its thread has left for good, only the DTV's address is a root. In a stack that a
+// thread runs on, what it uses is.
 bool Roots::exclude_stacks() {
   bool all = true;
   for_each_stack([&](const ThreadStack& stack) {

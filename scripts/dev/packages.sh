@@ -13,7 +13,7 @@ packages_of() {
   case $1 in
     build)
       printf '%s\n' g++ binutils ninja-build libgtest-dev pkg-config python3 libcli11-dev \
-        libfmt-dev nlohmann-json3-dev git ccache
+        libfmt-dev nlohmann-json3-dev libdw-dev zlib1g-dev git ccache
       case $(distribution) in
         ubuntu-22.04) printf '%s\n' g++-12 python3-venv ;; # its gcc is 11, its cmake 3.22
         *) echo cmake ;;

@@ -28,26 +28,26 @@ int execute(const std::vector<std::string>& command, const std::string& path) {
   return error == ENOENT ? kExitNotFound : kExitCannotExecute;
 }
 
-int run(const RunOptions& options) {
+PreparedRun prepare_run(const RunOptions& options) {
   const LibrarySearch library = find_library();
   if (!library.error.empty()) {
     complain(library.error);
-    return kExitOwnFailure;
+    return {{}, kExitOwnFailure};
   }
   if (const std::string problem = preload_path_problem(library.path); !problem.empty()) {
     complain(problem);
-    return kExitOwnFailure;
+    return {{}, kExitOwnFailure};
   }
   const Program program = examine_program(options.command.front(), library.path);
   if (program.error_code != 0) {
     complain(program.error);
-    return program.error_code;
+    return {{}, program.error_code};
   }
   for (const Obstacle& obstacle : program.obstacles) {
     complain(fmt::format(
         "{}: {}{}", program.path, obstacle.text,
         options.force ? "; it runs on its own malloc" : " (--force starts it all the same)"));
-    if (!options.force) return kExitCannotExecute;
+    if (!options.force) return {{}, kExitCannotExecute};
   }
 
   std::string preload = variable(kPreloadVariable);
@@ -56,7 +56,7 @@ int run(const RunOptions& options) {
         set_up_tbb(options.tbb, library.path, program, preload, variable(kPathVariable));
     if (!setup.error.empty()) {
       complain(setup.error);
-      return kExitOwnFailure;
+      return {{}, kExitOwnFailure};
     }
     preload = setup.preload;
     setenv(kPathVariable, setup.library_path.c_str(), 1);
@@ -67,6 +67,7 @@ int run(const RunOptions& options) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
   };
   set("CORBEL_STATS", options.stats);
+  set(kProfileVariable, options.profile);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -76,8 +77,8 @@ int run(const RunOptions& options) {
     if (options.tbb != TbbMode::kOff) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
-    for (const char* name :
-         {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable, kHugePagesVariable}) {
+    for (const char* name : {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable,
+                             kHugePagesVariable, kProfileVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {
@@ -85,7 +86,13 @@ int run(const RunOptions& options) {
     }
     fmt::print(stderr, "corbel: starting {}\n", start);
   }
-  return execute(options.command, start);
+  return {start, 0};
+}
+
+int run(const RunOptions& options) {
+  const PreparedRun prepared = prepare_run(options);
+  if (prepared.error_code != 0) return prepared.error_code;
+  return execute(options.command, prepared.path);
 }
 
 }  // namespace corbel::cli

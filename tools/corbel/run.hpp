@@ -16,10 +16,20 @@ struct RunOptions {
   std::string hard_limit;
   std::string huge_pages;  // never, auto or always
   std::string stats;       // 1 or json
+  std::string profile;     // CORBEL_PROFILE
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;
 };
+
+// What the environment of this process is set up for.
+struct PreparedRun {
+  std::string path;    // what is to be executed
+  int error_code = 0;  // the exit code when the command cannot run; what is wrong has been printed
+};
+
+// Sets the variables with which the command starts on Corbel, in this process.
+PreparedRun prepare_run(const RunOptions& options);
 
 // Replaces this process with the command, so the exit code, signals, standard input and the
 // terminal are the command's own. Returns only on failure, with the exit code.

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// `corbel profile`: profiles of a program's heap, made, shown and compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../run.hpp"
+#include "profile.hpp"
+
+namespace corbel::cli {
+
+struct HeapOptions {
+  RunOptions run;
+  std::string every;   // bytes between samples, as CORBEL_PROFILE has it; empty: its default
+  std::string output;  // the profile; empty: named after the program
+  std::string page;    // the page; empty: beside the profile
+  bool no_page = false;
+};
+
+struct ShowOptions {
+  std::vector<std::string> files;
+  std::string output;  // the profile with its names; empty: none
+  std::string page;
+  int count = 30;  // lines of the table
+};
+
+struct DiffOptions {
+  std::string before, after;
+  std::string page;
+  int count = 30;
+};
+
+// Each returns the exit code. profile_heap ends by the command's signal if that ended by one.
+int profile_heap(const HeapOptions& options);
+int profile_show(const ShowOptions& options);
+int profile_diff(const DiffOptions& options);
+
+// Reads files, names their functions and tasks, and makes one profile of all. Prints what names
+// lack. Throws std::runtime_error with one line when a file is not a profile.
+Profile load_profiles(const std::vector<std::string>& files);
+
+}  // namespace corbel::cli

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `corbel profile` and of the commands below it.
+#include <cstdlib>
+#include <memory>
+
+#include "../commands.hpp"
+#include "profile_command.hpp"
+
+namespace corbel::cli {
+namespace {
+
+constexpr char kProfileFooter[] =
+    "Examples:\n"
+    "  corbel profile heap -- ./app input            what holds the memory?\n"
+    "  corbel profile diff old.pb.gz new.pb.gz       what has changed?\n"
+    "\n"
+    "See 'corbel profile COMMAND --help' for the options of a command.";
+
+constexpr char kHeapFooter[] =
+    "The command runs as with corbel run. About one block in SIZE bytes is sampled with its call\n"
+    "stack, thread and task; the profile estimates from them what all blocks hold. Sampled more\n"
+    "often, it is more exact and costs more time.\n"
+    "\n"
+    "It writes a profile in pprof's format and a page that shows it in any browser, and prints "
+    "the\n"
+    "ten places that hold most memory. Processes that the command starts are in the same profile.\n"
+    "\n"
+    "Exit code: the command's, which may be a signal; 125 when the profile cannot be made; else "
+    "as\n"
+    "for run.\n"
+    "\n"
+    "Examples:\n"
+    "  corbel profile heap -- ./server --once\n"
+    "  corbel profile heap --every 64K -o before.pb.gz -- ./app input\n"
+    "  corbel profile heap --every 64K -- env PYTHONMALLOC=malloc python3 job.py";
+
+constexpr char kShowFooter[] =
+    "FILE is a profile in pprof's format, of corbel or another tool. Several are added up, as "
+    "those\n"
+    "of the processes of one program. Addresses without names are looked up in the program's "
+    "files\n"
+    "by their build ids, so look at a profile where the program is.\n"
+    "\n"
+    "Exit code: 0; 1 when a file is not a profile or has no samples; 2 for wrong options.\n"
+    "\n"
+    "Examples:\n"
+    "  corbel profile show app.heap.pb.gz\n"
+    "  corbel profile show --html app.html /tmp/app.*.pb.gz";
+
+constexpr char kDiffFooter[] =
+    "Compares what functions and lines hold, so the two may come from different builds.\n"
+    "\n"
+    "Exit code: as for show.\n"
+    "\n"
+    "Example:\n"
+    "  corbel profile diff --html change.html before.pb.gz after.pb.gz";
+
+CLI::Validator sample_interval() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
+        const std::string unit = end;
+        const bool good = !text.empty() && text[0] >= '0' && text[0] <= '9' && value > 0 &&
+                          value <= 1u << 30 &&
+                          (unit.empty() || unit == "K" || unit == "M" || unit == "G");
+        return good ? std::string()
+                    : "a number of bytes expected, such as 65536, 512K or 4M, not '" + text + "'";
+      },
+      "");
+}
+
+Subcommand add_heap(CLI::App& parent) {
+  const auto options = std::make_shared<HeapOptions>();
+  const auto tbb = std::make_shared<std::string>();
+  CLI::App* app = add_command(parent, "heap", "Run a command and profile its heap",
+                              "[OPTIONS] -- CMD …", kHeapFooter);
+  app->prefix_command();
+  app->add_option("--every", options->every, "Bytes between two samples, on average (512K)")
+      ->type_name("SIZE")
+      ->check(sample_interval());
+  app->add_option("-o,--output", options->output, "Write the profile to FILE (CMD.heap.pb.gz)")
+      ->type_name("FILE");
+  const auto page =
+      app->add_option("--html", options->page, "Write the page to FILE (beside the profile)")
+          ->type_name("FILE");
+  app->add_flag("--no-html", options->no_page, "Write no page")->excludes(page);
+  add_tbb(app, *tbb, "Replace libtbb.so.12, too, as corbel run does");
+  app->add_flag("-v,--verbose", options->run.verbose, "Print each step before it is taken");
+  return {app, [=](const std::vector<std::string>& command) {
+            if (command.empty()) return usage_error("no command given after '--'", app);
+            options->run.tbb = tbb_mode(*tbb);
+            options->run.command = command;
+            return profile_heap(*options);
+          }};
+}
+
+Subcommand add_show(CLI::App& parent) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* app = add_command(parent, "show", "Show a profile, or several added up",
+                              "[OPTIONS] FILE …", kShowFooter);
+  app->add_option("FILE", options->files)->group("");
+  app->add_option("--html", options->page, "Write the page to OUT")->type_name("OUT");
+  app->add_option("-o,--output", options->output, "Write the profile, with all names, to OUT")
+      ->type_name("OUT");
+  app->add_option("-n,--lines", options->count, "Lines of the table (30)")
+      ->type_name("N")
+      ->check(at_least(1));
+  return {app, [=](const std::vector<std::string>& more) {
+            options->files.insert(options->files.end(), more.begin(), more.end());
+            if (options->files.empty()) return usage_error("no profile given", app);
+            return profile_show(*options);
+          }};
+}
+
+Subcommand add_diff(CLI::App& parent) {
+  const auto files = std::make_shared<std::vector<std::string>>();
+  const auto options = std::make_shared<DiffOptions>();
+  CLI::App* app = add_command(parent, "diff", "Show what has changed between two profiles",
+                              "[OPTIONS] OLD NEW", kDiffFooter);
+  app->add_option("FILE", *files)->group("");
+  app->add_option("--html", options->page, "Write the page to OUT")->type_name("OUT");
+  app->add_option("-n,--lines", options->count, "Lines of the table (30)")
+      ->type_name("N")
+      ->check(at_least(1));
+  return {app, [=](const std::vector<std::string>& more) {
+            files->insert(files->end(), more.begin(), more.end());
+            if (files->size() != 2) return usage_error("two profiles expected: OLD NEW", app);
+            options->before = (*files)[0];
+            options->after = (*files)[1];
+            return profile_diff(*options);
+          }};
+}
+
+}  // namespace
+
+std::vector<Subcommand> add_profile(CLI::App& parent) {
+  CLI::App* app = add_command(parent, "profile", "Find out what holds a program's memory",
+                              "COMMAND [OPTIONS]", kProfileFooter);
+  app->require_subcommand(1);
+  return {add_heap(*app), add_show(*app), add_diff(*app)};
+}
+
+}  // namespace corbel::cli

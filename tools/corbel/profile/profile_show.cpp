@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// `corbel profile show` and `corbel profile diff`.
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+#include "../terminal.hpp"
+#include "profile_command.hpp"
+#include "profile_file.hpp"
+#include "profile_page.hpp"
+#include "report.hpp"
+#include "symbolize.hpp"
+#include "task_label.hpp"
+
+namespace corbel::cli {
+namespace {
+
+void check_not_empty(const Profile& profile, const std::string& name) {
+  if (!profile.samples.empty()) return;
+  throw std::runtime_error(
+      fmt::format("{} has no samples: the program requested too little memory for one (sample "
+                  "more often, as with --every 4K)",
+                  name));
+}
+
+}  // namespace
+
+Profile load_profiles(const std::vector<std::string>& files) {
+  std::vector<Profile> parts;
+  for (const std::string& file : files) {
+    Profile part = read_profile(file);
+    if (const std::string advice = symbolize(part); !advice.empty()) complain(advice);
+    drop_allocator_frames(part);
+    label_tasks(part);
+    parts.push_back(std::move(part));
+  }
+  return merge(parts);
+}
+
+int profile_show(const ShowOptions& options) {
+  try {
+    const Profile profile = load_profiles(options.files);
+    const std::string name =
+        file_name(options.files.front()) +
+        (options.files.size() > 1 ? fmt::format(" and {} more", options.files.size() - 1) : "");
+    check_not_empty(profile, name);
+    if (!options.output.empty()) write_profile(profile, options.output);
+    if (!options.page.empty()) write_file(options.page, profile_page(profile, name));
+    fmt::print("{}", profile_table(profile, static_cast<std::size_t>(options.count), 1));
+    return kExitOk;
+  } catch (const std::runtime_error& error) {
+    complain(error.what());
+    return kExitNo;
+  }
+}
+
+int profile_diff(const DiffOptions& options) {
+  try {
+    const Profile before = load_profiles({options.before});
+    const Profile after = load_profiles({options.after});
+    if (before.samples.empty()) check_not_empty(after, "both together: the second profile");
+    const Profile both = side_by_side(before, after);
+    if (!options.page.empty()) {
+      write_file(options.page, difference_page(both, file_name(options.before) + " → " +
+                                                         file_name(options.after)));
+    }
+    fmt::print("{}", difference_table(both, static_cast<std::size_t>(options.count), 1));
+    return kExitOk;
+  } catch (const std::runtime_error& error) {
+    complain(error.what());
+    return kExitNo;
+  }
+}
+
+}  // namespace corbel::cli

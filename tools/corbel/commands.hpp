@@ -23,6 +23,7 @@ std::vector<Subcommand> add_run(CLI::App& parent);
 std::vector<Subcommand> add_compare(CLI::App& parent);
 std::vector<Subcommand> add_check(CLI::App& parent);
 std::vector<Subcommand> add_profile(CLI::App& parent);
+std::vector<Subcommand> add_leaks(CLI::App& parent);
 
 // Adds an empty sub-command. `words` is what its usage line says after the options.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,

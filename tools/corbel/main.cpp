@@ -23,6 +23,7 @@ constexpr char kMainFooter[] =
     "  corbel check -- ./app                    would it work, symbol by symbol?\n"
     "  corbel check --pid 1234                  does it work in that process?\n"
     "  corbel profile heap -- ./app             what holds its memory?\n"
+    "  corbel leaks -- ./app                    what does it never free?\n"
     "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
@@ -102,7 +103,7 @@ int main_of(int count, char** values) {
   app.require_subcommand(1);
 
   std::vector<Subcommand> commands;
-  for (const auto add : {add_run, add_compare, add_check, add_profile}) {
+  for (const auto add : {add_run, add_compare, add_check, add_profile, add_leaks}) {
     for (Subcommand& each : add(app)) commands.push_back(std::move(each));
   }
 

@@ -68,6 +68,7 @@ PreparedRun prepare_run(const RunOptions& options) {
   };
   set("CORBEL_STATS", options.stats);
   set(kProfileVariable, options.profile);
+  set(kLeaksVariable, options.leaks);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -78,7 +79,7 @@ PreparedRun prepare_run(const RunOptions& options) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
     for (const char* name : {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable,
-                             kHugePagesVariable, kProfileVariable}) {
+                             kHugePagesVariable, kProfileVariable, kLeaksVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {

@@ -17,6 +17,7 @@ struct RunOptions {
   std::string huge_pages;  // never, auto or always
   std::string stats;       // 1 or json
   std::string profile;     // CORBEL_PROFILE
+  std::string leaks;       // CORBEL_LEAKS
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;

@@ -150,7 +150,7 @@ size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
 }
 
 int corbel_leak_check(void) noexcept {
-  switch (alloc::check_leaks()) {
+  switch (alloc::check_leaks(__builtin_return_address(0))) {
     case alloc::LeakVerdict::kNone:
       return 0;
     case alloc::LeakVerdict::kSome:

@@ -2,10 +2,10 @@
 // Call stacks.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "arch/arch.hpp"
+#include "unwind/own_code.hpp"
 
 namespace corbel::unwind {
 
@@ -26,8 +26,10 @@ unsigned capture(void** frames, unsigned max, unsigned skip);
 // frames[0] is the interrupted function.
 unsigned capture_from(const void* context, void** frames, unsigned max);
 
-// If the calling thread is in a call of `function`, which has at most `size` bytes of code: stores
-// the registers that its caller has after the call, as far as calls keep them, and returns true.
-bool find_caller_of(const void* function, std::size_t size, arch::Registers* registers);
+// Both find the innermost frame of the calling thread whose return address lies in `code`, and
+// store its registers, or those of its caller: as they are after the call has returned, if calls
+// preserve them. False if there is no such frame.
+bool find_frame(CodeRange code, arch::Registers* registers);
+bool find_caller(CodeRange code, arch::Registers* registers);
 
 }  // namespace corbel::unwind

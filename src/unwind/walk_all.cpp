@@ -151,16 +151,31 @@ __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameLi
   if (walk.stack() == first_stack) add_all(walk, list);
 }
 
-__attribute__((noinline)) bool find_caller_of(const void* function, std::size_t size,
-                                              arch::Registers* registers) {
+namespace {
+
+bool walk_to(FullWalk& walk, CodeRange code) {
+  while (!code.has_return(reinterpret_cast<const void*>(walk.pc()))) {
+    if (!walk.step()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+__attribute__((noinline)) bool find_frame(CodeRange code, arch::Registers* registers) {
   arch::Registers here{};
   arch::read_registers(&here);
   FullWalk walk(here);
-  const auto start = reinterpret_cast<std::uintptr_t>(function);
-  for (bool found = false; !found;) {
-    found = walk.pc() > start && walk.pc() - start <= size;
-    if (!walk.step()) return false;
-  }
+  if (!walk_to(walk, code)) return false;
+  *registers = walk.registers();
+  return true;
+}
+
+__attribute__((noinline)) bool find_caller(CodeRange code, arch::Registers* registers) {
+  arch::Registers here{};
+  arch::read_registers(&here);
+  FullWalk walk(here);
+  if (!walk_to(walk, code) || !walk.step()) return false;
   *registers = walk.registers();
   return true;
 }

@@ -7,6 +7,7 @@ Usage: leaks_test.py c PROGRAM LIBRARY LIBRARY_TO_CLOSE
        leaks_test.py cpp PROGRAM
        leaks_test.py python SOURCE COMPILER
        leaks_test.py options PROGRAM
+       leaks_test.py checks PROGRAM
 """
 import os
 import pathlib
@@ -199,8 +200,52 @@ def test_options(program):
     return result
 
 
+def test_checks(program):
+    result = 0
+    # On demand, without and with another thread.
+    for way in ("demand", "demand-threads"):
+        done = run([program, way], "1")
+        if done.stdout != "0 none 1\n":
+            print(f"{way}: {done.stdout!r}")
+            result = 1
+        result |= expect(way, done.stderr,
+                         r"(?s)^corbel: no definite leaks.*\ncorbel: 1 block, 3.9 KiB definitely "
+                         r"leaked.*\ncorbel: 1 block, 3.9 KiB definitely leaked")
+    done = run([program, "demand"], "0")
+    if (done.stdout, done.stderr) != ("-1 EOPNOTSUPP -1\n", ""):
+        print(f"demand without recording: {done.stdout!r}, {done.stderr!r}")
+        result = 1
+    # Without the right to trace, one thread is scanned, and of several there is one line.
+    done = run([program, "forbidden-alone"], "1")
+    if done.returncode != SKIPPED:
+        result |= expect("one thread", done.stderr, r"^corbel: 1 block, 3.9 KiB definitely leaked")
+        done = run([program, "forbidden"], "1")
+        result |= expect("two threads", done.stderr,
+                         r"^corbel: no leak report: the system does not let it stop the threads "
+                         r"\(ptrace: error 1; allow ptrace, .*\)$")
+        if done.stderr.count("\n") != 1 or done.returncode != 0:
+            print(f"one line and exit code 0 expected: {done.stderr!r}, {done.returncode}")
+            result = 1
+    # A child that ends by exit reports for itself. In it, the other thread is no more, but what it
+    # had counts as reachable.
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([program, "fork"], f"1,file={folder}/%p.leaks")
+        for line in done.stdout.splitlines():
+            who, process = line.split()
+            places = places_of((pathlib.Path(folder) / f"{process}.leaks").read_text().splitlines())
+            own = 4022 if who == "child" else 4023
+            lost = {size for size, found in places.items() if found[0] == "definite"}
+            if lost != {4021, own}:
+                print(f"fork, {who}: {lost}")
+                result = 1
+        if len(done.stdout.splitlines()) != 2:
+            print(f"fork: {done}")
+            result = 1
+    return result
+
+
 def main():
-    test = {"c": test_c, "cpp": test_cpp, "python": test_python, "options": test_options}
+    test = {"checks": test_checks, "c": test_c, "cpp": test_cpp, "python": test_python, "options": test_options}
     return test[sys.argv[1]](*sys.argv[2:])
 
 

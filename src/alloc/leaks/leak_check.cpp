@@ -34,18 +34,16 @@ constexpr BlockSource kLedger{
       });
     }};
 
-LeakVerdict check(const LiveContext* own);
+// `own` are the registers of the frame up to which the calling thread's stack is a root: the frames
+// below have old values and the addresses that the scan handles. nullptr: all of it is.
+LeakVerdict check(const arch::Registers* own);
 
 __attribute__((destructor)) void check_at_exit() {
   if (!leak_options.on) return;
-  // From the call of exit() inwards, the stack has old values and the C library's own.
+  const auto exit_code = address_of(os::exit_function());
+  const unwind::CodeRange in_exit{exit_code, exit_code + os::kExitFunctionSize};
   arch::Registers registers;
-  if (!unwind::find_caller_of(os::exit_function(), os::kExitFunctionSize, &registers)) {
-    check_leaks();
-    return;
-  }
-  const LiveContext own{registers.at[arch::kStackRegister], registers.at, arch::kRegisters};
-  check(&own);
+  check(unwind::find_caller(in_exit, &registers) ? &registers : nullptr);
 }
 
 }  // namespace
@@ -58,7 +56,7 @@ bool set_up_leaks() {
 
 namespace {
 
-LeakVerdict check(const LiveContext* own) {
+LeakVerdict check(const arch::Registers* own) {
   if (!leak_options.on || !watches()) return LeakVerdict::kNotRecording;
   const std::uint32_t self = os::process_id();
   // relaxed both: only one thread goes on, and what it reads is not this variable's to publish
@@ -70,7 +68,10 @@ LeakVerdict check(const LiveContext* own) {
   {
     const InsideAllocator inside;
     LeakScan scan;
-    const LeakScan::Result result = scan.run(kLedger, own);
+    const LiveContext used =
+        own != nullptr ? LiveContext{own->at[arch::kStackRegister], own->at, arch::kRegisters}
+                       : LiveContext{};
+    const LeakScan::Result result = scan.run(kLedger, own != nullptr ? &used : nullptr);
     if (leak_options.file[0] != '\0') {
       report_leaks_to_file(scan, result, leak_options);
     } else {
@@ -87,6 +88,11 @@ LeakVerdict check(const LiveContext* own) {
 
 }  // namespace
 
-LeakVerdict check_leaks() { return check(nullptr); }
+LeakVerdict check_leaks(const void* return_address) {
+  const std::uintptr_t after_call = address_of(return_address);
+  arch::Registers registers;
+  const bool found = unwind::find_frame({after_call - 1, after_call}, &registers);
+  return check(found ? &registers : nullptr);
+}
 
 }  // namespace corbel::alloc

@@ -14,7 +14,7 @@ enum class LeakVerdict {
   kNotPossible,   // the scan failed; the report says why
 };
 
-// Scans, and reports as CORBEL_LEAKS says.
-LeakVerdict check_leaks();
+// Scans, and reports as CORBEL_LEAKS says. `return_address` is that of the program's call.
+LeakVerdict check_leaks(const void* return_address);
 
 }  // namespace corbel::alloc

@@ -74,7 +74,8 @@ int exit_code(const Verdict& verdict, const LeaksOptions& options, int otherwise
   return verdict.failed ? kExitOwnFailure : otherwise;
 }
 
-// The command's own process ends without a report when it does not end by exit().
+// The command's own process ends without a report when it does not end by exit(). Returns whether
+// that leaves the caller without any: a shell that runs a program often ends so itself.
 bool explain_missing(const EndedChild& child, const std::vector<std::string>& files,
                      const std::string& command) {
   const std::string own = fmt::format("/{}.leaks", child.process);
@@ -91,7 +92,7 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
                     "(see: corbel check -- {})",
                     command, command));
   }
-  return true;
+  return files.empty();
 }
 
 int run_and_report(const LeaksOptions& options, const Suppressions& suppressions) {

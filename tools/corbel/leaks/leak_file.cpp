@@ -8,8 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "../profile/profile.hpp"
-#include "../profile/symbolize.hpp"
+#include "profile/profile.hpp"
+#include "profile/symbolize.hpp"
 
 namespace corbel::cli {
 namespace {

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "../child.hpp"
-#include "../library.hpp"
-#include "../terminal.hpp"
+#include "child.hpp"
+#include "library.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {

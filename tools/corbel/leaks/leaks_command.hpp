@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../run.hpp"
+#include "run.hpp"
 #include "leak_file.hpp"
 #include "suppressions.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../profile/profile.hpp"
-#include "../terminal.hpp"
+#include "profile/profile.hpp"
+#include "terminal.hpp"
 #include "leaks_command.hpp"
 
 namespace corbel::cli {

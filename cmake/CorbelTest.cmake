@@ -38,7 +38,7 @@ set(CORBEL_TEST_ENVIRONMENT
 set(CORBEL_REPORTS "${CMAKE_BINARY_DIR}/reports")
 
 # The folders whose tests need a process with its own malloc replaced, or an uninstrumented build.
-set(CORBEL_PROXY_TEST_FOLDERS container proxy life programs cli packaging golden smoke bench)
+set(CORBEL_PROXY_TEST_FOLDERS container profile proxy life programs cli packaging golden smoke bench)
 
 # What a cross build runs, under the emulator: it has no GoogleTest.
 set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)

@@ -310,6 +310,39 @@ CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHR
  * fail with EINTR. */
 CORBEL_API int corbel_leak_check(void) CORBEL_NOTHROW;
 
+/* The heap profile: what holds the program's memory, and what allocates it, by call stack and
+ * thread. It samples the bytes that the program allocates, on average one in `every`, and counts
+ * each sampled block for as many blocks as it stands for. So its figures are estimates, and
+ * unbiased ones: if the profile says that a call stack holds `b` bytes in blocks of less than
+ * `every` bytes, the standard deviation of that is the square root of `b * every`. Block sizes are
+ * rounded up to what the allocator uses for them. A realloc that changes the size of a block counts
+ * as a free and an allocation.
+ *
+ * These functions may be called by any thread at any time. CORBEL_PROFILE=heap starts the profile
+ * with the program, and writes it when the program ends. */
+
+/* Starts the profile, or continues it, for the whole process. `every` is a number of bytes up to
+ * 2^40; 0 stands for 524288, which costs next to nothing; 1 samples every block. A thread begins to
+ * sample when it has used up the free blocks that it has at hand. If the profile is on already,
+ * `every` replaces the old value for later blocks. Returns 0, or EINVAL if `every` is too large. */
+CORBEL_API int corbel_heap_profile_start(size_t every) CORBEL_NOTHROW;
+
+/* Samples no more. What the profile knows remains, and blocks that are sampled are still counted
+ * when they are freed. Returns 0. */
+CORBEL_API int corbel_heap_profile_stop(void) CORBEL_NOTHROW;
+
+/* Writes the profile of all blocks sampled so far to the file `path`, in the format of pprof
+ * (profile.proto, in a gzip file): blocks and bytes allocated, in use now, and in use when the
+ * process had most in use. The file has its name only when it is complete; an older one is replaced
+ * then. Returns 0; EINVAL if `path` is NULL; ENOMEM if there is no memory to prepare the file; or
+ * the error number of the file operation that failed, as ENOENT, EACCES or ENOSPC. */
+CORBEL_API int corbel_heap_profile_write(const char* path) CORBEL_NOTHROW;
+
+/* Writes the profile to the open file `file` and leaves that open. Returns the same errors, and
+ * EBUSY, before it writes anything, if a thread is recording a block at that moment: then try
+ * again. Async-signal-safe: may be called in a signal handler. */
+CORBEL_API int corbel_heap_profile_write_fd(int file) CORBEL_NOTHROW;
+
 /* corbel_allocate returns a block of `size` bytes aligned to `alignment`, a power of two; size 0
  * returns a unique address. Returns NULL if memory is exhausted or `alignment` is not a power of
  * two. corbel_deallocate frees such a block and ignores NULL.

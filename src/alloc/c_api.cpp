@@ -15,7 +15,9 @@
 #include "alloc/policy/environment.hpp"
 #include "alloc/policy/heap_limit.hpp"
 #include "alloc/policy/reclaim.hpp"
+#include "alloc/profile/heap_profile.hpp"
 #include "alloc/report/stats_json.hpp"
+#include "alloc/sample/sampler.hpp"
 #include "base/config.hpp"
 
 using namespace corbel;
@@ -166,6 +168,26 @@ int corbel_leak_check(void) noexcept {
       return -1;
   }
   return -1;
+}
+
+int corbel_heap_profile_start(size_t every) noexcept {
+  if (every > alloc::kMaxSamplingDistance) return EINVAL;
+  alloc::start_heap_profile(every != 0 ? every : alloc::kDefaultProfileDistance);
+  return 0;
+}
+
+int corbel_heap_profile_stop() noexcept {
+  alloc::stop_heap_profile();
+  return 0;
+}
+
+int corbel_heap_profile_write(const char* path) noexcept {
+  return path != nullptr ? alloc::write_heap_profile_to(path) : EINVAL;
+}
+
+int corbel_heap_profile_write_fd(int file) noexcept {
+  os::OutputFile output(file);
+  return alloc::write_heap_profile(output, false);
 }
 
 void* corbel_allocate(size_t size, size_t alignment) noexcept {

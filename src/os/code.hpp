@@ -21,13 +21,30 @@ struct CodeObject {
 // or the system does not tell.
 bool find_code(std::uintptr_t address, CodeObject* object);
 
-// The build id of a program or library whose first page is at `low`: its place, and its size in
-// bytes. An empty one if there is none in the first page. Requires: the page is mapped.
+// The build id of the program or library that begins at `low`: where it is in memory, and its size
+// in bytes, which is 0 if there is none. Reads nothing that cannot be read.
 struct BuildId {
-  const unsigned char* bytes = nullptr;
+  std::uintptr_t address = 0;
   std::size_t size = 0;
 };
 BuildId find_build_id(std::uintptr_t low);
+
+// A range of the process's addresses, as the system knows it.
+struct Mapping {
+  std::uintptr_t start, end;
+  std::uint64_t offset;  // in the file
+  bool is_readable, is_executable;
+  const char* path;  // empty for memory that is no file; cut off after some 4000 bytes
+};
+
+// Calls `each` for all mappings in the order of their addresses, until it returns false. Opens a
+// file. Returns false where the system does not tell. What other threads map and unmap meanwhile
+// may be there or not. Needs about 5 KiB of stack.
+bool for_each_mapping(bool (*each)(const Mapping&, void*), void* argument);
+
+// Copies memory that may not be there, or not be readable. Returns false if not all of it has been
+// copied.
+bool copy_memory(void* to, std::uintptr_t from, std::size_t size);
 
 // Whether the eight bytes at the address can be read. Requires: they are aligned.
 bool can_read(std::uintptr_t address);

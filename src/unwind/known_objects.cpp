@@ -29,12 +29,12 @@ struct Known {
 };
 constinit Known known[kMaxKnownObjects]{};
 
-void fill(Known& entry, const os::CodeObject& object, const unsigned char* id) {
+void fill(Known& entry, const os::CodeObject& object, std::uintptr_t id) {
   entry.low = object.low;
   entry.unwind_index = object.unwind_index;
   if (object.is_program) return;
-  entry.id_offset = std::uint32_t(reinterpret_cast<std::uintptr_t>(id) - object.low);
-  std::memcpy(entry.id, id, kIdSize);
+  entry.id_offset = std::uint32_t(id - object.low);
+  std::memcpy(entry.id, reinterpret_cast<const void*>(id), kIdSize);
 }
 
 std::size_t hash_of(const os::CodeObject& object) {
@@ -58,15 +58,14 @@ std::uint32_t number_of(const os::CodeObject& object) {
       os::BuildId id;
       if (!object.is_program) {
         id = os::find_build_id(object.low);
-        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(id.bytes) - object.low;
-        if (id.size < kIdSize || offset > kPage - kIdSize) return 0;
+        if (id.size < kIdSize || id.address - object.low > kPage - kIdSize) return 0;
       }
       // relaxed both: only this thread writes the fields then, and none reads them before (1)
       if (!entry.state.compare_exchange_strong(state, Known::kBeingWritten,
                                                std::memory_order_relaxed)) {
         return 0;
       }
-      fill(entry, object, id.bytes);
+      fill(entry, object, id.address);
       // (1) release: publishes the fields to (2)
       entry.state.store(Known::kComplete, std::memory_order_release);
       return std::uint32_t(at + 1);

@@ -30,5 +30,7 @@ int main(void) {
   if (corbel_heap_stats(&stats, sizeof(stats)) != 0 || stats.size != sizeof(stats)) return 9;
   if (stats.classes[stats.class_count - 1].block_size == 0) return 10;
   if (corbel_heap_stats_json(NULL, 0) < 100) return 11;
+  if (corbel_heap_profile_start(0) != 0 || corbel_heap_profile_stop() != 0) return 12;
+  if (corbel_heap_profile_write(NULL) != EINVAL || corbel_heap_profile_write_fd(-1) == 0) return 13;
   return strlen(corbel_version()) < 5;
 }

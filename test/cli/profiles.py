@@ -55,37 +55,36 @@ def encode(samples, mappings=(), types=TYPES, comments=(), locations=None, funct
     """A profile. A sample is (addresses, values, labels), a mapping (start, limit, offset, file,
     build id). `locations` gives an address its lines, [(function, line)], with 1 for the first of
     `functions`, (name, file)."""
-    texts = [""]
+    texts = {"": 0}
 
     def text(value):
-        if value not in texts:
-            texts.append(value)
-        return texts.index(value)
+        return texts.setdefault(value, len(texts))
 
-    body = b""
+    parts = []
     for kind, unit in types:
-        body += content(1, number(1, text(kind)) + number(2, text(unit)))
+        parts.append(content(1, number(1, text(kind)) + number(2, text(unit))))
     places = {}
     for addresses, values, labels in samples:
         ids = [places.setdefault(address, len(places) + 1) for address in addresses]
         sample = content(1, b"".join(map(varint, ids))) + content(2, b"".join(map(varint, values)))
         for key, value in labels.items():
             sample += content(3, number(1, text(key)) + number(2, text(value)))
-        body += content(2, sample)
+        parts.append(content(2, sample))
     for i, (start, limit, offset, file, build_id) in enumerate(mappings, 1):
-        body += content(3, number(1, i) + number(2, start) + number(3, limit) + number(4, offset)
-                        + number(5, text(file)) + number(6, text(build_id)))
+        parts.append(content(3, number(1, i) + number(2, start) + number(3, limit) + number(4, offset)
+                        + number(5, text(file)) + number(6, text(build_id))))
     for address, place in places.items():
         mapping = next((i for i, m in enumerate(mappings, 1) if m[0] <= address < m[1]), 0)
         lines = b"".join(content(4, number(1, function) + number(2, line))
                          for function, line in (locations or {}).get(address, ()))
-        body += content(4, number(1, place) + number(2, mapping) + number(3, address) + lines)
+        parts.append(content(4, number(1, place) + number(2, mapping) + number(3, address) + lines))
     for i, (name, file) in enumerate(functions, 1):
-        body += content(5, number(1, i) + number(2, text(name)) + number(3, text(name))
-                        + number(4, text(file)))
-    body += content(13, b"".join(varint(text(each)) for each in comments)) if comments else b""
-    body += number(14, text("inuse_space"))
-    return b"".join(content(6, each.encode()) for each in texts) + body
+        parts.append(content(5, number(1, i) + number(2, text(name)) + number(3, text(name))
+                        + number(4, text(file))))
+    if comments:
+        parts.append(content(13, b"".join(varint(text(each)) for each in comments)))
+    parts.append(number(14, text("inuse_space")))
+    return b"".join(content(6, each.encode()) for each in texts) + b"".join(parts)
 
 
 def fields(message):

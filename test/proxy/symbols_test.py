@@ -43,6 +43,8 @@ _ZdaPvSt11align_val_tRKSt9nothrow_t TBB_malloc_replacement_log corbel_malloc_pro
 CORBEL = """
 corbel_version corbel_heap_stats corbel_heap_stats_json corbel_set_heap_limit
 corbel_set_heap_hard_limit corbel_on_limit corbel_allocate corbel_deallocate
+corbel_heap_profile_start corbel_heap_profile_stop corbel_heap_profile_write
+corbel_heap_profile_write_fd
 """.split()
 
 PUBLIC_PREFIXES = ("scalable_", "corbel_", "_ZN3rml", "__TBB_malloc_")

@@ -48,6 +48,27 @@ int terminal_width(int fd) {
   return 80;
 }
 
+std::string printable(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t more = byte < 0x80   ? 0
+                             : byte < 0xc2 ? 9
+                             : byte < 0xe0 ? 1
+                             : byte < 0xf0 ? 2
+                                           : 3;
+    bool good = byte >= 0x20 && byte != 0x7f && byte < 0xf5 && i + more < text.size();
+    // U+0080 to U+009f are controls, too.
+    good = good && !(byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0);
+    for (std::size_t k = 1; good && k <= more; ++k) {
+      good = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+    }
+    result += good ? text.substr(i, more + 1) : "?";
+    i += good ? more + 1 : 1;
+  }
+  return result;
+}
+
 void complain(std::string_view text) {
   std::fflush(stdout);
   fmt::print(stderr, "{} {}\n", paint("corbel:", Colour::kBad, 2), text);

@@ -15,6 +15,9 @@ bool wants_colour(int fd);
 std::string paint(std::string_view text, Colour colour, int fd = 1);
 // Columns of the terminal at `fd`; 80 when it is not a terminal.
 int terminal_width(int fd);
+// `text` with a '?' for each byte that is not part of printable UTF-8. Names from files may have
+// sequences that control the terminal.
+std::string printable(const std::string& text);
 // Prints "corbel: <text>" to stderr.
 void complain(std::string_view text);
 

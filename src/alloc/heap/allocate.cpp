@@ -10,6 +10,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/footprint.hpp"
@@ -65,6 +66,9 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
       return block;
     }
     prepare_refill(heap);
+    if (sample_is_due(heap, size_class)) [[unlikely]] {
+      if (void* const sampled = sample_block(heap, size_class)) return sampled;
+    }
     block = refill(heap, bin, &zeroed, &shortage);
   } while (block == nullptr && search.find(shortage));
   if (zeroed) *content = Content::kZero;
@@ -80,6 +84,8 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
   set_tail(span, size);
+  if (sampling_is_on()) [[unlikely]]
+    sample_large(span);
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
   return span->start();
 }
@@ -116,7 +122,8 @@ void* take_listed(std::size_t size) {
   }
   if (bin->current == nullptr || bin->current->blocks.freed == nullptr) return nullptr;
   const bool is_due = (heap->refills + 1) % kRefillsPerPurge == 0;
-  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting()) {
+  if (is_due || heap->inbox.has_any() || flush_is_wanted(heap) || helper_is_waiting() ||
+      sample_is_due(heap, class_of(size))) {
     return nullptr;
   }
   ++heap->refills;

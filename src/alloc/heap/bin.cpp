@@ -5,6 +5,7 @@
 
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -55,11 +56,14 @@ Block* take_unready(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   Span* const slab = bin->current;
   const bool counted = counts_as_empty(bin, slab);
   const std::uint32_t committed = slab->committed;
+  const std::uint32_t used = slab->blocks.used.get();
   const std::size_t early = std::size_t(bin->committed_kib) * 1024 / kEarlyCommitDivisor;
   Block* const block = ready_blocks(slab, early, &bin->list, zeroed, shortage);
   if (block == nullptr) return nullptr;
   bin->committed_kib += (slab->committed - committed) / 1024;
   if (counted) heap->empty_units -= slab->units;
+  if (heap->sampler != nullptr) [[unlikely]]
+    charge_list(heap, bin, slab->blocks.used.get() - used);
   return block;
 }
 
@@ -72,6 +76,17 @@ Span* make_slab(Heap* heap, Bin* bin, std::size_t* shortage) {
 }
 
 }  // namespace
+
+void charge_list(Heap* heap, Bin* bin, std::uint32_t count) {
+  const std::uint32_t charged = heap->sampler->charge(heap->class_of_bin(*bin), count);
+  if (charged == count) return;
+  Block** end = &bin->list;
+  for (std::uint32_t i = 1; i < charged && *end != nullptr; ++i) end = &(*end)->next;
+  Span* const slab = bin->current;
+  slab->blocks.freed = *end;
+  slab->blocks.used.set(slab->blocks.used.get() - (count - charged));
+  *end = nullptr;
+}
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
   *zeroed = false;
@@ -174,6 +189,7 @@ void return_current(Heap* heap, Bin* bin) {
     slab->blocks.freed = first;
     slab->blocks.used.set(slab->blocks.used.get() - count);
     list = nullptr;
+    if (heap->sampler != nullptr) heap->sampler->refund(heap->class_of_bin(*bin), count);
   }
   bin->current = nullptr;
   if (slab->blocks.used.get() == 0) {

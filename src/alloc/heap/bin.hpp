@@ -25,21 +25,30 @@ inline bool counts_as_empty(const Bin* bin, const Span* slab) {
          (slab != bin->current || slab->units > 1);
 }
 
+// For a heap with a sampler: charges the bin for `count` blocks that were just taken from its
+// current slab, the one that is handed out and those on the bin's list. Blocks from the next point
+// on go back to the slab. Requires: the slab's free list is empty.
+void charge_list(Heap* heap, Bin* bin, std::uint32_t count);
+
 // Removes the first block of the current slab's free list and returns it, and moves the other
-// blocks to the bin's list. Requires: the slab's free list is not empty, the bin's list is.
+// blocks to the bin's list. Requires: the slab's free list is not empty, the bin's list is, and no
+// sample is due (sampling.hpp).
 inline Block* take_freed(Heap* heap, Bin* bin) {
   Span* const slab = bin->current;
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
+  const std::uint32_t used_before = slab->blocks.used.get();
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->decommitted.blocks);
   bin->list = block->next;
+  if (heap->sampler != nullptr) [[unlikely]]
+    charge_list(heap, bin, slab->blocks.used.get() - used_before);
   return block;
 }
 
 // Refills a bin whose list is empty: returns one block and puts more on the list, if there are
 // more. Sets `zeroed` to whether the block reads as zeros. nullptr when a limit left no room for
-// `shortage` bytes or, if that is 0, when memory is exhausted.
+// `shortage` bytes or, if that is 0, when memory is exhausted. Requires: no sample is due.
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage);
 
 // Frees blocks of a slab that `heap` owns; the slab may be the current one or in either list.

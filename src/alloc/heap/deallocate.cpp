@@ -9,6 +9,7 @@
 #include "alloc/heap/foreign.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/heap/watch.hpp"
@@ -34,10 +35,20 @@ __attribute__((noinline)) void work_without_refill(Heap* heap) {
   span_heap.purge_if_due();
 }
 
+// Borrows the block if the bin may, and if it is not the one that would be sampled.
+inline bool borrow_charged(Heap* heap, unsigned size_class, void* block) {
+  Sampler* const sampler = heap->sampler;
+  if (sampler == nullptr) [[likely]]
+    return borrow(heap->bins[size_class], block);
+  if (sampler->is_due(size_class) || !borrow(heap->bins[size_class], block)) return false;
+  sampler->charge(size_class, 1);
+  return true;
+}
+
 // Frees a block of another thread's slab: checks it, and borrows or sends it.
 inline void free_remote(Heap* heap, Span* slab, void* block) {
   check_block("free", slab, block);
-  if (!borrow(heap->bins[slab->size_class], block)) return send_later(heap, slab, block);
+  if (!borrow_charged(heap, slab->size_class, block)) return send_later(heap, slab, block);
   if (++heap->refills % kRefillsPerPurge == 0) [[unlikely]]
     work_without_refill(heap);
 }
@@ -56,6 +67,7 @@ __attribute__((noinline)) void free_any(void* block, Span* span, Release release
   call_helper(MayStart::kNo);
   if (t == span_tag::kLarge) return free_large(slab, block);
   if (t == span_tag::kForeign) return free_foreign(block);
+  if (t == span_tag::kSampled) return free_sampled(slab, block);
   if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
   Heap* const heap = heap_for_free();
   if (heap == nullptr) return send_now(slab, block);

@@ -3,12 +3,13 @@
 
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/sampling.hpp"
 
 namespace corbel::alloc {
 
 namespace {
 
-// Counts the requests. relaxed: a thread that sees a request late honours it late
+// Counts the requests.
 constinit std::atomic<std::uint32_t> flush_request{0};
 
 }  // namespace
@@ -16,8 +17,8 @@ constinit std::atomic<std::uint32_t> flush_request{0};
 bool flush_thread(Heap* heap) {
   if (heap == nullptr) return false;
   SlowPath slow_path(heap);
-  // relaxed: a request that is missed now is honoured late
-  heap->flush_seen = flush_request.load(std::memory_order_relaxed);
+  // (1) acquire: sees what the thread did that made the request (2)
+  heap->flush_seen = flush_request.load(std::memory_order_acquire);
   bool found = send_all(heap);
   if (heap->inbox.has_any()) {
     found = true;
@@ -28,7 +29,9 @@ bool flush_thread(Heap* heap) {
     found = true;
     return_current(heap, &bin);
   }
-  return release_empty_slabs(heap) || found;
+  found = release_empty_slabs(heap) || found;
+  follow_sampling(heap);
+  return found;
 }
 
 void receive_and_flush(Heap* heap) {
@@ -36,9 +39,10 @@ void receive_and_flush(Heap* heap) {
   if (flush_is_wanted(heap)) flush_thread(heap);
 }
 
-// relaxed both: a request that is seen late is honoured late
-void request_flush() { flush_request.fetch_add(1, std::memory_order_relaxed); }
+// (2) release: for (1)
+void request_flush() { flush_request.fetch_add(1, std::memory_order_release); }
 
+// relaxed: a request that is seen late is honoured late
 bool flush_is_wanted(const Heap* heap) {
   return heap->flush_seen != flush_request.load(std::memory_order_relaxed);
 }

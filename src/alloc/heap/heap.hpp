@@ -95,8 +95,9 @@ struct alignas(kCacheLine) Heap {
   // How many slow paths the thread is in. While it is in one, no other thread takes its heap over
   // (idle_heaps.hpp).
   sync::OwnerCounter slow_paths{};
-  Heap* next_spare = nullptr;  // in the list of heaps without a thread
-  Heap* next = nullptr;        // every heap ever made; written once
+  Heap* next_spare = nullptr;         // in the list of heaps without a thread
+  Heap* next = nullptr;               // every heap ever made; written once
+  struct Sampler* sampler = nullptr;  // nullptr: the process has never sampled (sampling.hpp)
 
   // The next five are under heap_owners_lock.
   //

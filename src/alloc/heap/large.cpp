@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "alloc/heap/heap.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/dirty_pages.hpp"
@@ -52,6 +53,7 @@ Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
   } while (span == nullptr && search.find(request.shortage, request.kept));
   if (span == nullptr) return nullptr;
   span->tail = 0;
+  span->sampled = false;
   span->set_tag(span_tag::kLarge);
   return span;
 }
@@ -117,6 +119,8 @@ void uncount_tail(Span* span, std::size_t bytes) { extend_tail(span, bytes); }
 
 void free_large(Span* span, void* block) {
   if (block != span->start()) die("free", "the pointer is not the start of a block", block);
+  if (span->sampled) [[unlikely]]
+    forget_large(span);
   span->set_tag(span_tag::kInterior);
   span->zeroed = false;
   if (span->bytes() >= kMinUnmapOnFree && !span_heap.is_kept(span)) {
@@ -204,6 +208,8 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
   }
   switch (span_heap.move_content(from, to, units, taken_over)) {
     case ContentMove::kMoved:
+      if (from->sampled) [[unlikely]]
+        forget_large(from);
       if (from->units > units && span_heap.shrink(from, units, 0)) span_heap.purge_due();
       from->set_tag(span_tag::kInterior);
       if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();

@@ -9,6 +9,7 @@
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/foreign.hpp"
 #include "alloc/heap/large.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/heap/watch.hpp"
@@ -29,7 +30,9 @@ Span* find_block(const char* function, const void* block) {
     if (block != span->start()) die(function, "the pointer is not the start of a block", block);
     return span;
   }
-  if (t < span_tag::kFirstHeap) die(function, "no block is allocated there", block);
+  if (t < span_tag::kFirstHeap && t != span_tag::kSampled) {
+    die(function, "no block is allocated there", block);
+  }
   check_block(function, span, block);
   return span;
 }
@@ -50,6 +53,22 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
   return alignment <= sizeof(void*) ? allocate_fast(size) : allocate_aligned(size, alignment);
 }
 
+void* sampled_or_not(Span* large) {
+  if (sampling_is_on()) [[unlikely]]
+    sample_large(large);
+  return large->start();
+}
+
+// resize_large(), after which the block may be sampled or no longer.
+bool resize_and_sample(Span* span, std::size_t size, std::size_t* shortage) {
+  const std::size_t old_size = large_size(span);
+  if (!resize_large(span, size, shortage)) return false;
+  if (large_size(span) == old_size) return true;
+  if (span->sampled) forget_large(span);
+  sampled_or_not(span);
+  return true;
+}
+
 // Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted.
 void* move_large_block(Span* from, std::size_t size, std::size_t alignment, LimitCalls& calls) {
   SpanRequest request = large_request(size, alignment);
@@ -64,7 +83,7 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
   if (request.moving_in == 0) set_tail(to, size);
   if (move_large(from, to, request.taken_over)) {
     trim_tail(to, size);
-    return to->start();
+    return sampled_or_not(to);
   }
   // Only copying is left, which needs room for both blocks.
   request = large_request(size, alignment);
@@ -72,7 +91,7 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
   if (to == nullptr) return nullptr;
   set_tail(to, size);
   copy_large(from, to);
-  return to->start();
+  return sampled_or_not(to);
 }
 
 // Returns false if the block cannot be resized in place. Sets `refused` if the reason is that a
@@ -83,7 +102,7 @@ bool resize_in_place(Span* span, std::size_t size, LimitCalls& calls, bool* refu
   RoomSearch search(heap, calls);
   std::size_t shortage = 0;
   do {
-    if (resize_large(span, size, &shortage)) return true;
+    if (resize_and_sample(span, size, &shortage)) return true;
   } while (shortage != 0 && search.find(shortage));
   *refused = shortage != 0;
   return false;
@@ -153,7 +172,7 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
   if (void* moved = move_block(span, block, size, alignment, fits)) return moved;
   // If the new size fits, the block can stay where it is after all.
   std::size_t shortage = 0;
-  if (fits && is_large(span)) resize_large(span, size, &shortage);
+  if (fits && is_large(span)) resize_and_sample(span, size, &shortage);
   return fits ? block : nullptr;
 }
 
@@ -175,7 +194,8 @@ bool is_block(const void* block) noexcept {
     return block != nullptr && watched_is_block(block);
   const Span* span = slab_head(find_span(block));
   if (span->tag() == span_tag::kLarge) return block == span->start();
-  return span->tag() >= span_tag::kFirstHeap && begins_block(span, block);
+  const std::uintptr_t t = span->tag();
+  return (t >= span_tag::kFirstHeap || t == span_tag::kSampled) && begins_block(span, block);
 }
 
 bool owns(const void* block) noexcept { return find_span(block)->tag() != span_tag::kForeign; }

@@ -4,6 +4,7 @@
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/map/die.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/pages/span_heap.hpp"
@@ -225,6 +226,9 @@ bool send_all(Heap* heap) {
     bin.sent = 0;
     if (!bin.list_is_borrowed) continue;
     Block* const borrowed = bin.list;
+    if (heap->sampler != nullptr) {
+      heap->sampler->refund(heap->class_of_bin(bin), borrowed_count(bin));
+    }
     restore_own_list(&bin);
     found = found || borrowed != nullptr;
     send_borrowed(heap, borrowed);

@@ -8,6 +8,7 @@
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/map/lock_ranks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -143,6 +144,7 @@ Heap* attach_heap() {
   // Set the id each time: the child of a vfork, which shares this memory, may have set its own.
   own_thread_id = os::thread_id();
   if (thread_is_new) thread_is_main = os::is_main_thread(own_thread_id);
+  follow_sampling(heap);
   // From here on malloc works; the calls below may need it.
   set_this_heap(&this_heap, heap);
   set_up_process();

@@ -30,6 +30,7 @@ inline constexpr std::uintptr_t kInterior = 2;  // ours, but no block begins in 
 inline constexpr std::uintptr_t kFollower = 4;  // a later unit of a slab
 inline constexpr std::uintptr_t kLarge = 6;     // first unit of a large block
 inline constexpr std::uintptr_t kFree = 8;      // first or last unit of a free span
+inline constexpr std::uintptr_t kSampled = 10;  // first unit of a slab of sampled blocks
 inline constexpr std::uintptr_t kFirstHeap = 64;
 inline constexpr std::uintptr_t kFull = 1;  // the slab has no block to give: a free must move it
 }  // namespace span_tag
@@ -94,6 +95,7 @@ struct alignas(kCacheLine) Span {
   };
   union {
     std::uint8_t size_class;  // a slab
+    bool sampled;             // a large block: whether it is sampled (sampling.hpp)
     bool all_dirty;           // a free span: every page is dirty; false also if that is not known
   };
   // A kernel mapping may begin at this unit: no move of pages may extend across its start.

@@ -165,8 +165,8 @@ class Census {
   // Attributes the memory of a span. Returns its number of units, which the walk advances by.
   std::size_t count(const Seen& seen, const char* address) {
     if (seen.tag == span_tag::kForeign) return 1;
-    if (seen.tag >= span_tag::kFirstHeap && seen.size_class < kClasses)
-      return count_slab(seen, address);
+    const bool is_slab = seen.tag >= span_tag::kFirstHeap || seen.tag == span_tag::kSampled;
+    if (is_slab && seen.size_class < kClasses) return count_slab(seen, address);
     if (seen.tag == span_tag::kLarge && ends_as(seen, address, span_tag::kInterior)) {
       const std::size_t bytes = seen.units * kUnit;
       const std::size_t tail = std::min<std::size_t>(seen.tail, bytes);

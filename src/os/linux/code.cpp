@@ -5,6 +5,7 @@
 #include <link.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -23,6 +24,34 @@ extern "C" decltype(_dl_find_object) _dl_find_object __attribute__((weak));
 extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace corbel::os {
+
+namespace {
+
+BuildId find_in_notes(std::uintptr_t begin, std::size_t size) {
+  constexpr std::size_t kMaxSize = 4096;
+  const auto padded = [](std::size_t n) { return (n + 3) / 4 * 4; };
+  std::size_t at = 0;
+  while (at < size) {
+    struct {
+      ElfW(Nhdr) header;
+      char name[4];
+    } note;
+    if (!copy_memory(&note, begin + at, sizeof note)) return {};
+    const std::size_t name_size = note.header.n_namesz;
+    const std::size_t content_size = note.header.n_descsz;
+    if (name_size > kMaxSize || content_size > kMaxSize) return {};
+    const std::size_t content = at + sizeof note.header + padded(name_size);
+    at = content + padded(content_size);
+    if (at > size) return {};
+    if (note.header.n_type == NT_GNU_BUILD_ID && name_size == sizeof note.name &&
+        std::memcmp(note.name, "GNU", sizeof note.name) == 0) {
+      return {begin + content, content_size};
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 bool find_code(std::uintptr_t address, CodeObject* object) {
 #if defined(CORBEL_HAS_FIND_OBJECT)
@@ -46,43 +75,40 @@ bool find_code(std::uintptr_t address, CodeObject* object) {
 
 BuildId find_build_id(std::uintptr_t low) {
   constexpr std::size_t kPage = 4096;
-  const auto* const page = reinterpret_cast<const unsigned char*>(low);
   ElfW(Ehdr) header;
-  std::memcpy(&header, page, sizeof header);
+  if (!copy_memory(&header, low, sizeof header)) return {};
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-  if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phoff > kPage) return {};
-  if (header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > kPage) return {};
-  const auto segment = [&](unsigned i) {
-    ElfW(Phdr) result;
-    std::memcpy(&result, page + header.e_phoff + i * sizeof result, sizeof result);
-    return result;
-  };
-  std::uintptr_t first = UINTPTR_MAX;  // the address of the page in the file's own terms
-  for (unsigned i = 0; i < header.e_phnum && first == UINTPTR_MAX; ++i) {
-    const ElfW(Phdr) s = segment(i);
-    if (s.p_type == PT_LOAD) first = s.p_vaddr - s.p_offset % kPage;
-    if (s.p_type == PT_LOAD && s.p_offset >= kPage) return {};
-  }
+  if (header.e_phentsize != sizeof(ElfW(Phdr))) return {};
+  std::uintptr_t first = 0;  // the address of `low` in the file's own terms
+  bool knows_first = false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const ElfW(Phdr) s = segment(i);
-    const std::uintptr_t begin = s.p_vaddr - first;
-    if (s.p_type != PT_NOTE || begin > kPage || s.p_memsz > kPage - begin) continue;
-    std::size_t at = begin;
-    while (at + sizeof(ElfW(Nhdr)) <= begin + s.p_memsz) {
-      ElfW(Nhdr) note;
-      std::memcpy(&note, page + at, sizeof note);
-      if (note.n_namesz > kPage || note.n_descsz > kPage) break;
-      const std::size_t name = at + sizeof note;
-      const std::size_t content = name + (note.n_namesz + 3) / 4 * 4;
-      at = content + (note.n_descsz + 3) / 4 * 4;
-      if (at > begin + s.p_memsz) break;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-          std::memcmp(page + name, "GNU", 4) == 0) {
-        return {page + content, note.n_descsz};
-      }
+    ElfW(Phdr) segment;
+    const std::uintptr_t at = low + header.e_phoff + i * sizeof segment;
+    if (!copy_memory(&segment, at, sizeof segment)) return {};
+    if (segment.p_type == PT_LOAD && !knows_first) {
+      if (segment.p_offset >= kPage) return {};
+      first = segment.p_vaddr - segment.p_offset;
+      knows_first = true;
     }
+    if (segment.p_type != PT_NOTE || !knows_first) continue;
+    const BuildId id = find_in_notes(low + (segment.p_vaddr - first), segment.p_memsz);
+    if (id.size != 0) return id;
   }
   return {};
+}
+
+bool copy_memory(void* to, std::uintptr_t from, std::size_t size) {
+  ErrnoGuard guard;
+  const iovec local{to, size};
+  const iovec remote{reinterpret_cast<void*>(from), size};
+  const long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+  if (copied >= 0 || (errno != ENOSYS && errno != EPERM)) return copied == long(size);
+  // A sandbox that refuses this call: the memory may disappear between the two steps.
+  for (std::uintptr_t at = from & ~std::uintptr_t{7}; at < from + size; at += 8) {
+    if (!can_read(at)) return false;
+  }
+  std::memcpy(to, reinterpret_cast<const void*>(from), size);
+  return true;
 }
 
 // The system reads the set of signals before it finds that the first argument is none of its

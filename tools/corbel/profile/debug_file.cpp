@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "dwarf_walk.hpp"
@@ -85,8 +86,9 @@ struct DebugFile::Parts {
   Dwfl_Callbacks callbacks{};
   Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
-  std::vector<Symbol> symbols;  // by address
-  bool only_debug = false;      // the file has the DWARF, but not the code
+  std::vector<Symbol> symbols;        // by address
+  std::vector<std::uint64_t> starts;  // of functions
+  bool only_debug = false;            // the file has the DWARF, but not the code
 
   ~Parts() {
     if (dwfl != nullptr) dwfl_end(dwfl);
@@ -113,6 +115,44 @@ struct DebugFile::Parts {
       if (a.global != b.global) return b.global;
       return std::string_view(a.name) > b.name;
     });
+  }
+
+  // Stripping leaves the unwind tables. Their index (.eh_frame_hdr, see the Linux Standard Base)
+  // has the beginning of each function.
+  void read_starts() {
+    GElf_Addr bias = 0;
+    Elf* elf = dwfl_module_getelf(module, &bias);
+    std::size_t count = 0;
+    if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      GElf_Phdr header;
+      if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr ||
+          header.p_type != PT_GNU_EH_FRAME) {
+        continue;
+      }
+      const Elf_Data* data = elf_getdata_rawchunk(elf, static_cast<std::int64_t>(header.p_offset),
+                                                  header.p_filesz, ELF_T_BYTE);
+      // Only the forms that linkers write: 32-bit offsets, from the index itself in its table.
+      constexpr unsigned char kForm[] = {1, 0x1b, 0x03, 0x3b};
+      if (data == nullptr || data->d_buf == nullptr || data->d_size < 12 ||
+          std::memcmp(data->d_buf, kForm, sizeof(kForm)) != 0) {
+        continue;
+      }
+      const char* bytes = static_cast<const char*>(data->d_buf);
+      std::uint32_t entries = 0;
+      std::memcpy(&entries, bytes + 8, 4);
+      for (std::size_t at = 12; entries > 0 && at + 8 <= data->d_size; at += 8, --entries) {
+        std::int32_t offset = 0;
+        std::memcpy(&offset, bytes + at, 4);
+        starts.push_back(header.p_vaddr + bias + static_cast<std::uint64_t>(offset));
+      }
+    }
+    std::sort(starts.begin(), starts.end());
+  }
+
+  std::uint64_t start_of(std::uint64_t address) const {
+    const auto next = std::upper_bound(starts.begin(), starts.end(), address);
+    return next == starts.begin() ? 0 : *(next - 1);
   }
 
   const Symbol* symbol_at(std::uint64_t address) const {
@@ -162,6 +202,7 @@ bool DebugFile::open(const std::string& path) {
   dwfl_report_end(parts.dwfl, nullptr, nullptr);
   if (parts.module == nullptr) return false;
   parts.read_symbols();
+  parts.read_starts();
   Dwarf_Addr bias = 0;
   if (dwfl_module_getdwarf(parts.module, &bias) != nullptr) return true;
   GElf_Addr elf_bias = 0;
@@ -247,6 +288,12 @@ std::vector<Resolved> DebugFile::resolve(const std::vector<std::uint64_t>& offse
       // A symbol of C says no more than the DWARF, but may have a suffix (.constprop.0).
       if (frame.name.empty() || frame.system_name.rfind("_Z", 0) == 0) {
         frame.name = readable(symbol->name);
+      }
+    }
+    if (each.frames.empty()) {
+      if (const std::uint64_t start = parts_->start_of(addresses[i]); start != 0) {
+        const std::uint64_t inside = addresses[i] - start, offset = offsets[order[i]];
+        each.start = inside < offset ? offset - inside : 0;
       }
     }
     result[order[i]] = std::move(each);

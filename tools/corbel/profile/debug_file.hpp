@@ -23,6 +23,9 @@ enum class Known { kNothing, kSymbol, kLines };
 struct Resolved {
   std::vector<SourceFrame> frames;  // innermost first; all but the last are inlined
   Known known = Known::kNothing;
+  // Where there are no frames: the offset in the file at which the function begins, from its unwind
+  // table; 0 when that does not have it.
+  std::uint64_t start = 0;
 };
 
 // Why a file has no names.

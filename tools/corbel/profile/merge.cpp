@@ -79,6 +79,7 @@ class Merger {
     for (Mapping mapping : part.mappings) {
       mapping.file = text(mapping.file);
       mapping.build_id = text(mapping.build_id);
+      if (by_line) mapping = {0, 0, 0, mapping.file, 0, true, true, true, true};
       mappings.push_back(index_in(mappings_, result.mappings, mapping));
     }
     for (Function function : part.functions) {
@@ -91,10 +92,7 @@ class Merger {
     for (Location location : part.locations) {
       if (location.mapping != kNoMapping) location.mapping = mappings[location.mapping];
       for (Line& line : location.lines) line.function = functions[line.function];
-      if (by_line && !location.lines.empty()) {
-        location.mapping = kNoMapping;
-        location.address = 0;
-      }
+      if (by_line && !location.lines.empty()) location.address = 0;
       locations.push_back(index_in(locations_, result.locations, location));
     }
     for (const Sample& sample : part.samples) {

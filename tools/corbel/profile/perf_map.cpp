@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 namespace corbel::cli {
 
@@ -23,19 +23,16 @@ PerfMap::PerfMap(const std::string& pid) {
     const std::uint64_t start = std::strtoull(line.c_str(), &rest, 16);
     const std::uint64_t size = std::strtoull(rest, &rest, 16);
     if (size == 0 || *rest != ' ') continue;
-    entries_.push_back({start, size, rest + 1});
+    // Code may take the place of other code: the later entry is valid.
+    entries_.insert_or_assign(start, Entry{size, rest + 1});
   }
-  std::stable_sort(entries_.begin(), entries_.end(),
-                   [](const Entry& a, const Entry& b) { return a.start < b.start; });
 }
 
 std::string PerfMap::name_at(std::uint64_t address) const {
-  const auto next =
-      std::upper_bound(entries_.begin(), entries_.end(), address,
-                       [](std::uint64_t at, const Entry& entry) { return at < entry.start; });
+  const auto next = entries_.upper_bound(address);
   if (next == entries_.begin()) return {};
-  const Entry& entry = *(next - 1);
-  return address - entry.start < entry.size ? entry.name : std::string();
+  const auto& [start, entry] = *std::prev(next);
+  return address - start < entry.size ? entry.name : std::string();
 }
 
 }  // namespace corbel::cli

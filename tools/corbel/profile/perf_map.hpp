@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <vector>
 
 namespace corbel::cli {
 
@@ -19,10 +19,10 @@ class PerfMap {
 
  private:
   struct Entry {
-    std::uint64_t start, size;
+    std::uint64_t size;
     std::string name;
   };
-  std::vector<Entry> entries_;  // by address; of two with the same one, the later one is valid
+  std::map<std::uint64_t, Entry> entries_;  // by address
 };
 
 }  // namespace corbel::cli

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../run.hpp"
 #include "profile.hpp"
+#include "run.hpp"
 
 namespace corbel::cli {
 

@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "../child.hpp"
-#include "../library.hpp"
-#include "../terminal.hpp"
+#include "child.hpp"
+#include "library.hpp"
 #include "profile_command.hpp"
 #include "profile_file.hpp"
 #include "profile_page.hpp"
 #include "report.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace fs = std::filesystem;
@@ -63,7 +63,8 @@ void explain_nothing(int status, const std::string& command) {
                          strsignal(WTERMSIG(status))));
   } else {
     complain(
-        fmt::format("{} wrote no profile: it did not run on Corbel, or ended by _exit (see: "
+        fmt::format("{} wrote no profile: it requested no memory, ended by _exit, or did not run "
+                    "on Corbel (see: "
                     "corbel check -- {})",
                     command, command));
   }
@@ -114,7 +115,7 @@ int profile_heap(const HeapOptions& options) {
         report(options, output, files);
       }
     } catch (const std::runtime_error& error) {
-      complain(error.what());
+      complain(printable(error.what()));
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
     }
     // A folder is not removed by a process that ends by a signal.
@@ -122,7 +123,7 @@ int profile_heap(const HeapOptions& options) {
     fs::remove_all(folder.path(), error);
     return end_like(status);
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitOwnFailure;
   }
 }

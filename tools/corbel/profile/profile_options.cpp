@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "../commands.hpp"
+#include "commands.hpp"
 #include "profile_command.hpp"
 
 namespace corbel::cli {

@@ -4,13 +4,13 @@
 
 #include <stdexcept>
 
-#include "../terminal.hpp"
 #include "profile_command.hpp"
 #include "profile_file.hpp"
 #include "profile_page.hpp"
 #include "report.hpp"
 #include "symbolize.hpp"
 #include "task_label.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
@@ -29,12 +29,17 @@ Profile load_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> parts;
   for (const std::string& file : files) {
     Profile part = read_profile(file);
-    if (const std::string advice = symbolize(part); !advice.empty()) complain(advice);
-    drop_allocator_frames(part);
-    label_tasks(part);
+    name_code_without_file(part);
     parts.push_back(std::move(part));
   }
-  return merge(parts);
+  // Together, so that a file that several processes have is read once.
+  Profile profile = merge(parts);
+  if (const std::string advice = symbolize(profile); !advice.empty()) {
+    complain(printable(advice));
+  }
+  drop_allocator_frames(profile);
+  label_tasks(profile);
+  return profile;
 }
 
 int profile_show(const ShowOptions& options) {
@@ -49,7 +54,7 @@ int profile_show(const ShowOptions& options) {
     fmt::print("{}", profile_table(profile, static_cast<std::size_t>(options.count), 1));
     return kExitOk;
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitNo;
   }
 }
@@ -67,7 +72,7 @@ int profile_diff(const DiffOptions& options) {
     fmt::print("{}", difference_table(both, static_cast<std::size_t>(options.count), 1));
     return kExitOk;
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitNo;
   }
 }

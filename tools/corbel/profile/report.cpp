@@ -10,8 +10,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "../terminal.hpp"
 #include "task_label.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
@@ -36,7 +36,8 @@ std::string place_of(const Profile& profile, const Sample& sample) {
   }
   std::string name = *frames[at].name;
   if (name.size() > 100) name = name.substr(0, 97) + "...";
-  const std::string& file = *frames[at].file;
+  name = printable(name);
+  const std::string file = printable(*frames[at].file);
   return file.empty() ? name : fmt::format("{} {}:{}", name, file_name(file), number);
 }
 
@@ -67,7 +68,7 @@ std::string title_of(const std::string& type) {
   if (type == "inuse_space") return "in use";
   if (type == "peak_space") return "at peak";
   if (type == "alloc_space") return "allocated";
-  return type;
+  return printable(type);
 }
 
 // The types that have a column: sizes, or the default one of a profile that has none.
@@ -110,8 +111,8 @@ std::string profile_table(const Profile& profile, std::size_t count, int termina
   for (const std::size_t column : columns) {
     if (sum[by] == 0) by = column;
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
+  std::sort(rows.begin(), rows.end(),
+            [&](const Row& a, const Row& b) { return a.values[by] > b.values[by]; });
   std::string heading;
   for (const std::size_t column : columns) {
     heading += fmt::format("{:>11}", title_of(profile.texts[profile.types[column].type]));
@@ -141,8 +142,10 @@ std::string difference_table(const Profile& profile, std::size_t count, int term
     if (sum[by] == 0 && sum[by + width] == 0) by = column;
   }
   const auto change = [&](const Row& row) { return row.values[by + width] - row.values[by]; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::abs(change(a)) > std::abs(change(b));
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (std::abs(change(a)) != std::abs(change(b)))
+      return std::abs(change(a)) > std::abs(change(b));
+    return a.place < b.place;
   });
   const std::string unit = profile.texts[profile.types[by].unit];
   std::string text = paint(fmt::format("{:>11}{:>11}{:>12}  {}", "before", "after", "change",

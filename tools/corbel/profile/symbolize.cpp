@@ -22,6 +22,11 @@ bool is_of_file(const std::string& name) {
   return name.size() > 1 && name[0] == '/' && name[1] != '/';
 }
 
+bool is_in_file(const Profile& profile, const Location& location) {
+  return location.mapping != kNoMapping &&
+         is_of_file(profile.texts[profile.mappings[location.mapping].file]);
+}
+
 // The kernel's mark of a file that was removed or replaced after it was mapped.
 std::string without_mark(const std::string& name) {
   constexpr std::string_view kMark = " (deleted)";
@@ -32,7 +37,7 @@ std::string without_mark(const std::string& name) {
 
 class Symbolizer {
  public:
-  explicit Symbolizer(Profile& profile) : profile_(profile), jit_(profile.fact("pid")) {}
+  explicit Symbolizer(Profile& profile) : profile_(profile) {}
 
   std::string run() {
     // Files are read one at a time, each with all of its addresses, in whatever mappings they are.
@@ -41,11 +46,7 @@ class Symbolizer {
     for (std::uint32_t i = 0; i < profile_.locations.size(); ++i) {
       const Location& location = profile_.locations[i];
       if (!location.lines.empty()) continue;
-      if (location.mapping == kNoMapping ||
-          !is_of_file(profile_.texts[profile_.mappings[location.mapping].file])) {
-        name_elsewhere(i);
-        continue;
-      }
+      if (!is_in_file(profile_, location)) continue;
       const Mapping& mapping = profile_.mappings[location.mapping];
       files[{mapping.file, mapping.build_id}][location.mapping].push_back(i);
     }
@@ -93,7 +94,8 @@ class Symbolizer {
       lines |= found.known == Known::kLines;
       inlined |= found.frames.size() > 1;
       if (found.frames.empty()) {
-        const std::string name = fmt::format("{}+{:#x}", file_name(path), offsets[i]);
+        const std::string name =
+            fmt::format("{}+{:#x}", file_name(path), found.start != 0 ? found.start : offsets[i]);
         location.lines.push_back({function_of({name, {}, {}, 0, 0}), 0, 0});
         lacking_.insert(locations[i]);
         lacks_[path] = file.lack();
@@ -103,17 +105,6 @@ class Symbolizer {
     done.has_functions = true;
     done.has_files = done.has_lines = lines;
     done.has_inlined = inlined;
-  }
-
-  // Code that is in no file: the kernel's, and what a compiler made at run time.
-  void name_elsewhere(std::uint32_t index) {
-    Location& location = profile_.locations[index];
-    std::string name = jit_.name_at(location.address);
-    if (name.empty() && location.mapping != kNoMapping) {
-      name = profile_.texts[profile_.mappings[location.mapping].file];
-    }
-    if (name.empty() || name[0] == '/') name = "[code without a file]";
-    location.lines.push_back({function_of({name, {}, {}, 0, 0}), 0, 0});
   }
 
   // Counts frames, not locations: what matters is how much of the picture has no name.
@@ -158,7 +149,6 @@ class Symbolizer {
   }
 
   Profile& profile_;
-  PerfMap jit_;
   std::map<std::tuple<Texts::Id, Texts::Id, Texts::Id, std::int64_t>, std::uint32_t> functions_;
   std::set<std::uint32_t> lacking_;
   std::map<std::string, Lack> lacks_;
@@ -184,6 +174,23 @@ bool is_allocator_file(const std::string& path) {
 }  // namespace
 
 std::string symbolize(Profile& profile) { return Symbolizer(profile).run(); }
+
+void name_code_without_file(Profile& profile) {
+  const PerfMap made(profile.fact("pid"));
+  std::map<std::string, std::uint32_t> functions;
+  for (Location& location : profile.locations) {
+    if (!location.lines.empty() || is_in_file(profile, location)) continue;
+    std::string name = made.name_at(location.address);
+    if (name.empty() && location.mapping != kNoMapping) {
+      name = profile.texts[profile.mappings[location.mapping].file];
+    }
+    if (name.empty() || name[0] == '/') name = "[code without a file]";
+    const auto [place, added] =
+        functions.try_emplace(name, static_cast<std::uint32_t>(profile.functions.size()));
+    if (added) profile.functions.push_back({profile.texts.id(name), 0, 0, 0});
+    location.lines.push_back({place->second, 0, 0});
+  }
+}
 
 void drop_allocator_frames(Profile& profile) {
   std::vector<bool> own(profile.locations.size());

@@ -9,8 +9,13 @@
 
 namespace corbel::cli {
 
-// Names all locations that have none yet. A location that stays unknown is named by its file and
-// the offset in it. Returns what the user can do to get the missing names: at most one line.
+// Names the locations in code that is in no file: what the program compiled while it ran, and the
+// kernel's. For the profile of one process.
+void name_code_without_file(Profile& profile);
+
+// Names all other locations that have no name yet. A location that stays unknown is named by its
+// file and the offset in it. Returns what the user can do to get the missing names: at most one
+// line.
 std::string symbolize(Profile& profile);
 
 // Removes the allocator's own frames from the inner end of each stack, so that a block belongs to

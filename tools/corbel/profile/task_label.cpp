@@ -150,6 +150,17 @@ bool is_standard(std::string_view name, std::string_view file) {
          begins_with(own, "__cxx") || begins_with(own, "operator new");
 }
 
+// Functions that only pass a request on, by the names that many programs use.
+bool is_wrapper(std::string_view name) {
+  static constexpr std::array<std::string_view, 22> kNames = {
+      "strdup",       "strndup",       "wcsdup",          "asprintf",        "vasprintf",
+      "xmalloc",      "xcalloc",       "xrealloc",        "xstrdup",         "xmemdup",
+      "g_malloc",     "g_malloc0",     "g_realloc",       "g_strdup",        "g_strndup",
+      "PyMem_Malloc", "PyMem_Realloc", "PyMem_RawMalloc", "PyObject_Malloc", "PyObject_Realloc",
+      "zmalloc",      "zrealloc"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 std::string_view algorithm_of(std::string_view name) {
   for (const Marker& marker : kMarkers) {
     if (has_word(name, marker.word)) return marker.algorithm;
@@ -253,6 +264,11 @@ std::string find_task(const std::vector<Frame>& frames, FactsAt&& facts_at) {
 
 }  // namespace
 
+FrameKind kind_of(const Frame& frame) {
+  if (is_scheduler(*frame.name, *frame.file)) return FrameKind::kScheduler;
+  return is_standard(*frame.name, *frame.file) ? FrameKind::kStandard : FrameKind::kProgram;
+}
+
 std::vector<Frame> frames_of(const Profile& profile, const Sample& sample) {
   std::vector<Frame> frames;
   for (const std::uint32_t location : sample.stack) {
@@ -272,8 +288,7 @@ std::string task_of(const std::vector<Frame>& frames) {
 
 std::size_t own_frame(const std::vector<Frame>& frames) {
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Frame& frame = frames[i];
-    if (!is_scheduler(*frame.name, *frame.file) && !is_standard(*frame.name, *frame.file)) return i;
+    if (kind_of(frames[i]) == FrameKind::kProgram && !is_wrapper(*frames[i].name)) return i;
   }
   return 0;
 }

@@ -14,6 +14,14 @@ struct Frame {
   const std::string* file;
 };
 
+enum class FrameKind {
+  kProgram,    // or a library that is none of the others
+  kStandard,   // the C++ library, and what starts threads
+  kScheduler,  // Corbel's or oneTBB's
+};
+
+FrameKind kind_of(const Frame& frame);
+
 // The frames of a sample, innermost first, those of inlined calls included.
 std::vector<Frame> frames_of(const Profile& profile, const Sample& sample);
 
@@ -26,7 +34,8 @@ std::string task_of(const std::vector<Frame>& frames);
 void label_tasks(Profile& profile);
 
 // The innermost frame that is the program's own, not one of the standard library or of a parallel
-// call: the place to look for what requested a block. 0 when there is none.
+// call, nor a wrapper of malloc: the place to look for what requested a block. 0 when there is
+// none.
 std::size_t own_frame(const std::vector<Frame>& frames);
 
 }  // namespace corbel::cli

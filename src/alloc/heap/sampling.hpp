@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which blocks are sampled: where the heap meets src/alloc/sample.
+//
+// Sampling shows a few of the program's blocks to the instruments. Each bin has a Poisson process
+// along the bytes that it hands out: the distance from one point to the next is exponential with
+// the mean `every`. The request whose block has a point in it is sampled. (tcmalloc samples in this
+// way, with one process for a thread.) The superposition of independent Poisson processes of one
+// rate is such a process again, so all bins, large blocks and threads together sample the bytes of
+// the whole process at the same rate.
+//
+// malloc's fast path knows nothing of this. A bin is charged when blocks are put on its list, which
+// slow paths do. If the next point lies among these blocks, the list is cut before the block with
+// the point, and the other blocks go back to their slab. So the list is empty when the sample is
+// due, and the request takes the slow path. Its block comes from a slab of sampled blocks, with a
+// tag that no fast path of free takes.
+//
+// Why this is unbiased. At any time let D be the distance from the bin's next request to its next
+// point. Then D == credit + block size * the blocks on the bin's lists:
+//   - a block that is put on a list is charged to the credit, and is not put there if the credit
+//     does not suffice;
+//   - a block that goes back to its slab unused is refunded;
+//   - a pop takes a block from the list, and the request that it serves passes the same number of
+//     bytes.
+// So each request of the bin moves D on by one block size, whatever the lists did in between, and
+// is sampled exactly if D is less than that. Nothing that the program requests depends on the
+// points ahead. So whatever happened before, a request is sampled with the probability 1 -
+// exp(-size / every). Counting each sample as the inverse of that many blocks makes every sum over
+// blocks unbiased (Horvitz and Thompson, 1952). Without the refund, a cut list that is flushed
+// would bring its point forward, and a thread that is flushed often would be sampled too often.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/heap/heap.hpp"
+#include "alloc/map/size_class.hpp"
+
+namespace corbel::alloc {
+
+// The state of a heap in a process that samples or has sampled. Belongs to the heap's owner.
+struct Sampler {
+  static constexpr unsigned kLarge = kClasses;  // the index for all large blocks together
+
+  // For each bin: the bytes from the blocks on its lists to the next sample.
+  std::uint64_t credit[kClasses + 1];
+  std::uint64_t random;  // the state of the random numbers
+  std::uint64_t every;   // the mean distance for which the credits were drawn; 0: sampling is off
+
+  bool is_due(unsigned size_class) const {
+    return credit[size_class] < kSizeClasses[size_class].block_size;
+  }
+
+  // Charges the bin for up to `count` blocks and returns for how many: those before the next point.
+  std::uint32_t charge(unsigned size_class, std::uint32_t count) {
+    const std::uint64_t size = kSizeClasses[size_class].block_size;
+    const std::uint64_t most = credit[size_class] / size;
+    if (count > most) count = std::uint32_t(most);
+    credit[size_class] -= count * size;
+    return count;
+  }
+
+  // Takes back the charge for blocks that were on a list of the bin and served no request.
+  void refund(unsigned size_class, std::size_t count) {
+    credit[size_class] += count * kSizeClasses[size_class].block_size;
+  }
+};
+
+inline bool sample_is_due(const Heap* heap, unsigned size_class) {
+  return heap->sampler != nullptr && heap->sampler->is_due(size_class);
+}
+
+// The mean distance between samples in bytes; 0: sampling is off. relaxed: a thread may see a
+// change late
+extern std::atomic<std::uint64_t> sampling_distance;
+inline bool sampling_is_on() { return sampling_distance.load(std::memory_order_relaxed) != 0; }
+
+// What follows is defined in src/alloc/sample. The caller is in a slow path of `heap`, its own, and
+// holds no lock.
+
+// Adapts the heap's sampler to the distance in force. Requires: the lists of all bins are empty.
+void follow_sampling(Heap* heap);
+
+// Returns the block for a request whose sample is due. nullptr if there is no memory for that: then
+// the sample is given up, and an ordinary block serves the request.
+void* sample_block(Heap* heap, unsigned size_class);
+
+// Frees a block of `slab`, whose tag is kSampled. Ends the process if no block is allocated there.
+void free_sampled(Span* slab, void* block);
+
+// To be called for each new large block while sampling is on, and for one that was resized in
+// place, which counts as freed and allocated again. Samples it if a sample is due.
+void sample_large(Span* span);
+
+// To be called before a large block is freed or resized that is sampled. Makes it an unsampled one.
+void forget_large(Span* span);
+
+}  // namespace corbel::alloc

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the heap profile knows: sums over the sampled blocks of each call stack and thread.
+//
+// The peak of a sum is its value at the moment when the live bytes of the whole process were most.
+// That moment moves whenever the process grows beyond its peak, too often to copy all sums. So the
+// moments have numbers, and a sum keeps its value at a moment only when it is next changed: until
+// then the value has stayed the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/stacks/stack_table.hpp"
+
+namespace corbel::alloc {
+
+// An estimate, in integers: what a block adds and what it takes away later are equal, so the live
+// estimate is exactly 0 when all blocks are freed.
+struct Estimate {
+  static constexpr unsigned kFractionBits = 20;
+
+  std::uint64_t parts = 0;  // of blocks: 2^-kFractionBits
+  std::uint64_t bytes = 0;
+
+  std::uint64_t blocks() const { return (parts + (1U << (kFractionBits - 1))) >> kFractionBits; }
+  void add(const Estimate& other) {
+    parts += other.parts;
+    bytes += other.bytes;
+  }
+  void subtract(const Estimate& other) {
+    parts -= other.parts;
+    bytes -= other.bytes;
+  }
+};
+
+// A thread that has allocated a sampled block. Entries stay when threads end.
+struct ProfiledThread {
+  ProfiledThread* next;
+  std::uint32_t id;  // 0: stands for all further threads
+  char name[16];
+  std::uint64_t label;  // for pprof.cpp, while it writes
+};
+
+struct Aggregate {
+  Aggregate* next;
+  ProfiledThread* thread;
+  StackId stack;
+  std::uint64_t peak_number;  // of the last moment at or before which `peak` was set
+  Estimate allocated;
+  Estimate live;
+  Estimate peak;
+};
+
+// All functions require samples_lock.
+
+// Called at most once for a block of the calling thread; `name` is the thread's present name. False
+// if there is no memory.
+bool add_block(const void* block, StackId stack, const char* name, const Estimate& estimate);
+
+// False if the block has not been added.
+bool remove_block(const void* block);
+
+// The value of the aggregate at the peak.
+Estimate at_peak(const Aggregate& aggregate);
+
+Aggregate* first_aggregate();
+ProfiledThread* first_thread();
+std::size_t recorded_blocks();
+
+}  // namespace corbel::alloc

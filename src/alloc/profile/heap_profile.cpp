@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/profile/heap_profile.hpp"
+
+#include <errno.h>
+
+#include <atomic>
+
+#include "alloc/heap/sampling.hpp"
+#include "alloc/map/instrument_hooks.hpp"
+#include "alloc/profile/aggregates.hpp"
+#include "alloc/profile/gzip.hpp"
+#include "alloc/profile/pprof.hpp"
+#include "alloc/sample/observer.hpp"
+#include "alloc/sample/sampler.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// relaxed throughout: figures for the reader of the profile
+constinit std::atomic<std::uint64_t> profile_every{kDefaultProfileDistance};
+constinit std::atomic<std::uint64_t> profile_started_at{0};
+
+// Under samples_lock.
+constinit std::uint64_t samples_recorded = 0;
+constinit std::uint64_t samples_lost = 0;
+
+constexpr std::size_t kMaxThreadName = 16;
+thread_local constinit char own_name[kMaxThreadName]{};
+
+Estimate estimate_of(const Sample& sample) {
+  const double parts = sample.weight * double(1U << Estimate::kFractionBits);
+  return {std::uint64_t(parts + 0.5), std::uint64_t(sample.weight * double(sample.size) + 0.5)};
+}
+
+}  // namespace
+
+void prepare_to_record() { os::read_thread_name(own_name, kMaxThreadName); }
+
+bool record_sample(const Sample& sample) {
+  const bool recorded = add_block(sample.block, sample.stack, own_name, estimate_of(sample));
+  ++(recorded ? samples_recorded : samples_lost);
+  return recorded;
+}
+
+bool forget_sample(const void* block) { return remove_block(block); }
+
+void start_heap_profile(std::uint64_t every) {
+  std::uint64_t none = 0;
+  profile_started_at.compare_exchange_strong(none, os::wall_ns(), std::memory_order_relaxed);
+  profile_every.store(every, std::memory_order_relaxed);
+  start_sampling(every);
+}
+
+void stop_heap_profile() { stop_sampling(); }
+
+int write_heap_profile(os::OutputFile& file, bool wait) {
+  if (file.error() != 0) return file.error();
+  const std::uint64_t now = os::wall_ns();
+  const std::uint64_t started_at = profile_started_at.load(std::memory_order_relaxed);
+  PprofWriter writer({.every = profile_every.load(std::memory_order_relaxed),
+                      .started_at = started_at != 0 ? started_at : now,
+                      .written_at = now});
+  if (wait) {
+    samples_lock.lock();
+  } else if (!samples_lock.try_lock()) {
+    return EBUSY;
+  }
+  writer.add_aggregates(samples_recorded, samples_lost);
+  samples_lock.unlock();
+  if (!writer.is_complete()) return ENOMEM;
+  write_gzip(file, writer.data(), writer.size());
+  return file.error();
+}
+
+int write_heap_profile_to(const char* path) {
+  os::NewFile file(path);
+  const int error = write_heap_profile(file, true);
+  if (error != 0) return error;
+  file.finish();
+  return file.error();
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value of CORBEL_PROFILE.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/profile/heap_profile.hpp"
+#include "alloc/sample/sampler.hpp"
+#include "base/memory_amount.hpp"
+
+namespace corbel::alloc {
+
+inline constexpr char kProfileForms[] =
+    "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1";
+
+struct ProfileSetting {
+  static constexpr std::size_t kMaxPath = 4096;
+
+  std::uint64_t every = kDefaultProfileDistance;
+  bool has_seed = false;
+  std::uint64_t seed = 0;
+  char file[kMaxPath] = "corbel.heap.%p.pb.gz";
+};
+
+namespace profile_setting {
+
+// Copies the text up to the next comma, at most `capacity` - 1 characters of it. Returns where it
+// ends; nullptr if it is longer.
+constexpr const char* copy_part(const char* text, char* part, std::size_t capacity) {
+  std::size_t size = 0;
+  for (; *text != '\0' && *text != ','; ++text) {
+    if (size + 1 == capacity) return nullptr;
+    part[size++] = *text;
+  }
+  part[size] = '\0';
+  return text;
+}
+
+constexpr const char* after_prefix(const char* text, const char* prefix) {
+  while (*prefix != '\0') {
+    if (*text++ != *prefix++) return nullptr;
+  }
+  return text;
+}
+
+constexpr bool parse_number(const char* text, std::uint64_t* value) {
+  if (*text == '\0') return false;
+  for (*value = 0; *text != '\0'; ++text) {
+    if (*text < '0' || *text > '9' || *value > (UINT64_MAX - 9) / 10) return false;
+    *value = *value * 10 + std::uint64_t(*text - '0');
+  }
+  return true;
+}
+
+constexpr bool parse_distance(const char* text, std::uint64_t* value) {
+  MemoryAmount amount;
+  if (!parse_memory_amount(text, &amount) || amount.kind != MemoryAmount::Kind::kBytes)
+    return false;
+  *value = amount.value;
+  return amount.value != 0 && amount.value <= kMaxSamplingDistance;
+}
+
+}  // namespace profile_setting
+
+// False when `text` is not one of kProfileForms.
+constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) {
+  using namespace profile_setting;
+  const char* rest = after_prefix(text, "heap");
+  while (rest != nullptr && *rest == ',') {
+    ++rest;
+    if (const char* const file = after_prefix(rest, "file=")) {
+      rest = copy_part(file, setting->file, ProfileSetting::kMaxPath);
+      if (setting->file[0] == '\0') return false;
+      continue;
+    }
+    char part[64]{};
+    const char* const end = copy_part(rest, part, sizeof part);
+    if (end == nullptr) return false;
+    rest = end;
+    if (const char* const every = after_prefix(part, "every=")) {
+      if (!parse_distance(every, &setting->every)) return false;
+    } else if (const char* const seed = after_prefix(part, "seed=")) {
+      if (!parse_number(seed, &setting->seed)) return false;
+      setting->has_seed = true;
+    } else {
+      return false;
+    }
+  }
+  return rest != nullptr && *rest == '\0';
+}
+
+}  // namespace corbel::alloc

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/sample/sampled_slabs.hpp"
+
+#include "alloc/heap/heap.hpp"
+#include "alloc/heap/slab.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// Those of each class that have blocks to give. Under samples_lock.
+constinit SlabList sampled_slabs[kClasses]{};
+
+Block* take_first(Span* slab) {
+  std::size_t shortage = 0;
+  if (slab->blocks.freed == nullptr) {
+    Block* rest = nullptr;
+    bool zeroed = false;
+    const std::uint32_t used = slab->blocks.used.get();
+    Block* const block = ready_blocks(slab, 0, &rest, &zeroed, &shortage);
+    if (block == nullptr) return nullptr;
+    slab->blocks.freed = rest;
+    slab->blocks.used.set(used + 1);
+    return block;
+  }
+  Block* const block = slab->blocks.freed;
+  slab->blocks.freed = block->next;
+  slab->blocks.used.add(1);
+  return block;
+}
+
+// Whether an empty slab is kept for the next sample of its class: one that holds little memory.
+bool is_kept(const SlabList& slabs, const Span* slab) {
+  constexpr std::size_t kMaxKept = 4096;
+  return slabs.first == slab && slabs.last == slab && slab->committed <= kMaxKept;
+}
+
+}  // namespace
+
+void* take_from_sampled_slab(unsigned size_class) {
+  SlabList& slabs = sampled_slabs[size_class];
+  Span* slab = slabs.first;
+  if (slab == nullptr) {
+    std::size_t shortage = 0;
+    slab = new_slab(size_class, span_tag::kSampled, true, &shortage);
+    if (slab == nullptr) return nullptr;
+    slabs.push_back(slab);
+  }
+  Block* const block = take_first(slab);
+  if (!has_blocks_to_give(slab)) slabs.remove(slab);
+  return block;
+}
+
+bool put_into_sampled_slab(Span* slab, void* p) {
+  SlabList& slabs = sampled_slabs[slab->size_class];
+  if (!has_blocks_to_give(slab)) slabs.push_back(slab);
+  Block* const block = static_cast<Block*>(p);
+  block->next = slab->blocks.freed;
+  slab->blocks.freed = block;
+  if (slab->blocks.used.decrement() != 0 || is_kept(slabs, slab)) return false;
+  slabs.remove(slab);
+  return release_slab(slab);
+}
+
+}  // namespace corbel::alloc

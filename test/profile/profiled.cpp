@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that allocates known amounts at known places, for heap_profile_test.py.
+#include <corbel/malloc.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+std::vector<void*> kept;
+
+void keep(void* block) { kept.push_back(block); }
+
+// Each place is a function of its own, of at most 64 bytes, whose address main() prints. The
+// statement after the call keeps it from being a tail call.
+#define PLACE(name, call)                               \
+  __attribute__((noinline, aligned(64))) void* name() { \
+    void* const block = call;                           \
+    asm volatile("" : : "r"(block) : "memory");         \
+    return block;                                       \
+  }
+
+PLACE(small_freed, std::malloc(100))
+PLACE(small_kept, std::malloc(48))
+PLACE(medium_kept, std::calloc(1, 5000))
+PLACE(large_freed, std::malloc(196608))
+PLACE(new_kept, operator new(1024))
+PLACE(in_thread, std::malloc(256))
+PLACE(peak_only, std::malloc(2000))
+
+void* run_thread(void*) {
+  pthread_setname_np(pthread_self(), "planted");
+  for (int i = 0; i < 40000; ++i) kept.push_back(in_thread());
+  return nullptr;
+}
+
+void allocate_all() {
+  kept.reserve(1000000);
+  for (int i = 0; i < 300000; ++i) std::free(small_freed());
+  for (int i = 0; i < 200000; ++i) keep(small_kept());
+  for (int i = 0; i < 8000; ++i) keep(medium_kept());
+  for (int i = 0; i < 3000; ++i) std::free(large_freed());
+  for (int i = 0; i < 20000; ++i) keep(new_kept());
+  pthread_t thread;
+  pthread_create(&thread, nullptr, run_thread, nullptr);
+  pthread_join(thread, nullptr);
+  std::vector<void*> more;
+  more.reserve(50000);
+  for (int i = 0; i < 50000; ++i) more.push_back(peak_only());
+  for (void* block : more) std::free(block);
+}
+
+void print_places() {
+  const struct {
+    const char* name;
+    void* (*function)();
+  } places[] = {{"small_freed", small_freed}, {"small_kept", small_kept},
+                {"medium_kept", medium_kept}, {"large_freed", large_freed},
+                {"new_kept", new_kept},       {"in_thread", in_thread},
+                {"peak_only", peak_only}};
+  for (const auto& place : places) {
+    std::printf("%s %lx\n", place.name, reinterpret_cast<unsigned long>(place.function));
+  }
+  std::fflush(stdout);
+}
+
+int fork_child() {
+  for (int i = 0; i < 1000; ++i) keep(small_kept());
+  const pid_t child = fork();
+  if (child == 0) {
+    for (void* block : kept) std::free(block);
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("%d\n", int(child));
+  return status;
+}
+
+// Writes the profile in a signal handler, while the program allocates. Prints how often that
+// worked.
+int output = -1;
+volatile sig_atomic_t written = 0, busy = 0, failed = 0;
+
+void write_in_handler(int) {
+  const int error = corbel_heap_profile_write_fd(output);
+  if (error == 0) {
+    written = written + 1;
+    if (ftruncate(output, 0) == 0) lseek(output, 0, SEEK_SET);
+  } else if (error == EBUSY) {
+    busy = busy + 1;
+  } else {
+    failed = failed + 1;
+  }
+}
+
+int write_in_signals(const char* path) {
+  std::FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) return 1;
+  output = fileno(file);
+  struct sigaction action{};
+  action.sa_handler = write_in_handler;
+  sigaction(SIGUSR1, &action, nullptr);
+  corbel_heap_profile_start(64);
+  const pthread_t self = pthread_self();
+  pthread_t thread;
+  // Signals this thread until it has written 200 profiles.
+  static pthread_t target;
+  target = self;
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        while (written < 200 && failed == 0) {
+          pthread_kill(target, SIGUSR1);
+          usleep(200);
+        }
+        return nullptr;
+      },
+      nullptr);
+  while (written < 200 && failed == 0) {
+    for (int i = 0; i < 100; ++i) std::free(small_freed());
+    std::free(medium_kept());
+  }
+  pthread_join(thread, nullptr);
+  std::printf("%d %d %d\n", int(written), int(busy), int(failed));
+  std::fclose(file);
+  return corbel_heap_profile_write(path);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  if (what == "all") {
+    print_places();
+    allocate_all();
+    return 0;
+  }
+  if (what == "fork") return fork_child();
+  if (what == "exec") {
+    keep(small_kept());
+    return execl(arguments[0], arguments[0], "exit", "4", static_cast<char*>(nullptr));
+  }
+  if (what == "daemon") return chdir("/");
+  if (what == "exit") return std::atoi(arguments[2]);
+  if (what == "signals") return write_in_signals(arguments[2]);
+  std::fprintf(stderr, "profiled: unknown mode\n");
+  return 2;
+}

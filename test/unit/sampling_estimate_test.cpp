@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sampling is unbiased: estimates lie within four standard deviations of the truth, where the
+// deviation is that of the sampling itself. The seeds are fixed.
+#include <corbel/malloc.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "alloc/heap/borrowed.hpp"
+#include "alloc/sample/exponential.hpp"
+#include "sampling_fixture.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+std::size_t block_size(std::size_t size) {
+  return size <= kMediumMax ? kSizeClasses[class_of(size)].block_size : size;
+}
+
+TEST(ExponentialTest, AgreesWithTheMathematicalLibrary) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint64_t bits = random() >> (i % 64);
+    const double expected = -std::log(double(bits | 1) * 0x1p-64);
+    EXPECT_NEAR(minus_ln(bits), expected, 1e-9 * expected + 1e-12) << bits;
+  }
+  EXPECT_GE(minus_ln(~std::uint64_t(0)), 0);
+  EXPECT_LE(minus_ln(0), 45);
+  for (double x = 1e-12; x < 100; x *= 1.37) {
+    EXPECT_NEAR(one_minus_exp(x), -std::expm1(-x), 1e-12 * -std::expm1(-x)) << x;
+  }
+  EXPECT_EQ(one_minus_exp(0), 0);
+}
+
+struct SizeAndDistance {
+  std::size_t size;
+  std::uint64_t every;
+};
+
+// Small, medium and large blocks, each sampled seldom or often. The large ones have whole units, so
+// that none has a tail, which would depend on the memory that it gets.
+constexpr SizeAndDistance kCases[] = {
+    {8, 4096},    {64, 4096},     {200, 512},      {1000, 1000},     {1000, 32768},
+    {5000, 4096}, {40000, 65536}, {120000, 65536}, {327680, 200000}, {917504, 600000}};
+
+std::size_t blocks_for_samples(std::size_t samples, std::size_t size, std::uint64_t every) {
+  return std::size_t(double(samples) / -std::expm1(-double(size) / double(every)));
+}
+
+class EstimateTest : public SamplingTest {
+ protected:
+  void expect_allocated(std::size_t count, std::size_t size) {
+    Truth truth;
+    truth.add(count, size, every_);
+    expect_near(double(allocated().bytes), truth);
+    expect_near(blocks_of(allocated()) * double(size), truth);
+  }
+};
+
+TEST_F(EstimateTest, BlocksThatAreFreedAtOnce) {
+  for (const auto& [request, every] : kCases) {
+    SCOPED_TRACE(request);
+    const std::size_t size = block_size(request);
+    begin(every);
+    const std::size_t count = blocks_for_samples(2000, size, every);
+    for (std::size_t i = 0; i < count; ++i) deallocate(allocate(request));
+    expect_allocated(count, size);
+  }
+}
+
+TEST_F(EstimateTest, BlocksThatAreKept) {
+  for (const auto& [request, every] : kCases) {
+    SCOPED_TRACE(request);
+    const std::size_t size = block_size(request);
+    begin(every);
+    std::vector<void*> blocks(blocks_for_samples(1000, size, every));
+    for (void*& block : blocks) block = allocate(request);
+    expect_allocated(blocks.size(), size);
+    Truth truth;
+    truth.add(blocks.size(), size, every);
+    expect_near(double(recorded().live.bytes), truth);
+    // Every second one, so that all slabs stay in use.
+    for (std::size_t i = 0; i < blocks.size(); i += 2) deallocate(blocks[i]);
+    Truth half;
+    half.add(blocks.size() / 2, size, every);
+    expect_near(double(recorded().live.bytes), half);
+    for (std::size_t i = 1; i < blocks.size(); i += 2) deallocate(blocks[i]);
+    EXPECT_EQ(recorded().live.bytes, 0U);
+  }
+}
+
+// What goes back to the slabs unused must not bring the next sample forward.
+TEST_F(EstimateTest, AThreadThatIsFlushedOften) {
+  constexpr std::size_t kSize = 128;
+  begin(4096);
+  constexpr std::size_t kCount = 90000;
+  for (std::size_t i = 0; i < kCount; i += 3) {
+    void* const blocks[] = {allocate(kSize), allocate(kSize), allocate(kSize)};
+    for (void* block : blocks) deallocate(block);
+    flush_thread(find_heap());
+  }
+  expect_allocated(kCount, kSize);
+}
+
+TEST_F(EstimateTest, ManyThreadsThatAllocateLittle) {
+  constexpr std::size_t kSize = 512;
+  constexpr std::size_t kBlocks = 20;
+  constexpr std::size_t kThreads = 1500;
+  begin(8192);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    std::thread([] {
+      void* blocks[kBlocks];
+      for (void*& block : blocks) block = allocate(kSize);
+      for (void* block : blocks) deallocate(block);
+    }).join();
+  }
+  expect_allocated(kThreads * kBlocks, kSize);
+}
+
+// Each thread frees the other's blocks and allocates as many, which it borrows.
+TEST_F(EstimateTest, ThreadsThatExchangeBlocks) {
+  constexpr std::size_t kSize = 256;
+  constexpr std::size_t kMany = 4000;
+  constexpr std::size_t kRounds = 20;
+  begin(4096);
+  std::vector<void*> blocks(kMany);
+  const auto replace_all = [&] {
+    for (void*& block : blocks) {
+      deallocate(block);
+      block = allocate(kSize);
+    }
+  };
+  for (void*& block : blocks) block = allocate(kSize);
+  std::uint32_t borrowed = 0;
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    std::thread([&] {
+      replace_all();
+      replace_all();
+      borrowed = std::max(borrowed, this_heap->bins[class_of(kSize)].borrow_capacity);
+    }).join();
+    replace_all();
+  }
+  EXPECT_NE(borrowed, 0U) << "the threads did not borrow: the test shows nothing";
+  expect_allocated(kMany * (1 + 3 * kRounds), kSize);
+  for (void* block : blocks) deallocate(block);
+}
+
+TEST_F(EstimateTest, ThreadsThatEndWithBorrowedBlocks) {
+  constexpr std::size_t kSize = 256;
+  constexpr std::size_t kRounds = 400;
+  constexpr std::size_t kSent = 90;  // enough for the thread to borrow, although some are sampled
+  void* blocks[kSent + 60];
+  begin(4096);
+  std::size_t borrowed = 0;
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    for (void*& block : blocks) block = allocate(kSize);
+    std::thread([&] {
+      for (std::size_t k = 0; k < kSent; ++k) deallocate(blocks[k]);
+      void* const own = allocate(kSize);
+      for (std::size_t k = kSent; k < std::size(blocks); ++k) deallocate(blocks[k]);
+      borrowed += borrowed_count(this_heap->bins[class_of(kSize)]);
+      deallocate(own);
+    }).join();
+  }
+  EXPECT_GT(borrowed, kRounds) << "the threads did not borrow: the test shows nothing";
+  expect_allocated(kRounds * (std::size(blocks) + 1), kSize);
+}
+
+TEST_F(EstimateTest, AMixInSeveralThreadsAtOnce) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::uint64_t kEvery = 16384;
+  begin(kEvery);
+  Truth truths[kThreads];
+  std::vector<void*> kept[kThreads];
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&truth = truths[t], &mine = kept[t], t] {
+      std::mt19937 random(unsigned(t + 1));
+      for (int i = 0; i < 60000; ++i) {
+        const std::size_t request = 1 + random() % (std::size_t(1) << (4 + random() % 9));
+        mine.push_back(allocate(request));
+        truth.add(1, kSizeClasses[class_of(request)].block_size, kEvery);
+        if (mine.size() < 2000) continue;
+        std::swap(mine[random() % mine.size()], mine.back());
+        deallocate(mine.back());
+        mine.pop_back();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Truth all;
+  for (const Truth& truth : truths) {
+    all.bytes += truth.bytes;
+    all.variance += truth.variance;
+  }
+  expect_near(double(allocated().bytes), all);
+  // Freed by a thread that has none of these heaps.
+  for (const std::vector<void*>& mine : kept) {
+    for (void* block : mine) deallocate(block);
+  }
+}
+
+}  // namespace
+}  // namespace corbel::alloc

@@ -358,7 +358,7 @@ void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 // ---- the address space, and the process at rest -----------------------------------------------
 
 // A mapping of the process.
-struct Mapping {
+struct MemoryArea {
   enum class Kind : std::uint8_t {
     kPrivate,       // memory of the process: without a file, or what it has changed of one
     kSharedMemory,  // memory that other processes may have, without a file on a disk
@@ -376,7 +376,7 @@ struct Mapping {
 
 // Calls `visit` for each mapping of the process, by increasing address. Returns false where the
 // system does not tell: then it has made no call.
-bool for_each_mapping(void (*visit)(void* context, const Mapping& mapping), void* context);
+bool for_each_memory_area(void (*visit)(void* context, const MemoryArea& mapping), void* context);
 
 // Calls `visit` for the parts of the range that may have other content than zeros, or than the file
 // that is mapped there: those that are resident or swapped out; the whole range where the system
@@ -384,11 +384,6 @@ bool for_each_mapping(void (*visit)(void* context, const Mapping& mapping), void
 void for_each_touched(std::uintptr_t start, std::uintptr_t end,
                       void (*visit)(void* context, std::uintptr_t start, std::uintptr_t end),
                       void* context);
-
-// Copies `size` bytes of the process's memory, and returns false, with the content of `to`
-// unspecified, if some of them cannot be read. Where the system refuses to look, it reads them
-// itself, which may fault.
-bool copy_memory(void* to, std::uintptr_t from, std::size_t size);
 
 // A thread at rest.
 struct StoppedThread {

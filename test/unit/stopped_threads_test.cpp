@@ -255,14 +255,14 @@ TEST(StoppedThreadsTest, ATracedProcessSaysSo) {
 
 struct Found {
   std::uintptr_t address;
-  Mapping mapping;
+  MemoryArea mapping;
   std::string name;
 };
 
 Found find(const void* address) {
   Found found{reinterpret_cast<std::uintptr_t>(address), {}, {}};
-  EXPECT_TRUE(for_each_mapping(
-      [](void* context, const Mapping& mapping) {
+  EXPECT_TRUE(for_each_memory_area(
+      [](void* context, const MemoryArea& mapping) {
         Found* to = static_cast<Found*>(context);
         if (to->address < mapping.start || to->address >= mapping.end) return;
         to->mapping = mapping;
@@ -275,19 +275,19 @@ Found find(const void* address) {
 TEST(AddressSpaceTest, KindsOfMappings) {
   int local = 0;
   EXPECT_TRUE(find(&local).mapping.is_stack);
-  EXPECT_EQ(find(&local).mapping.kind, Mapping::Kind::kPrivate);
+  EXPECT_EQ(find(&local).mapping.kind, MemoryArea::Kind::kPrivate);
   const Found code = find(reinterpret_cast<void*>(&forbid_tracing));
   EXPECT_TRUE(code.mapping.has_file);
   EXPECT_FALSE(code.mapping.writable);
   EXPECT_EQ(code.name.front(), '/');
   void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  EXPECT_EQ(find(shared).mapping.kind, Mapping::Kind::kSharedMemory);
+  EXPECT_EQ(find(shared).mapping.kind, MemoryArea::Kind::kSharedMemory);
   munmap(shared, 4096);
   FILE* file = tmpfile();
   ASSERT_NE(file, nullptr);
   ASSERT_EQ(ftruncate(fileno(file), 4096), 0);
   shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-  EXPECT_EQ(find(shared).mapping.kind, Mapping::Kind::kSharedFile);
+  EXPECT_EQ(find(shared).mapping.kind, MemoryArea::Kind::kSharedFile);
   munmap(shared, 4096);
   fclose(file);
 }
@@ -314,21 +314,6 @@ TEST(AddressSpaceTest, OnlyTouchedPagesAreVisited) {
       &to);
   EXPECT_EQ(runs, (decltype(runs){{3, 5}, {1999, 2000}}));
   munmap(memory, kPages * page);
-}
-
-TEST(AddressSpaceTest, CopiesWhatIsReadable) {
-  const std::size_t page = page_size();
-  char* memory = static_cast<char*>(
-      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  memset(memory, 7, 2 * page);
-  mprotect(memory + page, page, PROT_NONE);
-  std::vector<char> copy(2 * page);
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  EXPECT_TRUE(copy_memory(copy.data(), address, page));
-  EXPECT_EQ(copy[page - 1], 7);
-  EXPECT_FALSE(copy_memory(copy.data(), address, 2 * page));
-  EXPECT_FALSE(copy_memory(copy.data(), address + page, 8));
-  munmap(memory, 2 * page);
 }
 
 }  // namespace

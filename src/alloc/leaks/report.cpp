@@ -95,8 +95,8 @@ void add_failure(Builder& text, const LeakScan& scan, LeakScan::Result result) {
 class CodePlace {
  public:
   explicit CodePlace(std::uintptr_t address) : address_(address) {
-    os::for_each_mapping(
-        [](void* to, const os::Mapping& mapping) { static_cast<CodePlace*>(to)->look(mapping); },
+    os::for_each_memory_area(
+        [](void* to, const os::MemoryArea& mapping) { static_cast<CodePlace*>(to)->look(mapping); },
         this);
   }
   template <class Builder>
@@ -109,7 +109,7 @@ class CodePlace {
   }
 
  private:
-  void look(const os::Mapping& mapping) {
+  void look(const os::MemoryArea& mapping) {
     if (found_ || !mapping.has_file) return;
     if (mapping.offset == 0) {
       base_ = mapping.start;
@@ -187,8 +187,8 @@ void expand(const char* pattern, Text<kMaxLeakPath>* path) {
 }
 
 void write_maps(os::NewFile* file) {
-  os::for_each_mapping(
-      [](void* to, const os::Mapping& mapping) {
+  os::for_each_memory_area(
+      [](void* to, const os::MemoryArea& mapping) {
         if (!mapping.has_file) return;
         LeakLine line;
         line.add("map ").add_hex(mapping.start).add(" ").add_hex(mapping.end).add(" ");

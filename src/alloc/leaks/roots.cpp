@@ -6,6 +6,7 @@
 #include "alloc/map/page_map.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/heap_limit.hpp"
+#include "os/code.hpp"
 
 #if !CORBEL_STATIC
 // Defined by the linker: the first byte of the library, and the end of its data.
@@ -19,25 +20,26 @@ namespace corbel::alloc {
 
 namespace {
 
-using os::Mapping;
+using os::MemoryArea;
 
 constexpr std::size_t kBuffer = std::size_t(64) << 10;
 
 // Code may keep data below the stack pointer without moving it: the red zone of x86-64.
 constexpr std::uintptr_t kRedZone = 128;
 
-bool is_constant(const Mapping& mapping) {
-  return mapping.kind == Mapping::Kind::kPrivate && mapping.has_file && mapping.readable &&
+bool is_constant(const MemoryArea& mapping) {
+  return mapping.kind == MemoryArea::Kind::kPrivate && mapping.has_file && mapping.readable &&
          !mapping.writable;
 }
 
 // Memory without a file is a root even if it cannot be written to now: the program may have made it
 // read-only when it was complete.
-bool is_root(const Mapping& mapping) {
+bool is_root(const MemoryArea& mapping) {
   if (!mapping.readable) return false;
-  return mapping.kind == Mapping::Kind::kSharedMemory
+  return mapping.kind == MemoryArea::Kind::kSharedMemory
              ? mapping.writable
-             : mapping.kind == Mapping::Kind::kPrivate && (mapping.writable || !mapping.has_file);
+             : mapping.kind == MemoryArea::Kind::kPrivate &&
+                   (mapping.writable || !mapping.has_file);
 }
 
 // Calls `call(argument)`, for functions that take a function pointer and a context.
@@ -47,8 +49,8 @@ void call_with(void* call, const Argument& argument) {
 }
 
 template <class Call>
-bool for_each_mapping(Call call) {
-  return os::for_each_mapping(call_with<Mapping, Call>, &call);
+bool for_each_memory_area(Call call) {
+  return os::for_each_memory_area(call_with<MemoryArea, Call>, &call);
 }
 
 template <class Call>
@@ -82,7 +84,7 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   scratch_ = scratch;
   threads_ = &threads;
   std::size_t count = 0, stacks = 0;
-  if (!for_each_mapping([&](const Mapping&) { ++count; })) return Result::kNoMappings;
+  if (!for_each_memory_area([&](const MemoryArea&) { ++count; })) return Result::kNoMappings;
   for_each_thread(threads, [&](const os::StoppedThread&) { ++thread_count_; });
   for_each_stack([&](const ThreadStack&) { ++stacks; });
   count += 64;  // those that the scan adds meanwhile
@@ -102,7 +104,7 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   });
   // Nothing is used below: the thread has called a function.
   if (own != nullptr) stack_pointers_[0] = own->stack_pointer;
-  for_each_mapping([&](const Mapping& mapping) {
+  for_each_memory_area([&](const MemoryArea& mapping) {
     if (is_constant(mapping)) constants_.add(mapping.start, mapping.end);
     if (!mapping.readable) unreadable_.add(mapping.start, mapping.end);
     if (!is_root(mapping)) return;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mappings of the process, and reading memory that may not be readable.
+// The mappings of the process, and which of its pages have been touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,21 +32,22 @@ bool starts_with(const char* s, const char* prefix) {
   return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-Mapping::Kind kind_of(bool is_private, const char* name) {
+MemoryArea::Kind kind_of(bool is_private, const char* name) {
   for (const char* special : {"[vvar", "[vdso", "[vsyscall", "[uprobes"}) {
-    if (starts_with(name, special)) return Mapping::Kind::kDevice;
+    if (starts_with(name, special)) return MemoryArea::Kind::kDevice;
   }
   // A private mapping of /dev/zero is memory; other devices have memory of their own.
   const bool is_memory = name[0] == '\0' || name[0] == '[' || starts_with(name, "/dev/zero") ||
                          starts_with(name, "/dev/shm/") || starts_with(name, "/memfd:") ||
                          starts_with(name, "/SYSV");
-  if (!is_memory && (starts_with(name, "/dev/") || name[0] != '/')) return Mapping::Kind::kDevice;
-  if (is_private) return Mapping::Kind::kPrivate;
-  return is_memory ? Mapping::Kind::kSharedMemory : Mapping::Kind::kSharedFile;
+  if (!is_memory && (starts_with(name, "/dev/") || name[0] != '/'))
+    return MemoryArea::Kind::kDevice;
+  if (is_private) return MemoryArea::Kind::kPrivate;
+  return is_memory ? MemoryArea::Kind::kSharedMemory : MemoryArea::Kind::kSharedFile;
 }
 
 // "start-end rwxp offset major:minor inode   name"
-bool parse(const char* s, Mapping* mapping) {
+bool parse(const char* s, MemoryArea* mapping) {
   mapping->start = parse_hex(s);
   if (*s++ != '-') return false;
   mapping->end = parse_hex(s);
@@ -71,13 +71,13 @@ bool parse(const char* s, Mapping* mapping) {
 
 }  // namespace
 
-bool for_each_mapping(void (*visit)(void*, const Mapping&), void* context) {
+bool for_each_memory_area(void (*visit)(void*, const MemoryArea&), void* context) {
   ErrnoGuard guard;
   Lines maps("/proc/self/maps");
   char line[4096 + 128];  // the longest path that the system shows, after the other fields
   bool any = false;
   while (maps.next(line, sizeof line)) {
-    Mapping mapping;
+    MemoryArea mapping;
     if (!parse(line, &mapping)) continue;
     any = true;
     visit(context, mapping);
@@ -108,18 +108,6 @@ void for_each_touched(std::uintptr_t start, std::uintptr_t end,
   }
   if (file >= 0) syscall(SYS_close, file);
   if (run < end) visit(context, run, end);
-}
-
-bool copy_memory(void* to, std::uintptr_t from, std::size_t size) {
-  ErrnoGuard guard;
-  iovec target{to, size};
-  iovec source{reinterpret_cast<void*>(from), size};
-  const long copied =
-      syscall(SYS_process_vm_readv, syscall(SYS_getpid), &target, 1UL, &source, 1UL, 0UL);
-  if (copied == long(size)) return true;
-  if (copied >= 0 || errno == EFAULT) return false;
-  memcpy(to, reinterpret_cast<const void*>(from), size);
-  return true;
 }
 
 }  // namespace corbel::os

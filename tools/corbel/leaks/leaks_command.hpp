@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "run.hpp"
 #include "leak_file.hpp"
+#include "run.hpp"
 #include "suppressions.hpp"
 
 namespace corbel::cli {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "leaks_command.hpp"
 #include "profile/profile.hpp"
 #include "terminal.hpp"
-#include "leaks_command.hpp"
 
 namespace corbel::cli {
 namespace {

@@ -98,6 +98,9 @@ function(corbel_static target)
   corbel_link_language(language ${arg_CXX_RUNTIME})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} LINKER_LANGUAGE ${language})
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
+  # The index of the unwind tables, without which call stacks are only found by frame pointers.
+  # Compilers ask for it themselves, but not where the whole program is static.
+  target_link_options(${target} INTERFACE LINKER:--eh-frame-hdr)
   corbel_public_includes(${target})
 endfunction()
 

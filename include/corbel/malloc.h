@@ -343,6 +343,12 @@ CORBEL_API int corbel_heap_profile_write(const char* path) CORBEL_NOTHROW;
  * again. Async-signal-safe: may be called in a signal handler. */
 CORBEL_API int corbel_heap_profile_write_fd(int file) CORBEL_NOTHROW;
 
+/* For a program that runs with full checks (CORBEL_CHECK=full): looks for writes outside of blocks
+ * and for writes to freed blocks, in the whole heap. If it finds one, it reports it on stderr and
+ * ends the process. Returns 0 if it finds none, and ENOTSUP if there are no full checks. Other
+ * threads may use the heap meanwhile. */
+CORBEL_API int corbel_check_heap(void) CORBEL_NOTHROW;
+
 /* corbel_allocate returns a block of `size` bytes aligned to `alignment`, a power of two; size 0
  * returns a unique address. Returns NULL if memory is exhausted or `alignment` is not a power of
  * two. corbel_deallocate frees such a block and ignores NULL.

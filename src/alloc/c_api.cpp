@@ -7,9 +7,11 @@
 #include <algorithm>
 
 #include "alloc/allocator.hpp"
+#include "alloc/check/verify.hpp"
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/leaks/leak_check.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/environment.hpp"
@@ -188,6 +190,12 @@ int corbel_heap_profile_write(const char* path) noexcept {
 int corbel_heap_profile_write_fd(int file) noexcept {
   os::OutputFile output(file);
   return alloc::write_heap_profile(output, false);
+}
+
+int corbel_check_heap(void) noexcept {
+  if (!alloc::watches()) return ENOTSUP;
+  alloc::verify_all("found");
+  return 0;
 }
 
 void* corbel_allocate(size_t size, size_t alignment) noexcept {

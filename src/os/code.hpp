@@ -12,7 +12,9 @@ namespace corbel::os {
 
 // A program or library in memory.
 struct CodeObject {
-  std::uintptr_t low = 0, high = 0;             // all of it; there may be gaps
+  // All of a library, with gaps perhaps. Of a program that the kernel has loaded in several pieces,
+  // the one that the address is in.
+  std::uintptr_t low = 0, high = 0;
   const unsigned char* unwind_index = nullptr;  // its .eh_frame_hdr
   bool is_program = false;                      // is loaded as long as the process
 };
@@ -57,7 +59,7 @@ inline constexpr std::size_t kMainStackRoom = std::size_t{128} << 20;
 // Whether this is the code that a signal handler returns to. Requires: its first kSignalReturnSize
 // bytes can be read.
 inline constexpr std::size_t kSignalReturnSize = 16;
-bool is_signal_return(const unsigned char* code);
+bool is_signal_return(std::uintptr_t code);
 
 // The address of the interrupted registers (a ucontext_t) where that code is reached with this
 // stack pointer.

@@ -280,9 +280,10 @@ bool Evaluation::run(DwarfBytes bytes, std::uintptr_t* result) {
 
 bool evaluate(const FrameRules& rules, const Rule& rule, const std::uintptr_t* initial,
               const arch::Registers& registers, StackMemory& memory, std::uintptr_t* result) {
-  DwarfBytes bytes(rules.base + rule.value, rules.end);
+  constexpr std::size_t kMaxLength = 2;  // of the size, in bytes: any longer expression is none
+  DwarfBytes bytes(rules.base + rule.value, rules.base + rule.value + kMaxLength);
   const std::uint64_t size = bytes.unsigned_leb();
-  if (bytes.failed() || size > bytes.left()) return false;
+  if (bytes.failed()) return false;
   Evaluation evaluation(registers, memory);
   if (initial != nullptr) evaluation.push(*initial);
   return evaluation.run({bytes.at(), bytes.at() + size}, result);

@@ -37,7 +37,7 @@ bool is_signal_return_at(std::uintptr_t pc) {
   const std::uintptr_t first = align_down(pc, kPage);
   const std::uintptr_t last = align_down(pc + os::kSignalReturnSize - 1, kPage);
   if (!os::can_read(first) || (last != first && !os::can_read(last))) return false;
-  return os::is_signal_return(reinterpret_cast<const unsigned char*>(pc));
+  return os::is_signal_return(pc);
 }
 
 }  // namespace corbel::unwind

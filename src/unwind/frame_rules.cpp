@@ -8,6 +8,9 @@
 
 namespace corbel::unwind {
 
+// The tables are as the linker made them: a length in them is believed. What the kernel has loaded
+// of the object may be in several pieces, of which CodeObject has only one, so that is no bound.
+
 namespace {
 
 constexpr std::uint8_t kOmitted = 0xff;
@@ -24,25 +27,19 @@ struct Common {
 
 // The bytes of the entry at `at`, after its length. Fails for the 64-bit format, which no compiler
 // uses.
-DwarfBytes entry_at(const unsigned char* at, const os::CodeObject& object) {
-  const auto* const low = reinterpret_cast<const unsigned char*>(object.low);
-  const auto* const high = reinterpret_cast<const unsigned char*>(object.high);
-  DwarfBytes bytes(at, at);
-  if (at < low || at >= high) {
-    bytes.fail();
-    return bytes;
-  }
-  bytes = DwarfBytes(at, high);
+DwarfBytes entry_at(const unsigned char* at) {
+  constexpr std::uint32_t kMaxLength = 1U << 20;
+  DwarfBytes bytes(at, at + sizeof(std::uint32_t));
   const auto length = bytes.get<std::uint32_t>();
-  if (length == 0 || length == 0xffffffff || length > bytes.left()) {
+  if (length == 0 || length > kMaxLength) {
     bytes.fail();
     return bytes;
   }
   return {bytes.at(), bytes.at() + length};
 }
 
-bool read_common(const unsigned char* at, const os::CodeObject& object, Common* common) {
-  DwarfBytes bytes = entry_at(at, object);
+bool read_common(const unsigned char* at, Common* common) {
+  DwarfBytes bytes = entry_at(at);
   const auto id = bytes.get<std::uint32_t>();
   const auto version = bytes.get<std::uint8_t>();
   if (bytes.failed() || id != 0 || (version != 1 && version != 3)) return false;
@@ -98,10 +95,14 @@ const unsigned char* find_function(const os::CodeObject& object, std::uintptr_t 
   constexpr std::uint8_t kSigned4Relative = 0x1b;
   constexpr std::uint8_t kUnsigned4 = 0x03;
   constexpr std::uint8_t kSigned4FromIndex = 0x3b;
+  // Before the table: four bytes, an address in any encoding, and the count.
+  constexpr std::size_t kMaxHeader = 24;
+  struct Pair {
+    std::int32_t function, entry;
+  };
   const unsigned char* const index = object.unwind_index;
-  const auto begin = reinterpret_cast<std::uintptr_t>(index);
-  if (begin < object.low || begin >= object.high) return nullptr;
-  DwarfBytes bytes(index, reinterpret_cast<const unsigned char*>(object.high));
+  if (index == nullptr) return nullptr;
+  DwarfBytes bytes(index, index + kMaxHeader);
   const auto version = bytes.get<std::uint8_t>();
   const auto of_frames = bytes.get<std::uint8_t>();
   const auto of_count = bytes.get<std::uint8_t>();
@@ -116,17 +117,14 @@ const unsigned char* find_function(const os::CodeObject& object, std::uintptr_t 
   else
     bytes.skip(4);
   const auto count = bytes.get<std::uint32_t>();
-  struct Pair {
-    std::int32_t function, entry;
-  };
-  if (count == 0 || bytes.left() / sizeof(Pair) < count) return nullptr;
+  if (bytes.failed() || count == 0) return nullptr;
   const unsigned char* const table = bytes.at();
   const auto pair_at = [table](std::size_t i) {
     Pair pair;
     std::memcpy(&pair, table + i * sizeof pair, sizeof pair);
     return pair;
   };
-  const std::intptr_t target = std::intptr_t(address - begin);
+  const auto target = std::intptr_t(address - reinterpret_cast<std::uintptr_t>(index));
   // The last function that begins at the address or before it.
   std::size_t low = 0;
   std::size_t high = count;
@@ -361,19 +359,18 @@ bool Interpreter::run(DwarfBytes bytes, std::uintptr_t location, std::uintptr_t 
 bool find_rules(const os::CodeObject& object, std::uintptr_t address, FrameRules* rules) {
   const unsigned char* const at = find_function(object, address);
   if (at == nullptr) return false;
-  DwarfBytes bytes = entry_at(at, object);
+  DwarfBytes bytes = entry_at(at);
   const unsigned char* const place = bytes.at();
   const auto distance = bytes.get<std::uint32_t>();
   if (bytes.failed() || distance == 0) return false;
   Common common;
-  if (!read_common(place - distance, object, &common)) return false;
+  if (!read_common(place - distance, &common)) return false;
   const std::uintptr_t begin = bytes.pointer(common.encoding);
   const std::uintptr_t size = bytes.pointer(common.encoding & 0x0f);
   if (common.has_augmentation_data) bytes.skip(bytes.unsigned_leb());
   if (bytes.failed() || address - begin >= size) return false;
 
-  rules->base = reinterpret_cast<const unsigned char*>(object.low);
-  rules->end = reinterpret_cast<const unsigned char*>(object.high);
+  rules->base = object.unwind_index;
   rules->cfa = {};
   for (Rule& rule : rules->registers) rule = {};
   rules->is_signal_frame = common.is_signal_frame;

@@ -28,8 +28,7 @@ struct Rule {
 };
 
 struct FrameRules {
-  const unsigned char* base;  // the beginning of the object
-  const unsigned char* end;
+  const unsigned char* base;  // the index
   Rule cfa;
   Rule registers[arch::kRegisters];
   bool is_signal_frame;  // the caller was interrupted; it made no call

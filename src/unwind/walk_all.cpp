@@ -14,8 +14,10 @@ namespace {
 class FullWalk {
  public:
   // `registers.pc` is a return address, or that of an interrupted instruction plus 1.
-  explicit FullWalk(const arch::Registers& registers)
-      : registers_(registers), memory_(registers.at[arch::kStackRegister]) {}
+  FullWalk(const arch::Registers& registers, bool is_interrupted)
+      : registers_(registers),
+        memory_(registers.at[arch::kStackRegister]),
+        knows_link_(arch::kReturnsByLinkRegister && is_interrupted) {}
 
   std::uintptr_t pc() const { return registers_.pc; }
   const arch::Registers& registers() const { return registers_; }
@@ -25,6 +27,7 @@ class FullWalk {
 
  private:
   bool follow(const FrameRules& rules);
+  bool follow_link();
   bool follow_frame_pointer();
   bool follow_signal();
   bool compute(const FrameRules& rules, const Rule& rule, const std::uintptr_t* cfa,
@@ -33,6 +36,7 @@ class FullWalk {
   arch::Registers registers_;
   StackMemory memory_;
   bool knows_stack_ = true;
+  bool knows_link_;  // the link register is that of an interrupted function
 };
 
 // What the rule says; `cfa` is nullptr for the rule of the CFA itself.
@@ -80,7 +84,18 @@ bool FullWalk::follow(const FrameRules& rules) {
   }
   registers_ = next;
   knows_stack_ = true;
+  knows_link_ = arch::kReturnsByLinkRegister && rules.is_signal_frame;
   if (rules.is_signal_frame) memory_.use_stack_of(next_stack);
+  return true;
+}
+
+// As FastWalk does for a function of a library without rules.
+bool FullWalk::follow_link() {
+  const std::uintptr_t caller = arch::without_signature(registers_.at[arch::kReturnColumn]);
+  os::CodeObject object;
+  if (!knows_link_ || !os::find_code(caller - 1, &object)) return false;
+  registers_.pc = caller;
+  knows_link_ = false;
   return true;
 }
 
@@ -95,6 +110,7 @@ bool FullWalk::follow_frame_pointer() {
   registers_.at[arch::kStackRegister] = frame + sizeof(std::uintptr_t) * 2;
   registers_.at[arch::kFrameRegister] = record.frame;
   knows_stack_ = !arch::kReturnsByLinkRegister;
+  knows_link_ = false;
   return true;
 }
 
@@ -110,6 +126,7 @@ bool FullWalk::follow_signal() {
   }
   ++next.pc;
   registers_ = next;
+  knows_link_ = arch::kReturnsByLinkRegister;
   memory_.use_stack_of(stack());
   return true;
 }
@@ -123,7 +140,7 @@ bool FullWalk::step() {
   if ((!has_rules || rules.is_signal_frame) && is_signal_return_at(registers_.pc)) {
     return follow_signal();
   }
-  if (!has_rules) return follow_frame_pointer();
+  if (!has_rules) return (is_in_object && follow_link()) || follow_frame_pointer();
   const bool by_stack =
       rules.cfa.kind == Rule::Kind::kOffset && rules.cfa.number == arch::kStackRegister;
   return by_stack && !knows_stack_ ? follow_frame_pointer() : follow(rules);
@@ -137,14 +154,14 @@ void add_all(FullWalk& walk, FrameList* list) {
 }  // namespace
 
 void walk_all(const arch::Registers& registers, FrameList* list) {
-  FullWalk walk(registers);
+  FullWalk walk(registers, true);
   add_all(walk, list);
 }
 
 __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameList* list) {
   arch::Registers registers{};
   arch::read_registers(&registers);
-  FullWalk walk(registers);
+  FullWalk walk(registers, false);
   while (walk.stack() < first_stack) {
     if (!walk.step()) return;
   }
@@ -165,7 +182,7 @@ bool walk_to(FullWalk& walk, CodeRange code) {
 __attribute__((noinline)) bool find_frame(CodeRange code, arch::Registers* registers) {
   arch::Registers here{};
   arch::read_registers(&here);
-  FullWalk walk(here);
+  FullWalk walk(here, false);
   if (!walk_to(walk, code)) return false;
   *registers = walk.registers();
   return true;
@@ -174,7 +191,7 @@ __attribute__((noinline)) bool find_frame(CodeRange code, arch::Registers* regis
 __attribute__((noinline)) bool find_caller(CodeRange code, arch::Registers* registers) {
   arch::Registers here{};
   arch::read_registers(&here);
-  FullWalk walk(here);
+  FullWalk walk(here, false);
   if (!walk_to(walk, code) || !walk.step()) return false;
   *registers = walk.registers();
   return true;

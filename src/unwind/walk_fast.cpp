@@ -129,6 +129,15 @@ bool FastWalk::follow(Row row) {
 }
 
 bool FastWalk::follow_frame_pointer() {
+  // An interrupted function of a library without rules is nearly always one without a frame, as the
+  // stubs that call other libraries are.
+  if (place_.link != 0 && objects_.find(place_.pc - 1) != nullptr) {
+    const std::uintptr_t caller = arch::without_signature(place_.link);
+    if (objects_.find(caller - 1) != nullptr) {
+      place_ = {caller, place_.stack, place_.frame, 0};
+      return true;
+    }
+  }
   FrameRecord record;
   if (!read_frame_record(place_.stack, place_.frame, memory_, &record)) return false;
   const std::uintptr_t caller = arch::without_signature(record.return_address);

@@ -103,6 +103,14 @@ class Environment(CliTest):
             done = corbel("run", *options, "--", "sh", "-c", show)
             self.assertEqual(done.stdout.strip(), expected)
 
+    def test_check_is_passed_on(self):
+        for value in ("full", "full,guard=all,quarantine=4M"):
+            done = corbel("run", f"--check={value}", "--", "sh", "-c", "echo $CORBEL_CHECK")
+            self.assertEqual(done.stdout.strip(), value)
+        done = corbel("run", "--check=some", "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--check: 'full' or 'full,…' expected", done.stderr)
+
     def test_an_option_wins_over_the_environment(self):
         done = corbel("run", "--heap-limit", "400M", "--", "sh", "-c", "echo $CORBEL_HEAP_LIMIT",
                       env=clean_environment(CORBEL_HEAP_LIMIT="1G"))

@@ -2,7 +2,9 @@
 #include "alloc/stacks/stack_table.hpp"
 
 #include <gtest/gtest.h>
+#include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <random>
@@ -67,6 +69,54 @@ TEST(StackTableTest, KeepsTheInnermostFramesOfADeepStack) {
 }
 
 TEST(StackTableTest, AnUnknownStackIsEmpty) { EXPECT_EQ(stack_of(0).count, 0U); }
+
+__attribute__((noinline)) StackId like_malloc() {
+  const StackId id = capture_stack(__builtin_return_address(0));
+  asm volatile("" : : : "memory");
+  return id;
+}
+
+__attribute__((noinline)) StackId like_new() {
+  const StackId id = capture_stack();
+  asm volatile("" : : : "memory");
+  return id;
+}
+
+__attribute__((noinline)) StackId calls(StackId (*function)()) {
+  const StackId id = function();
+  asm volatile("" : : : "memory");
+  return id;
+}
+
+bool is_in(void* frame, StackId (*function)(StackId (*)())) {
+  return _Unwind_FindEnclosingFunction(static_cast<char*>(frame) - 1) ==
+         reinterpret_cast<void*>(function);
+}
+
+TEST(StackTableTest, ACapturedStackBeginsWithTheCallOfTheProgram) {
+  const Frames frames = frames_of(calls(like_malloc));
+  ASSERT_GE(frames.size(), 2U);
+  EXPECT_TRUE(is_in(frames[0], calls));
+}
+
+TEST(StackTableTest, HiddenCodeIsNotInACapturedStack) {
+  const Frames all = frames_of(calls(like_new));
+  ASSERT_GE(all.size(), 3U);
+  unsigned first = 0;
+  while (first < all.size() && !is_in(all[first], calls)) ++first;
+  ASSERT_GT(first, 0U);
+  ASSERT_LE(first, 3U);
+  for (unsigned i = 0; i < first; ++i) {
+    const auto address = reinterpret_cast<std::uintptr_t>(all[i]);
+    hide_code({address, address + 1});  // just after it
+    EXPECT_EQ(frames_of(calls(like_new)).size(), all.size() - i);
+    hide_code({address - 1, address});
+    EXPECT_EQ(frames_of(calls(like_new)).size(), all.size() - i - 1);
+  }
+  const Frames visible = frames_of(calls(like_new));
+  ASSERT_EQ(visible.size(), all.size() - first);
+  EXPECT_TRUE(is_in(visible[0], calls));
+}
 
 // Threads add the same stacks at the same time; all get the same ids.
 TEST(StackTableTest, ThreadsAgree) {

@@ -71,6 +71,7 @@ PreparedRun prepare_run(const RunOptions& options) {
   set("CORBEL_STATS", options.stats);
   set(kProfileVariable, options.profile);
   set(kLeaksVariable, options.leaks);
+  set("CORBEL_CHECK", options.check);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -80,7 +81,7 @@ PreparedRun prepare_run(const RunOptions& options) {
     if (options.tbb != TbbMode::kOff) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
-    for (const char* name : {"CORBEL_STATS", kHeapLimitVariable, kHardLimitVariable,
+    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kHeapLimitVariable, kHardLimitVariable,
                              kHugePagesVariable, kProfileVariable, kLeaksVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }

@@ -18,6 +18,7 @@ struct RunOptions {
   std::string stats;       // 1 or json
   std::string profile;     // CORBEL_PROFILE
   std::string leaks;       // CORBEL_LEAKS
+  std::string check;       // full, with options
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;

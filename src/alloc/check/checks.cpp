@@ -35,9 +35,7 @@ constexpr std::size_t kMaxFill = kMediumMax;
 
 constinit thread_local std::uint32_t allocations = 0;
 
-StackId capture() {
-  return check_options.frames != 0 ? capture_stack(nullptr, check_options.frames) : 0;
-}
+StackId capture(unsigned frames) { return frames != 0 ? capture_stack(nullptr, frames) : 0; }
 
 std::size_t alignment_of(const BlockRecord& record) {
   return record.log_alignment == 0 ? 0 : std::size_t(1) << record.log_alignment;
@@ -93,17 +91,21 @@ const char* name_of(const Release& release) {
 }
 
 // Takes the record of the live block that begins at `pointer`. Reports anything else. `name` is
-// that of the function, `again` what it does to a freed block.
-BlockRef take_live(const char* name, const char* again, void* pointer) {
+// that of the function; if it frees the block, `frees` is set.
+BlockRef take_live(const char* name, bool frees, void* pointer) {
   const BlockRef block = ledger.find(pointer);
   if (!block || block.begin() != pointer) report_pointer(name, pointer, block);
   const BlockState state = block.take();
   if (state == BlockState::kLive) return block;
   block.set_state(state);
   Finding finding;
-  finding.add(again);
-  add_block(finding, block);
-  report(finding, pointer, block, {.doing = "called"});
+  if (frees) {
+    finding.add("double free of a block of ").add_decimal(block.record->size).add(" bytes");
+  } else {
+    finding.add(name).add(" of ");
+    add_block(finding, block);
+  }
+  report(finding, pointer, block, {.doing = frees ? "freed again" : "called"});
 }
 
 bool is_family_of(Origin origin, ReleaseKind kind) {
@@ -120,7 +122,7 @@ bool is_family_of(Origin origin, ReleaseKind kind) {
   return true;
 }
 
-void check_family(const BlockRef& block, const Release& release) {
+void check_family(const char* name, const BlockRef& block, const Release& release) {
   const auto origin = Origin(block.record->origin);
   const std::size_t made = alignment_of(*block.record);
   // Forms with an alignment of at most kMinAlignment do the same as the ordinary ones.
@@ -131,7 +133,7 @@ void check_family(const BlockRef& block, const Release& release) {
                     release.kind() == ReleaseKind::kDeleteAny || made == told;
   if (is_family_of(origin, release.kind()) && same) return;
   Finding finding;
-  finding.add(name_of(release)).add(" of ");
+  finding.add(name).add(" of ");
   add_block(finding, block);
   finding.add(" from ").add(name_of(origin, made));
   if (is_family_of(origin, release.kind()) && made != 0 && told != 0) {
@@ -174,7 +176,7 @@ bool shrink_quarantine(std::size_t limit) {
 
 BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill fill) {
   if (size > kMaxBlock || alignment > kMaxBlock) return {};
-  const StackId stack = capture();
+  const StackId stack = capture(check_options.frames);
   BlockRef block;
   bool zeroed = false;
   do {
@@ -184,7 +186,7 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
   if (!block) return {};
   BlockRecord& record = *block.record;
   record.allocated_at = stack;
-  record.allocated_by = os::thread_id();
+  record.allocated_by = known_thread_id();
   record.origin = std::uint64_t(origin);
   if (fill == Fill::kZero) {
     if (!zeroed) memset(block.begin(), 0, size);
@@ -197,8 +199,10 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
 // Requires: the caller has taken the record.
 void end_block(const BlockRef& block) {
   BlockRecord& record = *block.record;
-  record.freed_at = capture();
-  record.freed_by = os::thread_id();
+  // Half of the frames: which code frees a block is mostly clear from the innermost, and each takes
+  // time.
+  record.freed_at = capture((check_options.frames + 1) / 2);
+  record.freed_by = known_thread_id();
   const std::size_t limit = quarantine_limit();
   std::size_t bytes = record.size + sizeof(BlockRecord);
   if (record.is_guarded) {
@@ -227,20 +231,20 @@ void* watched_allocate(std::size_t size, std::size_t alignment, Origin origin, F
 
 void watched_deallocate(void* pointer, Release release) {
   if (!owns(pointer)) return free_foreign(pointer);
-  const BlockRef block = take_live(name_of(release), "double free of ", pointer);
+  const BlockRef block = take_live(name_of(release), true, pointer);
   if (check_options.judge) {
-    check_family(block, release);
+    check_family(name_of(release), block, release);
     check_size(block, release);
   }
-  verify_redzones(block, {.doing = "freed"});
+  verify_redzones(block, BlockState::kLive, {.doing = "freed"});
   end_block(block);
 }
 
 bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, void** result) {
   if (!owns(pointer)) return false;
-  const BlockRef old = take_live("realloc", "realloc of ", pointer);
-  if (check_options.judge) check_family(old, kFreed);
-  verify_redzones(old, {.doing = "resized"});
+  const BlockRef old = take_live("realloc", false, pointer);
+  if (check_options.judge) check_family("realloc", old, kFreed);
+  verify_redzones(old, BlockState::kLive, {.doing = "resized"});
   *result = nullptr;
   if (size == 0) {
     end_block(old);
@@ -271,8 +275,7 @@ bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, 
 
 std::size_t watched_usable_size(const void* pointer) {
   if (!owns(pointer)) return foreign_size(pointer);
-  const BlockRef block =
-      take_live("malloc_usable_size", "malloc_usable_size of ", const_cast<void*>(pointer));
+  const BlockRef block = take_live("malloc_usable_size", false, const_cast<void*>(pointer));
   // Without redzones the program may use all of it, from now on.
   if (check_options.redzone == 0) block.record->size = block.capacity - block.record->front;
   const std::size_t size = block.record->size;

@@ -47,6 +47,12 @@ bool Ledger::set_up() {
   return true;
 }
 
+// The numbers of a slab have 32 bits, and are divided in much less time than those of 64 bits.
+std::size_t Ledger::index_of(std::size_t offset, std::size_t block_size) {
+  if ((offset | block_size) >> 32 != 0) return offset / block_size;
+  return std::uint32_t(offset) / std::uint32_t(block_size);
+}
+
 Ledger::Group* Ledger::group_at(std::uintptr_t unit) const {
   // (9) acquire: sees the leaf published by (8)
   const Leaf* leaf = root_[unit / kLeafEntries].load(std::memory_order_acquire);
@@ -148,7 +154,7 @@ BlockRef Ledger::record_for(Span* span, void* raw) {
     if (group == nullptr) return {};
   }
   const auto offset = std::size_t(static_cast<char*>(raw) - span->start());
-  return {&group->records[offset / block_size], static_cast<char*>(raw), block_size};
+  return {&group->records[index_of(offset, block_size)], static_cast<char*>(raw), block_size};
 }
 
 BlockRef Ledger::find(const void* address) const {
@@ -158,7 +164,7 @@ BlockRef Ledger::find(const void* address) const {
   char* const start = group->start.load(std::memory_order_acquire);
   const std::size_t offset = address_of(address) - address_of(start);
   if (start == nullptr || address_of(address) < address_of(start)) return {};
-  const std::size_t index = offset / group->block_size;
+  const std::size_t index = index_of(offset, group->block_size);
   if (index >= group->count) return {};
   const BlockRef block{&group->records[index], start + index * group->block_size,
                        group->block_size};

@@ -100,6 +100,7 @@ class Ledger {
   bool add_leaf(std::uintptr_t unit);
   void enter(Group* group, std::uintptr_t first_unit, std::size_t units);
   void retire(Group* group);
+  static std::size_t index_of(std::size_t offset, std::size_t block_size);
   template <class Visit>
   static bool visit_group(const Group& group, Visit& visit);
 

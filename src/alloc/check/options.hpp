@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace corbel::alloc {
 
@@ -21,8 +22,8 @@ struct CheckOptions {
   bool guard_all = false;
   // Whether a free of the wrong kind or size ends the program.
   bool judge = true;
-  // The frames that are recorded of the stacks of allocation and free.
-  unsigned frames = 16;
+  // The frames that are recorded of the stack of each allocation; of each free, half as many.
+  unsigned frames = 8;
 };
 
 extern CheckOptions check_options;

@@ -29,6 +29,12 @@ CanaryWord canary_at(const char* address) {
 
 // Finds the first byte that differs from the bytes of `pattern`, repeated.
 char* find_change(char* p, char* end, CanaryWord pattern) {
+  constexpr std::size_t kWords = 8;
+  for (; std::size_t(end - p) >= kWords * kCanarySize; p += kWords * kCanarySize) {
+    CanaryWord changes = 0;
+    for (std::size_t i = 0; i < kWords; ++i) changes |= load_word(p + i * kCanarySize) ^ pattern;
+    if (changes != 0) break;
+  }
   for (; std::size_t(end - p) >= kCanarySize; p += kCanarySize) {
     if (const CanaryWord change = load_word(p) ^ pattern) return p + __builtin_ctzll(change) / 8;
   }

@@ -7,6 +7,7 @@
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/stacks/stack_table.hpp"
 #include "os/os.hpp"
+#include "unwind/modules.hpp"
 #include "unwind/unwind.hpp"
 
 namespace corbel::alloc {
@@ -30,11 +31,41 @@ using ReportLine = Text<400>;
 
 void write_line(const ReportLine& line) { os::write_error(line.data(), line.size()); }
 
+// Where a frame's code comes from. The dynamic linker would know names, but may wait for a lock.
+struct FramePlace {
+  static constexpr std::size_t kMaxPath = 160;
+  std::uint64_t offset;  // in the file
+  char path[kMaxPath];   // empty: not known
+};
+
+// Not on the stack, which may be that of a signal handler. Only the thread that reports uses it.
+constinit FramePlace places[kMaxFrames]{};
+
+void find_places(const Stack& stack) {
+  for (FramePlace& place : places) place.path[0] = '\0';
+  unwind::for_each_module([&](const unwind::Module& module) {
+    for (unsigned i = 0; i < stack.count && i < kMaxFrames; ++i) {
+      // A frame is a return address, which may be the end of its function.
+      const auto address = reinterpret_cast<std::uintptr_t>(stack.frames[i]);
+      if (address - 1 < module.start || address - 1 >= module.end) continue;
+      places[i].offset = address - module.start + module.offset;
+      TextInto path(places[i].path, FramePlace::kMaxPath);
+      path.add(module.path).finish();
+    }
+    return true;
+  });
+}
+
+// A line a frame: its address, and the file with the offset in it.
 void write_stack(const Stack& stack) {
-  for (unsigned i = 0; i < stack.count; ++i) {
+  find_places(stack);
+  for (unsigned i = 0; i < stack.count && i < kMaxFrames; ++i) {
     ReportLine line;
     line.add("    #").add_decimal(i).add(i < 10 ? "  " : " ");
     line.add_hex(reinterpret_cast<std::uintptr_t>(stack.frames[i]));
+    if (places[i].path[0] != '\0') {
+      line.add(" (").add(places[i].path).add("+").add_hex(places[i].offset).add(")");
+    }
     write_line(line.add("\n"));
   }
   if (stack.count == 0) write_line(ReportLine{}.add("    (the stack is not known)\n"));

@@ -7,9 +7,10 @@
 
 namespace corbel::alloc {
 
-void verify_redzones(const BlockRef& block, const Occasion& occasion) {
+void verify_redzones(const BlockRef& block, BlockState state, const Occasion& occasion) {
   const char* const changed = find_changed_redzone(block);
   if (changed == nullptr) return;
+  block.set_state(state);
   Finding finding;
   if (changed < block.begin()) {
     finding.add("write before the beginning of ");
@@ -25,11 +26,12 @@ void verify_redzones(const BlockRef& block, const Occasion& occasion) {
 
 void verify_freed(const BlockRef& block, const Occasion& occasion) {
   if (block.record->is_protected) return;
-  verify_redzones(block, occasion);
+  verify_redzones(block, BlockState::kQuarantined, occasion);
   if (!check_options.fill) return;
   char* const end = block.begin() + block.record->size;
   const char* const changed = find_changed_freed(block.begin(), end);
   if (changed == end) return;
+  block.set_state(BlockState::kQuarantined);
   Finding finding;
   finding.add("write after free, at byte ");
   finding.add_decimal(std::size_t(changed - block.begin())).add(" of ");
@@ -44,7 +46,7 @@ void verify_block(const BlockRef& block, const Occasion& occasion) {
   const BlockState seen = block.state();
   if (seen != BlockState::kLive && seen != BlockState::kQuarantined) return;
   const BlockState state = block.take();
-  if (state == BlockState::kLive) verify_redzones(block, occasion);
+  if (state == BlockState::kLive) verify_redzones(block, state, occasion);
   if (state == BlockState::kQuarantined) verify_freed(block, occasion);
   block.set_state(state);
 }

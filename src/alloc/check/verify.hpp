@@ -10,8 +10,9 @@
 
 namespace corbel::alloc {
 
-// Checks the redzones of a block. Requires: the caller has taken its record (BlockRef::take).
-void verify_redzones(const BlockRef& block, const Occasion& occasion);
+// Checks the redzones of a block. Requires: the caller has taken its record (BlockRef::take), whose
+// state was `state`.
+void verify_redzones(const BlockRef& block, BlockState state, const Occasion& occasion);
 
 // Checks that a block in quarantine still has the pattern of freed memory. Requires: the caller has
 // taken its record.

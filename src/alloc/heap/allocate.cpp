@@ -116,6 +116,7 @@ void* take_listed(std::size_t size) {
   Bin* const bin = &heap->bins[class_of(size)];
   leave_empty_borrowed_list(bin);
   if (Block* const block = bin->list) {
+    if (!bin->list_is_borrowed) check_link(bin->current, block);
     bin->list = block->next;
     note_use(heap);
     return block;

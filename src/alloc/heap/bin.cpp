@@ -166,6 +166,8 @@ void free_owned(Heap* heap, const Batch& batch) {
     bin->available.push_back(slab);
     slab->set_tag(heap->tag());
   }
+  if (slab->blocks.used.get() < batch.count) [[unlikely]]
+    die_of_link(batch.first);
   batch.last->next = slab->blocks.freed;
   slab->blocks.freed = batch.first;
   slab->blocks.used.set(slab->blocks.used.get() - batch.count);
@@ -180,11 +182,14 @@ void return_current(Heap* heap, Bin* bin) {
   if (Block* const first = list) {
     std::uint32_t count = 1;
     Block* last = first;
+    if (!is_carved_block(slab, first)) die_of_link(first);
     for (; last->next != nullptr; last = last->next) {
+      check_link(slab, last);
       if (++count > slab->layout().capacity) {
         die("free", "the list of free blocks leads in a circle", last);
       }
     }
+    if (slab->blocks.used.get() < count) die_of_link(first);
     last->next = slab->blocks.freed;
     slab->blocks.freed = first;
     slab->blocks.used.set(slab->blocks.used.get() - count);

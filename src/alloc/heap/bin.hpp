@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "alloc/heap/heap.hpp"
+#include "alloc/heap/slab.hpp"
 
 namespace corbel::alloc {
 
@@ -38,6 +39,10 @@ inline Block* take_freed(Heap* heap, Bin* bin) {
   if (counts_as_empty(bin, slab)) heap->empty_units -= slab->units;
   Block* const block = slab->blocks.freed;
   const std::uint32_t used_before = slab->blocks.used.get();
+  check_link(slab, block);
+  // A count that has passed 0: more blocks were freed than the slab has.
+  if (slab->blocks.used.get() > slab->blocks.carved.get()) [[unlikely]]
+    die_of_link(block);
   slab->blocks.freed = nullptr;
   slab->blocks.used.set(slab->blocks.carved.get() - slab->decommitted.blocks);
   bin->list = block->next;

@@ -2,6 +2,9 @@
 // free below the inline path.
 #include "alloc/heap/deallocate.hpp"
 
+#include <algorithm>
+
+#include "alloc/heap/allocate.hpp"
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/fast_path.hpp"
@@ -24,6 +27,38 @@ namespace {
 void free_own(Heap* heap, Span* slab, void* block) {
   check_block("free", slab, block);
   free_owned(heap, Batch::of_one(slab, block));
+}
+
+[[noreturn]] __attribute__((noinline, cold)) void die_of_size(const void* block) {
+  die("operator delete", "the size is not that of the block", block);
+}
+
+// Ends the process if a sized form of delete or free is told a size that a block of this class or
+// span cannot have been requested with. After a realloc in place, which only blocks of malloc have,
+// a block may be too large for its size.
+void check_told_size(const Span* span, const void* block, const Release& release) {
+  const std::size_t alignment = release.alignment;
+  const std::size_t enough = alignment > sizeof(void*) && alignment <= kMinAlignment
+                                 ? std::max(release.size, alignment)
+                                 : release.size;
+  unsigned size_class = kClasses;
+  if (enough <= kMediumMax) {
+    size_class =
+        alignment <= kMinAlignment ? class_of(enough) : aligned_class_of(enough, alignment);
+  }
+  const bool is_free = release.kind() == ReleaseKind::kFree;
+  if (span->tag() == span_tag::kLarge) {
+    const std::size_t units = std::max<std::size_t>(divide_up(enough, kUnit), 1);
+    if (is_free ? units <= span->units : size_class == kClasses && units == span->units) return;
+  } else {
+    if (is_free ? size_class <= span->size_class : size_class == span->size_class) return;
+  }
+  die_of_size(block);
+}
+
+inline void check_told(const Span* span, const void* block, const Release& release) {
+  if (release.size != Release::kNoSize) [[unlikely]]
+    check_told_size(span, block, release);
 }
 
 // Does the periodic work of a thread that gets all its blocks from those that it frees: it makes no
@@ -60,6 +95,7 @@ __attribute__((noinline)) void free_any(void* block, Span* span, Release release
     return watched_deallocate(block, release);
   Span* const slab = slab_head(span);
   const std::uintptr_t t = slab->tag();
+  if (t >= span_tag::kFirstHeap || t == span_tag::kLarge) check_told(slab, block, release);
   if (Heap* const heap = heap_of_thread(); owner_of(t) == heap && !helper_is_waiting()) {
     free_own(heap, slab, block);
     return note_use(heap);
@@ -93,6 +129,7 @@ void deallocate_slow(void* block, Span* span, Release release) noexcept {
   if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
     return free_any(block, span, release);
   }
+  check_told(span, block, release);
   free_remote(heap, span, block);
   note_use(heap);
 }

@@ -59,9 +59,18 @@ BatchHeader* write_header(const Batch& batch) {
   return header;
 }
 
+// The slab of a free block that another thread has sent or that was borrowed. Ends the process if
+// it is no block: the program has overwritten the link that leads to it.
+Span* slab_of(void* block) {
+  Span* const slab = slab_head(find_span(block));
+  if (slab->tag() < span_tag::kFirstHeap || !begins_block(slab, block)) [[unlikely]]
+    die_of_link(static_cast<Block*>(block));
+  return slab;
+}
+
 // Undoes write_header(). `link` is header->link, which the caller has read.
 Batch read_header(BatchHeader* header, std::uintptr_t link) {
-  Span* const slab = slab_head(find_span(header));
+  Span* const slab = slab_of(header);
   Batch batch = Batch::of_one(slab, header);
   const auto rest = std::uint32_t(link >> kRestShift);
   if (rest == 0) {
@@ -69,6 +78,8 @@ Batch read_header(BatchHeader* header, std::uintptr_t link) {
     return batch;
   }
   if (!has_short_header(slab)) {
+    if (std::max(header->last, header->second) >= slab->blocks.carved.peek()) [[unlikely]]
+      die_of_link(batch.first);
     batch.last = block_with(slab, header->last);
     batch.first->next = block_with(slab, header->second);
     batch.count = rest + 1;
@@ -76,6 +87,7 @@ Batch read_header(BatchHeader* header, std::uintptr_t link) {
   }
   batch.first->next = block_with(slab, rest - 1);
   while (batch.last->next != nullptr) {
+    check_link(slab, batch.last);
     batch.last = batch.last->next;
     if (++batch.count > Outbox::kMaxBlocks) die("free", "the block was freed twice", batch.last);
   }
@@ -213,7 +225,7 @@ void send_borrowed(Heap* heap, Block* list) {
   for (Block* next; list != nullptr; list = next, --depth) {
     if (depth_of(list) != depth) die("free", "the block was freed twice", list);
     next = list->next;
-    send_later(heap, slab_head(find_span(list)), list);
+    send_later(heap, slab_of(list), list);
   }
 }
 

@@ -118,4 +118,8 @@ void die_of_block(const char* function, const Span* slab, const void* block) {
       block);
 }
 
+void die_of_link(const Block* block) {
+  die("free", "the block was freed twice, or written to after it was freed", block);
+}
+
 }  // namespace corbel::alloc

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "alloc/map/span.hpp"
+#include "base/bits.hpp"
 
 namespace corbel::alloc {
 
@@ -54,6 +55,23 @@ inline bool begins_block(const Span* slab, const void* block) {
 inline void check_block(const char* function, const Span* slab, const void* block) {
   if (!begins_block(slab, block)) [[unlikely]]
     die_of_block(function, slab, block);
+}
+
+// Whether `block`, which may be any value, is the beginning of a carved block of `slab`.
+inline bool is_carved_block(const Span* slab, const void* block) {
+  return address_of(block) - address_of(slab->start()) < slab->bytes() && begins_block(slab, block);
+}
+
+// Ends the process with a message: check_link() has found a link that leads elsewhere.
+[[noreturn]] void die_of_link(const Block* block);
+
+// A free block holds the link to the next one, and the program may have overwritten it after it has
+// freed the block. Ends the process if the link in `block`, a free block of `slab`, leads to
+// anything but another block of the slab. Slow paths call this before they follow a link.
+inline void check_link(const Span* slab, const Block* block) {
+  const Block* const next = block->next;
+  if (next != nullptr && (next == block || !is_carved_block(slab, next))) [[unlikely]]
+    die_of_link(block);
 }
 
 }  // namespace corbel::alloc

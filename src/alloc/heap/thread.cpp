@@ -168,6 +168,8 @@ Heap* heap_for_free() {
   return attach_heap();
 }
 
+std::uint32_t known_thread_id() { return own_thread_id != 0 ? own_thread_id : os::thread_id(); }
+
 std::size_t live_heaps() {
   sync::LockGuard guard(registry_lock);
   return live_count;

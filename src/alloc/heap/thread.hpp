@@ -35,6 +35,9 @@ void detach_heap();
 // Makes a heap that no longer has a thread a spare heap. Its slabs become orphans.
 void retire_heap(Heap* heap);
 
+// os::thread_id(), without a call of the system where the thread has ever had a heap.
+std::uint32_t known_thread_id();
+
 // How many threads have a heap.
 std::size_t live_heaps();
 

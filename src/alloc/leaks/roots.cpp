@@ -6,7 +6,6 @@
 #include "alloc/map/page_map.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/heap_limit.hpp"
-#include "os/code.hpp"
 
 #if !CORBEL_STATIC
 // Defined by the linker: the first byte of the library, and the end of its data.

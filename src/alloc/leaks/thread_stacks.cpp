@@ -6,7 +6,6 @@
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "base/bits.hpp"
-#include "os/code.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {

@@ -74,7 +74,7 @@ struct Entry {
   void* frames[1];  // `count` of them
 };
 
-constexpr unsigned kRootBits = 12;
+constexpr unsigned kRootBits = 16;
 constinit std::atomic<StackId> roots[1U << kRootBits]{};
 
 Entry* entry_of(StackId id) {
@@ -110,7 +110,7 @@ StackId make_entry(std::uint64_t hash, void* const* frames, unsigned count) {
 
 // ---- hidden code ----------------------------------------------------------------------------
 
-constexpr unsigned kMaxHidden = 4;
+constexpr unsigned kMaxHidden = 8;
 struct HiddenCode {
   std::atomic<std::uintptr_t> low, high;
 };

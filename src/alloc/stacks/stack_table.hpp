@@ -39,7 +39,7 @@ StackId capture_stack(const void* caller = nullptr, unsigned max = kMaxFrames);
 bool is_hidden_code(const void* frame);
 
 // Adds to the hidden code: the libraries that contain the allocator or its callers' entry points.
-// The library with this function is hidden from the beginning. Has no effect for a fifth range.
+// The library with this function is hidden from the beginning. Has no effect for a ninth range.
 CORBEL_PRIVATE_API void hide_code(unwind::CodeRange code);
 
 }  // namespace corbel::alloc

@@ -41,9 +41,7 @@ __attribute__((always_inline)) inline void read_registers(Registers* registers) 
 // not see it.
 inline std::uintptr_t load_word(std::uintptr_t address) {
   std::uintptr_t value;
-  asm volatile("movq %1, %0"
-               : "=r"(value)
-               : "m"(*reinterpret_cast<const std::uintptr_t*>(address)));
+  asm volatile("movq (%1), %0" : "=r"(value) : "r"(address));
   return value;
 }
 

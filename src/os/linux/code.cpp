@@ -127,11 +127,14 @@ std::uintptr_t main_stack_end() {
 
 #if defined(__x86_64__)
 
-bool is_signal_return(const unsigned char* code) {
-  static constexpr unsigned char kMov15Rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-  static constexpr unsigned char kMov15Eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-  return std::memcmp(code, kMov15Rax, sizeof kMov15Rax) == 0 ||
-         std::memcmp(code, kMov15Eax, sizeof kMov15Eax) == 0;
+bool is_signal_return(std::uintptr_t code) {
+  // mov $15, %rax or mov $15, %eax; then syscall
+  constexpr std::uint64_t kWithRax = 0x0f0000000fc0c748;
+  constexpr std::uint64_t kAfterRax = 0x05;
+  constexpr std::uint64_t kWithEax = 0x050f0000000fb8;
+  const std::uint64_t first = arch::load_word(code);
+  if (first == kWithRax) return (arch::load_word(code + 8) & 0xff) == kAfterRax;
+  return (first & 0x00ffffffffffffff) == kWithEax;
 }
 
 std::uintptr_t signal_context(std::uintptr_t stack_pointer) { return stack_pointer; }
@@ -147,9 +150,9 @@ int context_offset_of_pc() { return context_offset(arch::kReturnColumn); }
 
 #else
 
-bool is_signal_return(const unsigned char* code) {
-  static constexpr unsigned char kMov139X8[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-  return std::memcmp(code, kMov139X8, sizeof kMov139X8) == 0;
+bool is_signal_return(std::uintptr_t code) {
+  constexpr std::uint64_t kMov139X8AndSvc = 0xd4000001d2801168;
+  return arch::load_word(code) == kMov139X8AndSvc;
 }
 
 std::uintptr_t signal_context(std::uintptr_t stack_pointer) {

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Misuses that full checks find, each a small program: misuse_full CASE. It prints the address of
+// the block that the report must name, and what follows must end the program. full.py knows the
+// first line of the report.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+
+namespace {
+
+// Volatile pointers, because the compiler would reject some of this, or remove it.
+void* (*volatile allocate)(std::size_t) = std::malloc;
+void (*volatile release)(void*) = std::free;
+void* (*volatile resize)(void*, std::size_t) = std::realloc;
+void* (*volatile align)(std::size_t, std::size_t) = memalign;
+void* (*volatile make)(std::size_t) = ::operator new;
+void* (*volatile make_array)(std::size_t) = ::operator new[];
+void* (*volatile make_aligned)(std::size_t, std::align_val_t) = ::operator new;
+void (*volatile destroy)(void*) = ::operator delete;
+void (*volatile destroy_array)(void*) = ::operator delete[];
+void (*volatile destroy_sized)(void*, std::size_t) = ::operator delete;
+void (*volatile destroy_aligned)(void*, std::align_val_t) = ::operator delete;
+
+// Prints the address at once, because nothing is flushed after an abort.
+volatile char* announce(void* pointer) {
+  char line[64];
+  const int n =
+      std::snprintf(line, sizeof line, "0x%llx\n",
+                    static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
+  if (write(STDOUT_FILENO, line, std::size_t(n)) != n) _exit(2);
+  return static_cast<volatile char*>(pointer);
+}
+
+volatile char* new_block(std::size_t size) { return announce(allocate(size)); }
+void free_block(volatile char* block) { release(const_cast<char*>(block)); }
+
+volatile char sink;
+
+// Does nothing in a program that is not on Corbel.
+extern "C" int corbel_check_heap(void) __attribute__((weak));
+void check_heap() {
+  if (corbel_check_heap != nullptr && corbel_check_heap() == 0) std::puts("intact");
+}
+
+void allocate_and_free(int times) {
+  for (int i = 0; i < times; ++i) release(allocate(48));
+}
+
+struct Case {
+  const char* name;
+  void (*body)();
+};
+
+constexpr std::size_t kLarge = 300000;
+
+const Case kCases[] = {
+    {"double-free",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       free_block(block);
+     }},
+    {"double-free-far",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       allocate_and_free(1000);
+       free_block(block);
+     }},
+    {"double-free-large",
+     [] {
+       volatile char* block = new_block(kLarge);
+       free_block(block);
+       free_block(block);
+     }},
+    {"double-free-threads",
+     [] {
+       volatile char* block = new_block(48);
+       std::atomic<int> ready{0};
+       const auto body = [&] {
+         ++ready;
+         while (ready != 2) {
+         }
+         free_block(block);
+       };
+       std::thread other(body);
+       body();
+       other.join();
+     }},
+    {"free-inside", [] { free_block(new_block(100) + 16); }},
+    {"free-inside-freed",
+     [] {
+       volatile char* block = new_block(100);
+       free_block(block);
+       free_block(block + 16);
+     }},
+    {"free-before", [] { free_block(new_block(100) - 8); }},
+    {"free-inside-large", [] { free_block(new_block(kLarge) + 4096); }},
+    {"free-nothing",
+     [] {
+       volatile char* block = static_cast<char*>(allocate(1024));
+       const auto unit = reinterpret_cast<std::uintptr_t>(block) / 65536 * 65536;
+       free_block(announce(reinterpret_cast<char*>(unit + 65536 - 512)));
+     }},
+    {"free-stack",
+     [] {
+       alignas(16) char local[64] = {};
+       free_block(announce(local));
+     }},
+    {"free-static",
+     [] {
+       alignas(16) static char data[64];
+       free_block(announce(data));
+     }},
+    {"overflow-1",
+     [] {
+       volatile char* block = new_block(47);
+       block[47] = 0;
+       free_block(block);
+     }},
+    {"overflow-8",
+     [] {
+       volatile char* block = new_block(48);
+       for (int i = 48; i < 56; ++i) block[i] = 1;
+       free_block(block);
+     }},
+    {"overflow-4096",
+     [] {
+       volatile char* block = new_block(48);
+       for (int i = 0; i < 1000; ++i) allocate(48);
+       for (int i = 48; i < 48 + 4096; ++i) block[i] = 1;
+       free_block(block);
+     }},
+    {"overflow-realloc",
+     [] {
+       volatile char* block = new_block(47);
+       block[47] = 0;
+       resize(const_cast<char*>(block), 100);
+     }},
+    {"overflow-exit", [] { new_block(47)[47] = 0; }},
+    {"overflow-later",
+     [] {
+       new_block(47)[47] = 0;
+       for (;;) allocate_and_free(1);
+     }},
+    {"overflow-on-demand",
+     [] {
+       new_block(47)[47] = 0;
+       check_heap();
+     }},
+    {"overflow-large", [] { new_block(kLarge)[kLarge] = 0; }},
+    {"overread-large", [] { sink = new_block(kLarge)[kLarge + 100]; }},
+    {"underflow",
+     [] {
+       volatile char* block = new_block(48);
+       block[-1] = 0;
+       free_block(block);
+     }},
+    {"underflow-large", [] { new_block(kLarge)[-4096] = 0; }},
+    {"write-after-free",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       block[8] = 1;
+       allocate_and_free(1 << 20);
+     }},
+    {"write-after-free-exit",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       block[8] = 1;
+     }},
+    {"read-after-free-large",
+     [] {
+       volatile char* block = new_block(kLarge);
+       free_block(block);
+       sink = block[8];
+     }},
+    {"write-after-free-large",
+     [] {
+       volatile char* block = new_block(kLarge);
+       free_block(block);
+       block[8] = 1;
+     }},
+    {"realloc-freed",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       resize(const_cast<char*>(block), 100);
+     }},
+    {"realloc-inside", [] { resize(const_cast<char*>(new_block(48) + 16), 100); }},
+    {"size-freed",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       malloc_usable_size(const_cast<char*>(block));
+     }},
+    {"malloc-delete", [] { destroy(const_cast<char*>(new_block(48))); }},
+    {"new-free", [] { free_block(announce(make(48))); }},
+    {"new-array-delete", [] { destroy(const_cast<char*>(announce(make_array(48)))); }},
+    {"new-delete-array", [] { destroy_array(const_cast<char*>(announce(make(48)))); }},
+    {"new-realloc", [] { resize(const_cast<char*>(announce(make(48))), 100); }},
+    {"sized-delete", [] { destroy_sized(const_cast<char*>(announce(make(48))), 40); }},
+    {"aligned-new-delete",
+     [] { destroy(const_cast<char*>(announce(make_aligned(48, std::align_val_t{64})))); }},
+    {"new-aligned-delete",
+     [] { destroy_aligned(const_cast<char*>(announce(make(48))), std::align_val_t{64}); }},
+    {"aligned-new-aligned-delete",
+     [] {
+       destroy_aligned(const_cast<char*>(announce(make_aligned(48, std::align_val_t{64}))),
+                       std::align_val_t{32});
+     }},
+    {"memalign-aligned-delete",
+     [] { destroy_aligned(const_cast<char*>(announce(align(64, 48))), std::align_val_t{64}); }},
+    // With guard=all.
+    {"overread-guarded", [] { sink = new_block(48)[48]; }},
+    {"overflow-guarded", [] { new_block(48)[48] = 1; }},
+    {"read-after-free-guarded",
+     [] {
+       volatile char* block = new_block(48);
+       free_block(block);
+       sink = block[8];
+     }},
+    // Not a misuse: what the program sees.
+    {"pattern",
+     [] {
+       auto* const block = static_cast<unsigned char*>(allocate(1000));
+       bool right = malloc_usable_size(block) == 1000;
+       for (int i = 0; i < 1000; ++i) right = right && block[i] == 0xcb;
+       auto* const zeros = static_cast<unsigned char*>(std::calloc(100, 10));
+       for (int i = 0; i < 1000; ++i) right = right && zeros[i] == 0;
+       release(block);
+       release(zeros);
+       check_heap();
+       std::puts(right ? "right" : "wrong");
+     }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Case& c : kCases) {
+    if (argc == 2 && std::strcmp(argv[1], c.name) == 0) {
+      c.body();
+      return 0;
+    }
+  }
+  for (const Case& c : kCases) std::puts(c.name);
+  return 2;
+}

@@ -8,6 +8,7 @@ from support import CliTest, clean_environment, corbel
 LEAKY = r"""
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 __attribute__((noinline)) void *get(size_t n) {
   void *p = malloc(n);
@@ -28,6 +29,7 @@ int main(int count, char **words) {
   memset((char *)old, 0, sizeof old);
   if (count > 1) {
     if (fork() == 0) return 0;
+    wait(0);
     if (words[1][0] == 'a') abort();
     if (words[1][0] == '_') _exit(6);
   }
@@ -49,10 +51,10 @@ class Leaks(CliTest):
         done = corbel("leaks", "--", self.program)
         self.assertEqual((done.returncode, done.stdout), (5, ""))
         self.assertRegex(done.stderr, r"4.9 KiB in 1 block definitely leaked, and with it 4.9 KiB "
-                                      r"in 1 block, allocated at\n    get  \S*leaky.c:6\n"
-                                      r"    lose_two  \S*leaky.c:12\n    main  \S*leaky.c:19\n")
+                                      r"in 1 block, allocated at\n    get  \S*leaky.c:7\n"
+                                      r"    lose_two  \S*leaky.c:13\n    main  \S*leaky.c:20\n")
         self.assertRegex(done.stderr, r"4.9 KiB in 1 block definitely leaked, allocated at\n"
-                                      r"    get  \S*leaky.c:6\n    lose_one  \S*leaky.c:10\n")
+                                      r"    get  \S*leaky.c:7\n    lose_one  \S*leaky.c:11\n")
         self.assertRegex(done.stderr, r"corbel: leaky \(\d+\): 3 blocks, 14.7 KiB definitely "
                                       r"leaked at 2 places\n")
 

@@ -301,6 +301,15 @@ CORBEL_API int corbel_heap_stats(struct corbel_heap_stats* stats, size_t size) C
  * than `size`. 24 KiB are always enough. `buffer` may be NULL if `size` is 0. */
 CORBEL_API size_t corbel_heap_stats_json(char* buffer, size_t size) CORBEL_NOTHROW;
 
+/* Looks for leaks: blocks that nothing can reach any more. Requires that the process was started
+ * with the environment variable CORBEL_LEAKS=1; without it, blocks are not recorded. Stops all
+ * other threads meanwhile, and reports as at exit: to standard error, or to the file that
+ * CORBEL_LEAKS names. Returns 1 if there are definite leaks, 0 if there are none. Returns -1 and
+ * sets errno: ENOTSUP if blocks are not recorded, EBUSY if another thread is in this function,
+ * EPERM if no scan was possible, as the report says. System calls in which other threads wait may
+ * fail with EINTR. */
+CORBEL_API int corbel_leak_check(void) CORBEL_NOTHROW;
+
 /* The heap profile: what holds the program's memory, and what allocates it, by call stack and
  * thread. It samples the bytes that the program allocates, on average one in `every`, and counts
  * each sampled block for as many blocks as it stands for. So its figures are estimates, and

@@ -12,6 +12,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/heap/watch.hpp"
+#include "alloc/leaks/leak_check.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/environment.hpp"
 #include "alloc/policy/heap_limit.hpp"
@@ -150,6 +151,25 @@ size_t corbel_heap_stats_json(char* buffer, size_t size) noexcept {
   TextInto text(buffer, buffer != nullptr ? size : 0);
   alloc::add_json(text, alloc::stats());
   return text.finish();
+}
+
+int corbel_leak_check(void) noexcept {
+  switch (alloc::check_leaks(__builtin_return_address(0))) {
+    case alloc::LeakVerdict::kNone:
+      return 0;
+    case alloc::LeakVerdict::kSome:
+      return 1;
+    case alloc::LeakVerdict::kNotRecording:
+      errno = ENOTSUP;
+      return -1;
+    case alloc::LeakVerdict::kBusy:
+      errno = EBUSY;
+      return -1;
+    case alloc::LeakVerdict::kNotPossible:
+      errno = EPERM;
+      return -1;
+  }
+  return -1;
 }
 
 int corbel_heap_profile_start(size_t every) noexcept {

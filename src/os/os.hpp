@@ -360,12 +360,90 @@ class Fiber {
 // each in the process of its name. To be called once. May call malloc.
 void at_fork(void (*prepare)(), void (*parent)(), void (*child)());
 
+// ---- the address space, and the process at rest -----------------------------------------------
+
+// A mapping of the process.
+struct MemoryArea {
+  enum class Kind : std::uint8_t {
+    kPrivate,       // memory of the process: without a file, or what it has changed of one
+    kSharedMemory,  // memory that other processes may have, without a file on a disk
+    kSharedFile,    // a file on a disk, and what other processes write to it
+    kDevice,        // anything else: a read may have an effect
+  };
+  std::uintptr_t start = 0, end = 0;
+  std::uint64_t offset = 0;  // in the file
+  Kind kind = Kind::kDevice;
+  bool readable = false, writable = false;
+  bool has_file = false;  // kPrivate: `name` is the path of a file
+  bool is_stack = false;  // the main thread's stack
+  const char* name = "";  // the path of the file, or the system's name; valid during the visit
+};
+
+// Calls `visit` for each mapping of the process, by increasing address. Returns false where the
+// system does not tell: then it has made no call.
+bool for_each_memory_area(void (*visit)(void* context, const MemoryArea& mapping), void* context);
+
+// Calls `visit` for the parts of the range that may have other content than zeros, or than the file
+// that is mapped there: those that are resident or swapped out; the whole range where the system
+// does not tell. Requires: the range consists of whole mapped pages.
+void for_each_touched(std::uintptr_t start, std::uintptr_t end,
+                      void (*visit)(void* context, std::uintptr_t start, std::uintptr_t end),
+                      void* context);
+
+// A thread at rest.
+struct StoppedThread {
+  std::uint32_t id;
+  std::uintptr_t stack_pointer;
+  // What its registers hold; none for the thread that called with_threads_stopped(), which has them
+  // on its stack.
+  const std::uintptr_t* registers;
+  std::size_t register_count;
+};
+
+// The threads of the process while they are at rest, all of them.
+class StoppedThreads {
+ public:
+  // The thread that called with_threads_stopped() comes first.
+  void for_each(void (*visit)(void* context, const StoppedThread& thread), void* context) const;
+
+  // The stack on which `run` itself runs: no thread's.
+  StackRange scratch_stack() const;
+};
+
+// What came of with_threads_stopped(). `number` tells more.
+struct StopOutcome {
+  enum class Kind : std::uint8_t {
+    kDone,
+    kNoProcess,  // no process could be made for it: an error number
+    kNoList,     // the system does not show the threads
+    kTraced,     // another process traces this one, as a debugger does: its id
+    kForbidden,  // the system does not let a process stop the threads: an error number
+    kRestless,   // a thread did not come to rest within ten seconds: its id
+    kCrashed,    // `run` crashed: the signal
+  };
+  Kind kind = Kind::kDone;
+  std::uint32_t number = 0;
+};
+
+// Stops all other threads of the process, calls `run`, and lets them go on. `run` runs in a process
+// of its own that shares the memory, while the calling thread waits: it may not take a lock that a
+// thread of the program may hold, and it may call only the functions above, map(), unmap() and
+// write_error(). `run` has been called if the outcome is kDone or kCrashed. A system call in which
+// a thread waits may end early (EINTR), as after a stop by job control. Requires: no other thread
+// is in this function.
+StopOutcome with_threads_stopped(void (*run)(void* context, const StoppedThreads& threads),
+                                 void* context);
+
 // ---- process ----------------------------------------------------------------------------------
 
 // The value of an environment variable; nullptr when it is not set, or when the process has more
 // privileges than the user who set it (set-user-ID). May be called before the C library has been
 // initialised. The text is valid until the program changes its environment.
 const char* environment(const char* name);
+
+// The beginning of the C library's exit(), and more bytes of code than it has.
+const void* exit_function();
+inline constexpr std::size_t kExitFunctionSize = 64;
 
 // Writes `size` bytes to standard error, or as many as the system accepts. Errors are ignored.
 void write_error(const char* text, std::size_t size);

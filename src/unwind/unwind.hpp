@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include "arch/arch.hpp"
+#include "unwind/own_code.hpp"
+
 namespace corbel::unwind {
 
 // Both functions write return addresses, the innermost first, to frames[0] to frames[max - 1], and
@@ -22,5 +25,11 @@ unsigned capture(void** frames, unsigned max, unsigned skip);
 // The stack that a signal interrupted, in its handler: `context` is the handler's third argument.
 // frames[0] is the interrupted function.
 unsigned capture_from(const void* context, void** frames, unsigned max);
+
+// Both find the innermost frame of the calling thread whose return address lies in `code`, and
+// store its registers, or those of its caller: as they are after the call has returned, if calls
+// preserve them. False if there is no such frame.
+bool find_frame(CodeRange code, arch::Registers* registers);
+bool find_caller(CodeRange code, arch::Registers* registers);
 
 }  // namespace corbel::unwind

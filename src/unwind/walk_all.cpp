@@ -4,6 +4,7 @@
 #include "unwind/frame_chain.hpp"
 #include "unwind/frame_rules.hpp"
 #include "unwind/stack_memory.hpp"
+#include "unwind/unwind.hpp"
 #include "unwind/walk.hpp"
 
 namespace corbel::unwind {
@@ -19,6 +20,7 @@ class FullWalk {
         knows_link_(arch::kReturnsByLinkRegister && is_interrupted) {}
 
   std::uintptr_t pc() const { return registers_.pc; }
+  const arch::Registers& registers() const { return registers_; }
   std::uintptr_t stack() const { return registers_.at[arch::kStackRegister]; }
   // Goes to the caller. False at the end.
   bool step();
@@ -166,6 +168,35 @@ __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameLi
     if (!walk.step()) return;
   }
   if (walk.stack() == first_stack) add_all(walk, list);
+}
+
+namespace {
+
+bool walk_to(FullWalk& walk, CodeRange code) {
+  while (!code.has_return(reinterpret_cast<const void*>(walk.pc()))) {
+    if (!walk.step()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+__attribute__((noinline)) bool find_frame(CodeRange code, arch::Registers* registers) {
+  arch::Registers here{};
+  arch::read_registers(&here);
+  FullWalk walk(here, false);
+  if (!walk_to(walk, code)) return false;
+  *registers = walk.registers();
+  return true;
+}
+
+__attribute__((noinline)) bool find_caller(CodeRange code, arch::Registers* registers) {
+  arch::Registers here{};
+  arch::read_registers(&here);
+  FullWalk walk(here, false);
+  if (!walk_to(walk, code) || !walk.step()) return false;
+  *registers = walk.registers();
+  return true;
 }
 
 }  // namespace corbel::unwind

@@ -55,5 +55,34 @@ TEST(Metadata, ThreadsThatNeedMemoryAtOnceShareAMapping) {
   EXPECT_STREQ(os::fake::first_breach(), nullptr);
 }
 
+TEST(Metadata, TheRangesHaveAllOfIt) {
+  struct Ranges {
+    std::size_t bytes = 0;
+    std::uintptr_t object;
+    bool has_object = false;
+  };
+  // More pieces than a table of ranges has room for, if the system puts none beside another.
+  for (int i = 0; i < 300; ++i) {
+    void* const object = allocate_metadata(std::size_t(200) << 10);
+    ASSERT_NE(object, nullptr);
+    Ranges ranges{.object = address_of(object)};
+    std::size_t count = 0;
+    {
+      sync::LockGuard guard(metadata_lock);
+      for_each_metadata_range(
+          [](void* to, std::uintptr_t start, std::uintptr_t end) {
+            Ranges* into = static_cast<Ranges*>(to);
+            into->bytes += end - start;
+            if (start <= into->object && into->object < end) into->has_object = true;
+          },
+          &ranges);
+      count = metadata_ranges();
+    }
+    ASSERT_EQ(ranges.bytes, metadata_bytes());
+    ASSERT_TRUE(ranges.has_object);
+    ASSERT_GT(count, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace corbel::alloc

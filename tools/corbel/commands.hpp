@@ -25,6 +25,7 @@ std::vector<Subcommand> add_check(CLI::App& parent);
 std::vector<Subcommand> add_top(CLI::App& parent);
 
 std::vector<Subcommand> add_profile(CLI::App& parent);
+std::vector<Subcommand> add_leaks(CLI::App& parent);
 
 std::vector<Subcommand> add_trace(CLI::App& parent);
 

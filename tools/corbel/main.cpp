@@ -25,6 +25,7 @@ constexpr char kMainFooter[] =
     "  corbel top --pid 1234                    what does it hold and do?\n"
     "  corbel profile heap -- ./app             what holds its memory?\n"
     "  corbel trace -- ./app                    what do its tasks do, on a timeline?\n"
+    "  corbel leaks -- ./app                    what does it never free?\n"
     "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
     "\n"
     "Environment:\n"
@@ -104,7 +105,8 @@ int main_of(int count, char** values) {
   app.require_subcommand(1);
 
   std::vector<Subcommand> commands;
-  for (const auto add : {add_run, add_compare, add_check, add_top, add_profile, add_trace}) {
+  for (const auto add :
+       {add_run, add_compare, add_check, add_top, add_profile, add_leaks, add_trace}) {
     for (Subcommand& each : add(app)) commands.push_back(std::move(each));
   }
 

@@ -69,9 +69,9 @@ PreparedRun prepare_run(const RunOptions& options) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
   };
   set("CORBEL_STATS", options.stats);
-  set("CORBEL_CHECK", options.check);
-
   set(kProfileVariable, options.profile);
+  set(kLeaksVariable, options.leaks);
+  set("CORBEL_CHECK", options.check);
   set(kHeapLimitVariable, options.heap_limit);
   set(kHardLimitVariable, options.hard_limit);
   set(kHugePagesVariable, options.huge_pages);
@@ -81,8 +81,8 @@ PreparedRun prepare_run(const RunOptions& options) {
     if (options.tbb != TbbMode::kOff) {
       fmt::print(stderr, "corbel: {}={}\n", kPathVariable, variable(kPathVariable));
     }
-    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kProfileVariable, kHeapLimitVariable,
-                             kHardLimitVariable, kHugePagesVariable}) {
+    for (const char* name : {"CORBEL_STATS", "CORBEL_CHECK", kProfileVariable, kLeaksVariable,
+                             kHeapLimitVariable, kHardLimitVariable, kHugePagesVariable}) {
       if (const char* value = std::getenv(name)) fmt::print(stderr, "corbel: {}={}\n", name, value);
     }
     for (const std::string& script : program.scripts) {

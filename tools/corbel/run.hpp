@@ -16,8 +16,9 @@ struct RunOptions {
   std::string hard_limit;
   std::string huge_pages;  // never, auto or always
   std::string stats;       // 1 or json
-  std::string check;       // full, with options
   std::string profile;     // CORBEL_PROFILE
+  std::string leaks;       // CORBEL_LEAKS
+  std::string check;       // full, with options
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;

@@ -72,11 +72,12 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
   app->add_option("--check", options->check,
                   "Check every block, for tests; options may follow full (CORBEL_CHECK)")
       ->type_name("full[,…]")
-      ->check([](const std::string& value) {
-        return value == "full" || value.starts_with("full,") ? std::string()
-                                                             : "'full' or 'full,…' expected";
-      });
-
+      ->check(CLI::Validator(
+          [](std::string& value) {
+            return value == "full" || value.rfind("full,", 0) == 0 ? std::string()
+                                                                   : "'full' or 'full,…' expected";
+          },
+          ""));
   add_tbb(app, *tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");
   app->add_flag("-v,--verbose", options->verbose, "Print each step before it is taken");
   app->add_flag("--force", options->force,

@@ -15,6 +15,7 @@ namespace corbel::cli {
 inline constexpr char kHeapLimitVariable[] = "CORBEL_HEAP_LIMIT";
 inline constexpr char kHardLimitVariable[] = "CORBEL_HEAP_HARD_LIMIT";
 inline constexpr char kHugePagesVariable[] = "CORBEL_HUGE_PAGES";
+inline constexpr char kLeaksVariable[] = "CORBEL_LEAKS";
 inline constexpr char kProfileVariable[] = "CORBEL_PROFILE";
 inline constexpr char kHelperThreadVariable[] = "CORBEL_HELPER_THREAD";
 

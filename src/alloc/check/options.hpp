@@ -20,11 +20,17 @@ struct CheckOptions {
   bool fill = true;
   // Whether each block has guard pages; otherwise only large ones have.
   bool guard_all = false;
+  // Whether a free of the wrong kind or size ends the program.
+  bool judge = true;
   // The frames that are recorded of the stack of each allocation; of each free, half as many.
   unsigned frames = 8;
 };
 
 extern CheckOptions check_options;
+
+// For a leak scan, which only needs to know the blocks.
+inline constexpr CheckOptions kRecordOnly{
+    .redzone = 0, .quarantine = 0, .fill = false, .judge = false, .frames = 32};
 
 inline constexpr std::size_t kMaxRedzone = 4096;
 

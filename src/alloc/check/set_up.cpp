@@ -23,14 +23,20 @@ constinit std::atomic<Progress> progress{Progress::kNone};
 
 void begin_checks() {
   const char* const text = os::environment("CORBEL_CHECK");
-  if (text == nullptr || !read_check_options(text, &check_options)) return;
+  const bool checks = text != nullptr && read_check_options(text, &check_options);
+  const bool leaks = set_up_leaks();
+  if (!checks && !leaks) return;
+  if (!checks) check_options = kRecordOnly;
   if (!ledger.set_up()) {
-    constexpr char kLine[] = "corbel: CORBEL_CHECK is ignored: there is no memory for it\n";
+    constexpr char kLine[] =
+        "corbel: CORBEL_CHECK and CORBEL_LEAKS are ignored: there is no memory for them\n";
     os::write_error(kLine, sizeof kLine - 1);
     return;
   }
-  choose_canary();
-  watch_faults();
+  if (checks) {
+    choose_canary();
+    watch_faults();
+  }
   watch_is_on.store(true, std::memory_order_relaxed);  // relaxed: watch.hpp
 }
 
@@ -38,7 +44,7 @@ void begin_checks() {
 __attribute__((constructor)) void set_up_at_start() { set_up_checks(); }
 
 __attribute__((destructor)) void verify_at_exit() {
-  if (watches()) verify_all("found at exit");
+  if (watches() && check_options.redzone != 0) verify_all("found at exit");
 }
 
 }  // namespace

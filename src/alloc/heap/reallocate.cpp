@@ -180,7 +180,7 @@ std::size_t usable_size(const void* block) noexcept {
   const Span* span = find_span(block);
   // A fast path, because some programs ask at every malloc and free: most blocks lie in the first
   // unit of their slab.
-  if (span->tag() >= span_tag::kFirstHeap && begins_block(span, block))
+  if (!watches() && span->tag() >= span_tag::kFirstHeap && begins_block(span, block))
     return span->layout().block_size;
   if (block == nullptr) return 0;
   if (call_is_watched()) [[unlikely]]

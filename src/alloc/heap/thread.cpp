@@ -8,6 +8,7 @@
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/watch.hpp"
+#include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/lock_ranks.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/policy_hooks.hpp"
@@ -66,6 +67,7 @@ Heap* release_heap() {
 // again: the system repeats hooks a limited number of times.
 void leave_thread(void*) {
   thread_is_ending = true;
+  note_thread_ends();
   detach_heap();
   if (thread_is_main) {
     end_helper();
@@ -147,6 +149,7 @@ Heap* attach_heap() {
   // From here on malloc works; the calls below may need it.
   set_this_heap(&this_heap, heap);
   set_up_process();
+  if (thread_is_new) note_thread_begins();
   // Set `owner_slot`, which lets other threads take the heap over, only if the exit hook will clear
   // it before the thread's memory goes. A hook that has already run may not run again, so a heap
   // that is attached that late stays with its thread.

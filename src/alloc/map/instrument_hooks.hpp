@@ -17,6 +17,14 @@ void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // profile: some blocks are recorded
 void set_up_control();   // control: requests from the corbel command
 
+// Called by set_up_checks(), once: reads CORBEL_LEAKS. Whether every block is to be recorded.
+bool set_up_leaks();  // leaks
+
+// Called by a thread with its first heap, after set_up_process(), and when it ends. The first may
+// call malloc; the thread has a heap.
+void note_thread_begins();  // leaks
+void note_thread_ends();
+
 // Adds to the line about a misuse that ends the process what full checks know of `block`.
 void add_to_death(const void* block);  // check
 

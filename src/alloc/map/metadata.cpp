@@ -19,6 +19,38 @@ constinit std::size_t unused_size = 0;
 constinit std::atomic<std::size_t> mapped{0};
 constinit std::atomic<std::size_t> committed{0};
 
+// The pieces, those that touch each other as one. When the first table is full, each further one is
+// the beginning of a piece. Under metadata_lock.
+struct Pieces {
+  static constexpr std::size_t kMax = 255;
+  struct Range {
+    std::uintptr_t start, end;
+  };
+  Range ranges[kMax];
+  std::size_t count;
+  Pieces* next;
+};
+constinit Pieces first_pieces{};
+constinit Pieces* last_pieces = &first_pieces;
+
+// Notes a new piece and returns how many bytes of it are in use for that.
+std::size_t note_piece(char* piece, std::size_t size) {
+  const std::uintptr_t start = address_of(piece);
+  for (std::size_t i = 0; i < last_pieces->count; ++i) {
+    Pieces::Range& range = last_pieces->ranges[i];
+    if (range.end != start && range.start != start + size) continue;
+    (range.end == start ? range.end : range.start) = range.end == start ? start + size : start;
+    return 0;
+  }
+  std::size_t used = 0;
+  if (last_pieces->count == Pieces::kMax) {
+    last_pieces = last_pieces->next = reinterpret_cast<Pieces*>(piece);
+    used = align_up(sizeof(Pieces), kCacheLine);
+  }
+  last_pieces->ranges[last_pieces->count++] = {start, start + size};
+  return used;
+}
+
 // The bytes of the pages that are in use after the next `size` bytes from `first` on are taken, but
 // not before.
 std::size_t pages_to_commit(const char* first, std::size_t size) {
@@ -62,8 +94,9 @@ bool add_piece(std::size_t size) {
   {
     sync::LockGuard guard(metadata_lock);
     if (size > unused_size) {
-      unused = static_cast<char*>(fresh);
-      unused_size = fresh_size;
+      const std::size_t used = note_piece(static_cast<char*>(fresh), fresh_size);
+      unused = static_cast<char*>(fresh) + used;
+      unused_size = fresh_size - used;
       mapped.fetch_add(fresh_size, std::memory_order_relaxed);  // relaxed: a statistic
       return true;
     }
@@ -81,6 +114,22 @@ void* allocate_metadata(std::size_t size) {
     if (!add_piece(size)) return nullptr;
   }
   return result;
+}
+
+void for_each_metadata_range(void (*visit)(void*, std::uintptr_t, std::uintptr_t), void* context) {
+  for (const Pieces* table = &first_pieces; table != nullptr; table = table->next) {
+    for (std::size_t i = 0; i < table->count; ++i) {
+      visit(context, table->ranges[i].start, table->ranges[i].end);
+    }
+  }
+}
+
+std::size_t metadata_ranges() {
+  std::size_t count = 0;
+  for (const Pieces* table = &first_pieces; table != nullptr; table = table->next) {
+    count += table->count;
+  }
+  return count;
 }
 
 // relaxed both: statistics

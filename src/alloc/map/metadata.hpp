@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "sync/lock.hpp"
 
@@ -17,6 +18,13 @@ std::size_t metadata_bytes();
 
 // The part of metadata_bytes() that counts in the footprint.
 std::size_t metadata_committed();
+
+// Calls visit(context, start, end) for the ranges of addresses that all metadata lies in, of which
+// there are metadata_ranges(). No other thread may be in allocate_metadata(): the caller holds
+// metadata_lock.
+void for_each_metadata_range(void (*visit)(void* context, std::uintptr_t start, std::uintptr_t end),
+                             void* context);
+std::size_t metadata_ranges();
 
 extern sync::Lock metadata_lock;
 

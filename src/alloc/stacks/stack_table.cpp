@@ -173,7 +173,7 @@ Stack stack_of(StackId id) {
 }
 
 __attribute__((noinline)) StackId capture_stack(const void* caller, unsigned max) {
-  constexpr unsigned kMaxOwn = 4;
+  constexpr unsigned kMaxOwn = 8;
   void* frames[kMaxFrames + kMaxOwn];
   if (max > kMaxFrames) max = kMaxFrames;
   const unsigned count = unwind::capture(frames, max + kMaxOwn, 0);

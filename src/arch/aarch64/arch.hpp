@@ -11,6 +11,9 @@ namespace corbel::arch {
 // addresses only on request.
 inline constexpr unsigned kAddressBits = 48;
 
+// Which word of a thread's registers is the stack pointer, as a tracer gets them (user_pt_regs).
+inline constexpr unsigned kStackPointerWord = 31;
+
 // Tells the processor that this is a spin loop. `isb` waits longer than `yield`, which most
 // implementations ignore.
 inline void pause() { asm volatile("isb" ::: "memory"); }

@@ -11,6 +11,10 @@ namespace corbel::arch {
 // only on request.
 inline constexpr unsigned kAddressBits = 47;
 
+// Which word of a thread's registers is the stack pointer, as a tracer gets them
+// (user_regs_struct).
+inline constexpr unsigned kStackPointerWord = 19;
+
 // Tells the processor that this is a spin loop.
 inline void pause() { __builtin_ia32_pause(); }
 

@@ -14,6 +14,8 @@ namespace corbel::os {
 
 const char* environment(const char* name) { return secure_getenv(name); }
 
+const void* exit_function() { return reinterpret_cast<const void*>(&::exit); }
+
 void write_error(const char* text, std::size_t size) {
   ErrnoGuard guard;
   int file = STDERR_FILENO;

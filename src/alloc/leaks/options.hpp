@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// CORBEL_LEAKS: what is reported of the blocks that the program has not freed.
+#pragma once
+
+#include <cstddef>
+
+namespace corbel::alloc {
+
+inline constexpr std::size_t kMaxLeakPath = 4096;
+
+struct LeakOptions {
+  bool on = false;
+  // Which places are listed on stderr beside the definite leaks. A file has all.
+  bool possible = false;
+  bool reachable = false;
+  // The file that the report goes to, with %p for the number of the process; empty: stderr.
+  char file[kMaxLeakPath] = {};
+};
+
+// Reads the text of CORBEL_LEAKS; nullptr is allowed. A wrong value is named on stderr.
+void read_leak_options(const char* text, LeakOptions* options);
+
+}  // namespace corbel::alloc

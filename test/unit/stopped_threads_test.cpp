@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stopping all threads of the process, and reading its memory meanwhile.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "os/os.hpp"
+
+namespace corbel::os {
+namespace {
+
+using Kind = StopOutcome::Kind;
+
+// A value that no other code has in a register.
+constexpr std::uintptr_t kMark = 0x00c0ffee12345678;
+
+struct Seen {
+  std::vector<std::atomic<std::uint64_t>>* counters;
+  bool moved = false;
+  unsigned threads = 0;
+  unsigned with_mark = 0;
+  std::uint32_t first = 0;
+};
+
+// No lambda's code allocates: this runs while every thread is at rest.
+void look(void* context, const StoppedThreads& threads) {
+  Seen* seen = static_cast<Seen*>(context);
+  std::uint64_t sum[2] = {0, 0};
+  for (std::uint64_t& each : sum) {
+    for (auto& counter : *seen->counters) each += counter.load();
+    for (int i = 0; i < 1000; ++i) yield();
+  }
+  seen->moved = sum[0] != sum[1];
+  threads.for_each(
+      [](void* to, const StoppedThread& thread) {
+        Seen* into = static_cast<Seen*>(to);
+        if (into->threads++ == 0) into->first = thread.id;
+        for (std::size_t i = 0; i < thread.register_count; ++i) {
+          if (thread.registers[i] != kMark) continue;
+          ++into->with_mark;
+          break;
+        }
+      },
+      seen);
+}
+
+void count_until(std::atomic<bool>* end, std::atomic<std::uint64_t>* counter) {
+  while (!end->load()) {
+    std::uintptr_t mark = kMark;
+    for (int i = 0; i < 1000; ++i) {
+      counter->fetch_add(1);
+      asm volatile("" : "+r"(mark));  // in a register all the time
+    }
+  }
+}
+
+class Counting {
+ public:
+  explicit Counting(unsigned n) : counters(n) {
+    for (auto& counter : counters) threads_.emplace_back(count_until, &end_, &counter);
+    for (auto& counter : counters) {
+      while (counter.load() == 0) std::this_thread::yield();
+    }
+  }
+  ~Counting() {
+    end_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  std::vector<std::atomic<std::uint64_t>> counters;
+
+ private:
+  std::atomic<bool> end_{false};
+  std::vector<std::thread> threads_;
+};
+
+TEST(StoppedThreadsTest, AllThreadsAreAtRestAndGoOnAfterwards) {
+  Counting counting(3);
+  for (int round = 0; round < 8; ++round) {
+    Seen seen{&counting.counters};
+    const StopOutcome outcome = with_threads_stopped(look, &seen);
+    ASSERT_EQ(outcome.kind, Kind::kDone) << outcome.number;
+    EXPECT_FALSE(seen.moved);
+    EXPECT_EQ(seen.threads, 4u);
+    EXPECT_EQ(seen.with_mark, 3u);
+    EXPECT_EQ(seen.first, thread_id());
+  }
+  for (auto& counter : counting.counters) {
+    const std::uint64_t before = counter.load();
+    while (counter.load() == before) std::this_thread::yield();
+  }
+}
+
+// Each of the threads makes the next one and ends, so that the list of threads changes all the
+// time.
+struct Relay {
+  std::atomic<bool> end{false};
+  std::atomic<unsigned> running{0};
+  std::atomic<std::uint64_t> passed{0};
+};
+void* relay(void* argument) {
+  Relay* const state = static_cast<Relay*>(argument);
+  state->passed.fetch_add(1);
+  pthread_t next;
+  if (state->end || pthread_create(&next, nullptr, relay, state) != 0) {
+    state->running.fetch_sub(1);
+  } else {
+    pthread_detach(next);
+  }
+  return nullptr;
+}
+
+TEST(StoppedThreadsTest, NoThreadEscapesByMakingAnother) {
+  Relay state;
+  for (int i = 0; i < 4; ++i) {
+    state.running.fetch_add(1);
+    pthread_t first;
+    ASSERT_EQ(pthread_create(&first, nullptr, relay, &state), 0);
+    pthread_detach(first);
+  }
+  struct Moved {
+    Relay* state;
+    bool moved = false;
+  };
+  for (int round = 0; round < 8; ++round) {
+    Moved moved{&state};
+    const StopOutcome outcome = with_threads_stopped(
+        [](void* context, const StoppedThreads&) {
+          Moved* m = static_cast<Moved*>(context);
+          const std::uint64_t before = m->state->passed.load();
+          for (int i = 0; i < 1000; ++i) yield();
+          m->moved = m->state->passed.load() != before;
+        },
+        &moved);
+    ASSERT_EQ(outcome.kind, Kind::kDone) << outcome.number;
+    EXPECT_FALSE(moved.moved);
+  }
+  state.end = true;
+  while (state.running.load() != 0) std::this_thread::yield();
+}
+
+TEST(StoppedThreadsTest, ASignalThatIsDueComesAfterwards) {
+  static std::atomic<int> taken{0};
+  struct sigaction action{};
+  action.sa_handler = [](int) { taken.fetch_add(1); };
+  struct sigaction before{};
+  sigaction(SIGUSR1, &action, &before);
+  std::atomic<bool> end{false};
+  std::thread thread([&] {
+    while (!end) std::this_thread::yield();
+  });
+  int sent = 0;
+  for (int round = 0; round < 50; ++round) {
+    pthread_kill(thread.native_handle(), SIGUSR1);
+    ++sent;
+    ASSERT_EQ(with_threads_stopped([](void*, const StoppedThreads&) {}, nullptr).kind, Kind::kDone);
+    while (taken.load() != sent) std::this_thread::yield();
+  }
+  end = true;
+  thread.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(StoppedThreadsTest, ACrashEndsTheLookAndNotTheProgram) {
+  Counting counting(2);
+  const StopOutcome outcome = with_threads_stopped(
+      [](void*, const StoppedThreads&) {
+        volatile int* nowhere = nullptr;
+        asm("" : "+r"(nowhere));
+        *nowhere = 1;
+      },
+      nullptr);
+  EXPECT_EQ(outcome.kind, Kind::kCrashed);
+  EXPECT_EQ(outcome.number, unsigned(SIGSEGV));
+  const std::uint64_t before = counting.counters[0].load();
+  while (counting.counters[0].load() == before) std::this_thread::yield();
+}
+
+// Runs `body` in a child process and returns its exit code.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  // Its traced threads, if it has any, report their ends, too.
+  int status = 0;
+  for (pid_t which = 0; which != child || WIFSTOPPED(status);) {
+    which = waitpid(-1, &status, __WALL);
+    if (WIFSTOPPED(status)) ptrace(PTRACE_CONT, which, nullptr, nullptr);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void forbid_tracing() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{unsigned(std::size(code)), code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+int kind_with_threads(unsigned threads) {
+  Counting counting(threads);
+  return int(with_threads_stopped([](void*, const StoppedThreads&) {}, nullptr).kind);
+}
+
+TEST(StoppedThreadsTest, WhereTracingIsForbiddenOneThreadNeedsNone) {
+  EXPECT_EQ(in_child([] { return forbid_tracing(), kind_with_threads(1); }), int(Kind::kForbidden));
+  EXPECT_EQ(in_child([] { return forbid_tracing(), kind_with_threads(0); }), int(Kind::kDone));
+}
+
+TEST(StoppedThreadsTest, ATracedProcessSaysSo) {
+  const auto traced = [](unsigned threads) {
+    return in_child([threads] {
+      // Only the calling thread is traced, unless the system is asked to trace new ones.
+      std::atomic<bool> ready{false}, end{false};
+      std::thread other;
+      if (threads != 0) {
+        other = std::thread([&] {
+          ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+          ready = true;
+          while (!end) std::this_thread::yield();
+        });
+        while (!ready) std::this_thread::yield();
+      }
+      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+      const StopOutcome outcome =
+          with_threads_stopped([](void*, const StoppedThreads&) {}, nullptr);
+      end = true;
+      if (threads != 0) other.join();
+      if (outcome.kind == Kind::kTraced && outcome.number != unsigned(getppid())) return 99;
+      return int(outcome.kind);
+    });
+  };
+  EXPECT_EQ(traced(1), int(Kind::kTraced));
+  EXPECT_EQ(traced(0), int(Kind::kDone));
+}
+
+struct Found {
+  std::uintptr_t address;
+  MemoryArea mapping;
+  std::string name;
+};
+
+Found find(const void* address) {
+  Found found{reinterpret_cast<std::uintptr_t>(address), {}, {}};
+  EXPECT_TRUE(for_each_memory_area(
+      [](void* context, const MemoryArea& mapping) {
+        Found* to = static_cast<Found*>(context);
+        if (to->address < mapping.start || to->address >= mapping.end) return;
+        to->mapping = mapping;
+        to->name = mapping.name;
+      },
+      &found));
+  return found;
+}
+
+TEST(AddressSpaceTest, KindsOfMappings) {
+  int local = 0;
+  EXPECT_TRUE(find(&local).mapping.is_stack);
+  EXPECT_EQ(find(&local).mapping.kind, MemoryArea::Kind::kPrivate);
+  const Found code = find(reinterpret_cast<void*>(&forbid_tracing));
+  EXPECT_TRUE(code.mapping.has_file);
+  EXPECT_FALSE(code.mapping.writable);
+  EXPECT_EQ(code.name.front(), '/');
+  void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(find(shared).mapping.kind, MemoryArea::Kind::kSharedMemory);
+  munmap(shared, 4096);
+  FILE* file = tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(ftruncate(fileno(file), 4096), 0);
+  shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+  EXPECT_EQ(find(shared).mapping.kind, MemoryArea::Kind::kSharedFile);
+  munmap(shared, 4096);
+  fclose(file);
+}
+
+TEST(AddressSpaceTest, OnlyTouchedPagesAreVisited) {
+  constexpr std::size_t kPages = 2000;
+  const std::size_t page = page_size();
+  char* memory = static_cast<char*>(mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  madvise(memory, kPages * page, MADV_NOHUGEPAGE);
+  memory[3 * page] = memory[4 * page] = memory[1999 * page] = 1;
+  std::vector<std::pair<std::size_t, std::size_t>> runs;
+  struct To {
+    std::vector<std::pair<std::size_t, std::size_t>>* runs;
+    std::uintptr_t base;
+  } to{&runs, reinterpret_cast<std::uintptr_t>(memory)};
+  for_each_touched(
+      to.base, to.base + kPages * page,
+      [](void* context, std::uintptr_t start, std::uintptr_t end) {
+        To* into = static_cast<To*>(context);
+        into->runs->emplace_back((start - into->base) / page_size(),
+                                 (end - into->base) / page_size());
+      },
+      &to);
+  EXPECT_EQ(runs, (decltype(runs){{3, 5}, {1999, 2000}}));
+  munmap(memory, kPages * page);
+}
+
+}  // namespace
+}  // namespace corbel::os

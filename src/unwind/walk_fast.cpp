@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstddef>
+
 #include "base/bits.hpp"
 #include "os/os.hpp"
 #include "unwind/frame_chain.hpp"
@@ -13,7 +16,27 @@ namespace corbel::unwind {
 
 namespace {
 
-constinit RowCache row_cache{};
+constexpr std::size_t kMapUnit = 64 * 1024;  // what os::map() requires
+
+constinit std::atomic<RowCache*> row_cache{nullptr};
+
+// Maps the cache at the first use: a process that locks its memory would pay for it without an
+// instrument. Returns nullptr if the system has no memory.
+RowCache* find_row_cache() {
+  static_assert(sizeof(RowCache) % kMapUnit == 0);
+  // (2) acquire: sees the zeroed entries published by (1)
+  RowCache* cache = row_cache.load(std::memory_order_acquire);
+  if (cache != nullptr) return cache;
+  void* const fresh = os::map(sizeof(RowCache), kMapUnit, nullptr);
+  if (fresh == nullptr) return nullptr;
+  // (1) release: publishes the entries to (2); (2) acquire on failure: those of another thread
+  if (row_cache.compare_exchange_strong(cache, static_cast<RowCache*>(fresh),
+                                        std::memory_order_acq_rel, std::memory_order_acquire)) {
+    return static_cast<RowCache*>(fresh);
+  }
+  os::unmap(fresh, sizeof(RowCache));
+  return cache;
+}
 
 // The programs and libraries that the walk has met. It asks for each only once.
 class MetObjects {
@@ -66,6 +89,7 @@ class FastWalk {
   Place place_;
   StackMemory memory_;
   MetObjects objects_;
+  RowCache* const cache_ = find_row_cache();
   // False after a frame whose size is unknown: then `stack` is only a lower bound.
   bool knows_stack_ = true;
 };
@@ -81,8 +105,8 @@ Row FastWalk::new_row(const MetObjects::Met* met, std::uintptr_t address) {
     row = Row(rules);
   }
   if (met == nullptr) return row;
-  if (met->number != 0) {
-    row_cache.add(met->number, std::uint32_t(address - met->object.low), row);
+  if (met->number != 0 && cache_ != nullptr) {
+    cache_->add(met->number, std::uint32_t(address - met->object.low), row);
   }
   return row;
 }
@@ -90,8 +114,8 @@ Row FastWalk::new_row(const MetObjects::Met* met, std::uintptr_t address) {
 Row FastWalk::row() {
   const std::uintptr_t address = place_.pc - 1;
   const MetObjects::Met* const met = objects_.find(address);
-  if (met != nullptr && met->number != 0) {
-    const Row row = row_cache.find(met->number, std::uint32_t(address - met->object.low));
+  if (met != nullptr && met->number != 0 && cache_ != nullptr) {
+    const Row row = cache_->find(met->number, std::uint32_t(address - met->object.low));
     if (row.kind() != Row::Kind::kNone) return row;
   }
   return new_row(met, address);

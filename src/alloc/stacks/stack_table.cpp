@@ -22,13 +22,40 @@ constexpr std::size_t kChunkWords = 8192;
 constexpr std::size_t kMaxChunks = 16384;  // 1 GiB
 constexpr std::size_t kWord = sizeof(void*);
 
-constinit std::atomic<char*> chunks[kMaxChunks]{};
+constexpr unsigned kRootBits = 16;
+
+// Made at the first use: a process that locks its memory would pay for it without an instrument.
+struct Tables {
+  std::atomic<char*> chunks[kMaxChunks];
+  std::atomic<StackId> roots[1U << kRootBits];
+};
+constinit std::atomic<Tables*> made_tables{nullptr};
 constinit std::atomic<char*> spare{nullptr};  // a chunk that two threads made at once
 constinit std::atomic<std::uint32_t> next_position{1};
 
+// Returns nullptr if there is no memory.
+Tables* find_tables() {
+  // (9) acquire: sees the zeroed tables published by (8)
+  Tables* tables = made_tables.load(std::memory_order_acquire);
+  if (tables != nullptr) return tables;
+  auto* const fresh = static_cast<Tables*>(allocate_metadata(sizeof(Tables)));
+  if (fresh == nullptr) return nullptr;
+  // (8) release: publishes the tables to (9); (9) acquire on failure: those of another thread, and
+  // the memory of `fresh` is lost
+  const bool first = made_tables.compare_exchange_strong(tables, fresh, std::memory_order_acq_rel,
+                                                         std::memory_order_acquire);
+  return first ? fresh : tables;
+}
+
+// Requires: there are tables.
+std::atomic<char*>& chunk_of(std::uint32_t position) {
+  // (9) acquire
+  return made_tables.load(std::memory_order_acquire)->chunks[position / kChunkWords];
+}
+
 char* chunk_at(std::uint32_t position) {
   // (2) acquire: sees the chunk published by (1)
-  return chunks[position / kChunkWords].load(std::memory_order_acquire);
+  return chunk_of(position).load(std::memory_order_acquire);
 }
 
 bool add_chunk(std::uint32_t position) {
@@ -38,8 +65,8 @@ bool add_chunk(std::uint32_t position) {
   if (fresh == nullptr) return false;
   char* none = nullptr;
   // (1) release: publishes the zeroed chunk to (2); relaxed on failure: (2) comes again
-  if (!chunks[position / kChunkWords].compare_exchange_strong(
-          none, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  if (!chunk_of(position).compare_exchange_strong(none, fresh, std::memory_order_release,
+                                                  std::memory_order_relaxed)) {
     // (3) release: hands the chunk to (4). If there is another spare one, that one is lost.
     spare.store(fresh, std::memory_order_release);
   }
@@ -73,9 +100,6 @@ struct Entry {
   std::uint32_t unused;
   void* frames[1];  // `count` of them
 };
-
-constexpr unsigned kRootBits = 16;
-constinit std::atomic<StackId> roots[1U << kRootBits]{};
 
 Entry* entry_of(StackId id) {
   return reinterpret_cast<Entry*>(chunk_at(id) + id % kChunkWords * kWord);
@@ -144,7 +168,9 @@ void hide_code(unwind::CodeRange code) {
 StackId intern_stack(void* const* frames, unsigned count) {
   if (count > kMaxFrames) count = kMaxFrames;
   const std::uint64_t hash = hash_of(frames, count);
-  std::atomic<StackId>* link = &roots[hash >> (64 - kRootBits)];
+  Tables* const tables = find_tables();
+  if (tables == nullptr) return 0;
+  std::atomic<StackId>* link = &tables->roots[hash >> (64 - kRootBits)];
   StackId made = 0;
   for (std::uint64_t rest = hash << kRootBits;; rest <<= 2) {
     // (6) acquire: sees the entry published by (5)

@@ -15,6 +15,7 @@ namespace corbel::alloc {
 // thread without a heap.
 void set_up_checks();    // check: every block is recorded
 void set_up_sampling();  // sample: some blocks are recorded or guarded
+void set_up_guards();    // guard: some blocks lie between guard pages; after set_up_checks()
 void set_up_control();   // control: requests from the corbel command
 
 // Adds to the line about a misuse that ends the process what full checks know of `block`.

@@ -58,6 +58,7 @@ bool read_bytes(const char* text, std::size_t* value) {
 
 bool read_guards_item(const char* item, CheckOptions* options) {
   if (const char* value = value_of(item, "every")) {
+    options->guard_seldom = false;
     return read_bytes(value, &options->guard_every) && options->guard_every != 0 &&
            options->guard_every <= CheckOptions::kMaxGuardDistance;
   }

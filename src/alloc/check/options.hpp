@@ -20,6 +20,8 @@ struct CheckOptions {
   // The mean distance in bytes from one guarded block to the next; 1: every block.
   static constexpr std::size_t kMaxGuardDistance = std::size_t(1) << 40;
   std::size_t guard_every = std::size_t(8) << 20;
+  // Whether at most one block is guarded every few milliseconds, whatever the program allocates.
+  bool guard_seldom = true;
   // How many blocks are guarded at a time. A process may have 65,530 mappings, and each guarded
   // block takes two.
   static constexpr std::size_t kMaxGuardSlots = 16384;

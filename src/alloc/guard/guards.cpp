@@ -6,6 +6,8 @@
 // The model is GWP-ASan: K. Serebryany et al., "GWP-ASan: Sampling-Based Detection of Memory-Safety
 // Bugs in Production", ICSE-SEIP 2024. Other than there, blocks are sampled by their bytes, and the
 // end of the slot that has no guard page next to the block has a canary.
+#include <atomic>
+
 #include "alloc/check/fault.hpp"
 #include "alloc/check/options.hpp"
 #include "alloc/check/pattern.hpp"
@@ -29,6 +31,17 @@ static_assert(CheckOptions::kMaxGuardDistance == kMaxSamplingDistance);
 
 // Set up once, before a block is sampled for it.
 constinit GuardPool guard_pool;
+
+// A guarded block costs some 20 us of system calls and page faults, and a program may allocate tens
+// of GiB a second. So with the default distance, the next one comes only after so many
+// milliseconds.
+constexpr std::uint64_t kMinInterval = 8;
+// relaxed: two threads that come at the same time may both guard a block
+constinit std::atomic<std::uint64_t> next_guard_at{0};
+
+bool is_too_early() {
+  return check_options.guard_seldom && os::now_ms() < next_guard_at.load(std::memory_order_relaxed);
+}
 
 void handle_guard_fault(const os::Fault& fault) {
   const BlockRef block = guard_pool.find(fault.address);
@@ -71,11 +84,14 @@ void check_told_size(const BlockRef& block, const Release& release) {
 
 }  // namespace
 
-bool can_guard(const BlockRequest& request) { return guard_pool.has_room(request); }
+bool can_guard(const BlockRequest& request) {
+  return guard_pool.has_room(request) && !is_too_early();
+}
 
 void* take_guarded(const BlockRequest& request, StackId stack) {
   const BlockRef block = guard_pool.take(request);
   if (!block) return nullptr;
+  next_guard_at.store(os::now_ms() + kMinInterval, std::memory_order_relaxed);
   block.record->allocated_at = stack;
   block.record->allocated_by = known_thread_id();
   block.set_state(BlockState::kLive);

@@ -93,7 +93,7 @@ def problems(program, library):
     done = run(program, "crash", "guards,every=1", library)
     if (done.returncode, done.stderr) != (-signal.SIGSEGV, ""):
         yield f"crash: {done}"
-    for wrong in ("guard", "guards,every=0", "guards,slots=0", "guards,slots=16385",
+    for wrong in ("guard", "guards,every=0", "guards,slots=0", "guards,slots=2049",
                   "guards,every=2T", "guards,quarantine=1M", "guards,"):
         done = run(program, "fork", wrong, library)
         line = f"corbel: CORBEL_CHECK={re.escape(wrong)} is ignored: set it to .*\n"

@@ -22,9 +22,9 @@ struct CheckOptions {
   std::size_t guard_every = std::size_t(8) << 20;
   // Whether at most one block is guarded every few milliseconds, whatever the program allocates.
   bool guard_seldom = true;
-  // How many blocks are guarded at a time. A process may have 65,530 mappings, and each guarded
-  // block takes two.
-  static constexpr std::size_t kMaxGuardSlots = 16384;
+  // How many blocks are guarded at a time. A process may have 65,530 mappings, and the pool
+  // takes up to 16 for each: slots that have been used do not become one mapping again.
+  static constexpr std::size_t kMaxGuardSlots = 2048;
   std::size_t guard_slots = 64;
 
   // ---- of full checks ----

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "alloc/check/pattern.hpp"
+#include "alloc/heap/allocate.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"

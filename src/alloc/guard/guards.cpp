@@ -15,6 +15,7 @@
 #include "alloc/check/take_live.hpp"
 #include "alloc/check/verify.hpp"
 #include "alloc/guard/guard_pool.hpp"
+#include "alloc/heap/allocate.hpp"
 #include "alloc/heap/guarding.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/map/instrument_hooks.hpp"

@@ -104,12 +104,13 @@ class Environment(CliTest):
             self.assertEqual(done.stdout.strip(), expected)
 
     def test_check_is_passed_on(self):
-        for value in ("full", "full,guard=all,quarantine=4M"):
+        for value in ("full", "full,guard=all,quarantine=4M", "guards", "guards,every=1"):
             done = corbel("run", f"--check={value}", "--", "sh", "-c", "echo $CORBEL_CHECK")
             self.assertEqual(done.stdout.strip(), value)
-        done = corbel("run", "--check=some", "--", "true")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--check: 'full' or 'full,…' expected", done.stderr)
+        for wrong in ("some", "guardsx", "full;guard=all"):
+            done = corbel("run", f"--check={wrong}", "--", "true")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--check: 'guards' or 'full' expected, and ',…' after it", done.stderr)
 
     def test_an_option_wins_over_the_environment(self):
         done = corbel("run", "--heap-limit", "400M", "--", "sh", "-c", "echo $CORBEL_HEAP_LIMIT",

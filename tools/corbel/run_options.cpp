@@ -29,6 +29,7 @@ constexpr char kRunFooter[] =
     "  corbel run --stats -- python3 job.py       (PYTHONMALLOC=malloc lets all blocks through)\n"
     "  corbel run --heap-limit 400M -- ./server\n"
     "  corbel run --huge-pages always -- ./simulation\n"
+    "  corbel run --check=guards -- ./server\n"
     "  corbel run --check=full -- ./tests          (guard=all, quarantine=SIZE, … may follow)\n"
     "  corbel run --tbb -- blender --background scene.blend --render-frame 1";
 
@@ -69,13 +70,16 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
-  app->add_option("--check", options->check,
-                  "Check every block, for tests; options may follow full (CORBEL_CHECK)")
-      ->type_name("full[,…]")
+  app->add_option(
+         "--check", options->check,
+         "Check a few blocks, or every block, for tests; options may follow (CORBEL_CHECK)")
+      ->type_name("guards|full[,…]")
       ->check(CLI::Validator(
           [](std::string& value) {
-            return value == "full" || value.rfind("full,", 0) == 0 ? std::string()
-                                                                   : "'full' or 'full,…' expected";
+            const std::string word = value.substr(0, value.find(','));
+            return word == "guards" || word == "full"
+                       ? std::string()
+                       : "'guards' or 'full' expected, and ',…' after it, not '" + value + "'";
           },
           ""));
   add_tbb(app, *tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");

@@ -11,6 +11,7 @@
 #include "alloc/check/quarantine.hpp"
 #include "alloc/check/raw_block.hpp"
 #include "alloc/check/report.hpp"
+#include "alloc/check/take_live.hpp"
 #include "alloc/check/verify.hpp"
 #include "alloc/heap/allocate.hpp"
 #include "alloc/heap/foreign.hpp"
@@ -67,46 +68,6 @@ const char* name_of(const Release& release) {
 }
 
 // ---- what is wrong with a call ------------------------------------------------------------------
-
-// `name` is that of the function. The block is the one that contains `pointer`, or is empty.
-[[noreturn]] void report_pointer(const char* name, const void* pointer, const BlockRef& block) {
-  Finding finding;
-  finding.add(name).add(" of a pointer ");
-  if (!block) {
-    finding.add("to no block: none has ever been allocated there");
-    report(finding, pointer, block, {.doing = "called"});
-  }
-  const std::size_t begin = address_of(block.begin());
-  const std::size_t end = begin + block.record->size;
-  const std::size_t at = address_of(pointer);
-  if (at < begin) {
-    finding.add_decimal(begin - at).add(" bytes before ");
-  } else if (at < end) {
-    finding.add_decimal(at - begin).add(" bytes into ");
-  } else {
-    finding.add_decimal(at - end).add(" bytes after the end of ");
-  }
-  add_block(finding, block);
-  report(finding, pointer, block, {.doing = "called"});
-}
-
-// Takes the record of the live block that begins at `pointer`. Reports anything else. `name` is
-// that of the function; if it frees the block, `frees` is set.
-BlockRef take_live(const char* name, bool frees, void* pointer) {
-  const BlockRef block = ledger.find(pointer);
-  if (!block || block.begin() != pointer) report_pointer(name, pointer, block);
-  const BlockState state = block.take();
-  if (state == BlockState::kLive) return block;
-  block.set_state(state);
-  Finding finding;
-  if (frees) {
-    finding.add("double free of a block of ").add_decimal(block.record->size).add(" bytes");
-  } else {
-    finding.add(name).add(" of ");
-    add_block(finding, block);
-  }
-  report(finding, pointer, block, {.doing = frees ? "freed again" : "called"});
-}
 
 bool is_family_of(Origin origin, ReleaseKind kind) {
   switch (origin) {
@@ -231,7 +192,7 @@ void* watched_allocate(std::size_t size, std::size_t alignment, Origin origin, F
 
 void watched_deallocate(void* pointer, Release release) {
   if (!owns(pointer)) return free_foreign(pointer);
-  const BlockRef block = take_live(name_of(release), true, pointer);
+  const BlockRef block = take_live(name_of(release), Ends::kYes, pointer, ledger.find(pointer));
   if (check_options.judge) {
     check_family(name_of(release), block, release);
     check_size(block, release);
@@ -242,7 +203,7 @@ void watched_deallocate(void* pointer, Release release) {
 
 bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, void** result) {
   if (!owns(pointer)) return false;
-  const BlockRef old = take_live("realloc", false, pointer);
+  const BlockRef old = take_live("realloc", Ends::kNo, pointer, ledger.find(pointer));
   if (check_options.judge) check_family("realloc", old, kFreed);
   verify_redzones(old, BlockState::kLive, {.doing = "resized"});
   *result = nullptr;
@@ -275,7 +236,7 @@ bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, 
 
 std::size_t watched_usable_size(const void* pointer) {
   if (!owns(pointer)) return foreign_size(pointer);
-  const BlockRef block = take_live("malloc_usable_size", false, const_cast<void*>(pointer));
+  const BlockRef block = take_live("malloc_usable_size", Ends::kNo, pointer, ledger.find(pointer));
   // Without redzones the program may use all of it, from now on.
   if (check_options.redzone == 0) block.record->size = block.capacity - block.record->front;
   const std::size_t size = block.record->size;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/check/fault.hpp"
 
-#include "alloc/check/ledger.hpp"
 #include "alloc/check/report.hpp"
 #include "base/bits.hpp"
 #include "os/os.hpp"
@@ -24,7 +23,14 @@ void add_distance(Finding& finding, const void* address, const BlockRef& block) 
 
 void handle_fault(const os::Fault& fault) {
   const BlockRef block = ledger.find(fault.address);
-  if (!block || !block.record->is_guarded) return;
+  if (block && block.record->is_guarded) report_access(fault, block);
+}
+
+}  // namespace
+
+bool watch_faults() { return os::on_fault(handle_fault); }
+
+void report_access(const os::Fault& fault, const BlockRef& block) {
   Finding finding;
   switch (fault.kind) {
     case os::Fault::Kind::kRead:
@@ -41,9 +47,5 @@ void handle_fault(const os::Fault& fault) {
   add_block(finding, block);
   report(finding, block.begin(), block, {.doing = "accessed", .context = fault.context});
 }
-
-}  // namespace
-
-bool watch_faults() { return os::on_fault(handle_fault); }
 
 }  // namespace corbel::alloc

@@ -47,7 +47,29 @@ bool read_count(const char* text, std::size_t most, std::size_t* value) {
   return true;
 }
 
-bool read_check_item(const char* item, CheckOptions* options) {
+bool read_bytes(const char* text, std::size_t* value) {
+  MemoryAmount amount;
+  if (!parse_memory_amount(text, &amount) || amount.kind != MemoryAmount::Kind::kBytes) {
+    return false;
+  }
+  *value = amount.value;
+  return true;
+}
+
+bool read_guards_item(const char* item, CheckOptions* options) {
+  if (const char* value = value_of(item, "every")) {
+    options->guard_seldom = false;
+    return read_bytes(value, &options->guard_every) && options->guard_every != 0 &&
+           options->guard_every <= CheckOptions::kMaxGuardDistance;
+  }
+  if (const char* value = value_of(item, "slots")) {
+    return read_count(value, CheckOptions::kMaxGuardSlots, &options->guard_slots) &&
+           options->guard_slots != 0;
+  }
+  return false;
+}
+
+bool read_full_item(const char* item, CheckOptions* options) {
   if (const char* value = value_of(item, "guard")) {
     options->guard_all = memory_amount::same_word(value, "all");
     return options->guard_all || memory_amount::same_word(value, "large");
@@ -68,40 +90,43 @@ bool read_check_item(const char* item, CheckOptions* options) {
     return true;
   }
   if (const char* value = value_of(item, "quarantine")) {
-    MemoryAmount amount;
     if (memory_amount::same_word(value, "0")) {
       options->quarantine = 0;
       return true;
     }
-    if (!parse_memory_amount(value, &amount) || amount.kind != MemoryAmount::Kind::kBytes) {
-      return false;
-    }
-    options->quarantine = amount.value;
-    return true;
+    return read_bytes(value, &options->quarantine);
   }
   return false;
 }
 
+CheckedBlocks read_checked_blocks(const char* word) {
+  if (memory_amount::same_word(word, "full")) return CheckedBlocks::kEvery;
+  return memory_amount::same_word(word, "guards") ? CheckedBlocks::kSome : CheckedBlocks::kNone;
+}
+
 }  // namespace
 
-bool read_check_options(const char* text, CheckOptions* options) {
-  if (memory_amount::same_word(text, "0")) return false;
+void read_check_options(const char* text, CheckOptions* options) {
+  if (memory_amount::same_word(text, "0")) return;
   CheckItem item;
   const char* rest = next_check_item(text, &item);
-  bool right = item.fits && memory_amount::same_word(item.text, "full");
+  options->blocks = read_checked_blocks(item.text);
+  const auto read_item =
+      options->blocks == CheckedBlocks::kSome ? read_guards_item : read_full_item;
+  bool right = item.fits && options->blocks != CheckedBlocks::kNone;
   while (right && rest != nullptr) {
     rest = next_check_item(rest, &item);
-    right = item.fits && read_check_item(item.text, options);
+    right = item.fits && read_item(item.text, options);
   }
-  if (right) return true;
-  Text<400> line;
+  if (right) return;
+  Text<512> line;
   line.add("corbel: CORBEL_CHECK=").add(text);
   line.add(
-      " is ignored: set it to 0 or full, which guard=all, quarantine=SIZE, redzone=BYTES, "
-      "fill=no and frames=N may follow, with commas\n");
+      " is ignored: set it to 0; to guards, which every=SIZE and slots=N may follow, with commas; "
+      "or to full, which guard=all, quarantine=SIZE, redzone=BYTES, fill=no and frames=N may "
+      "follow\n");
   os::write_error(line.data(), line.size());
   *options = {};
-  return false;
 }
 
 }  // namespace corbel::alloc

@@ -23,7 +23,8 @@ constinit std::atomic<Progress> progress{Progress::kNone};
 
 void begin_checks() {
   const char* const text = os::environment("CORBEL_CHECK");
-  const bool checks = text != nullptr && read_check_options(text, &check_options);
+  if (text != nullptr) read_check_options(text, &check_options);
+  const bool checks = check_options.blocks == CheckedBlocks::kEvery;
   const bool leaks = set_up_leaks();
   if (!checks && !leaks) return;
   if (!checks) check_options = kRecordOnly;

@@ -11,6 +11,10 @@ void verify_redzones(const BlockRef& block, BlockState state, const Occasion& oc
   const char* const changed = find_changed_redzone(block);
   if (changed == nullptr) return;
   block.set_state(state);
+  report_outside(changed, block, occasion);
+}
+
+void report_outside(const char* changed, const BlockRef& block, const Occasion& occasion) {
   Finding finding;
   if (changed < block.begin()) {
     finding.add("write before the beginning of ");

@@ -45,7 +45,8 @@ void prepare_refill(Heap* heap) {
   if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
 }
 
-void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content) {
+void* allocate_from_bin(unsigned size_class, const BlockRequest& request, LimitCalls& calls,
+                        Content* content) {
   *content = Content::kUnknown;
   call_helper(MayStart::kYes);
   Heap* heap = attach_or_find_room(calls);
@@ -67,7 +68,7 @@ void* allocate_from_bin(unsigned size_class, LimitCalls& calls, Content* content
     }
     prepare_refill(heap);
     if (sample_is_due(heap, size_class)) [[unlikely]] {
-      if (void* const sampled = sample_block(heap, size_class)) return sampled;
+      if (void* const sampled = sample_block(heap, size_class, request)) return sampled;
     }
     block = refill(heap, bin, &zeroed, &shortage);
   } while (block == nullptr && search.find(shortage));
@@ -95,7 +96,7 @@ bool is_watched() { return heap_of_thread() == &unset_heap && first_call_is_watc
 
 void* allocate_any(std::size_t size, Content* content) {
   LimitCalls calls;
-  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), calls, content)
+  void* block = size <= kMediumMax ? allocate_from_bin(class_of(size), {size, 1}, calls, content)
                                    : allocate_span(size, 1, calls, content);
   return block != nullptr ? block : out_of_memory();
 }
@@ -103,7 +104,7 @@ void* allocate_any(std::size_t size, Content* content) {
 void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) {
   const unsigned size_class = aligned_class_of(size, alignment);
   Content content;
-  return size_class < kClasses ? allocate_from_bin(size_class, calls, &content)
+  return size_class < kClasses ? allocate_from_bin(size_class, {size, alignment}, calls, &content)
                                : allocate_span(size, alignment, calls, &content);
 }
 

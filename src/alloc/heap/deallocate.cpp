@@ -10,6 +10,7 @@
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/foreign.hpp"
+#include "alloc/heap/guarding.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/sampling.hpp"
@@ -104,6 +105,7 @@ __attribute__((noinline)) void free_any(void* block, Span* span, Release release
   if (t == span_tag::kLarge) return free_large(slab, block);
   if (t == span_tag::kForeign) return free_foreign(block);
   if (t == span_tag::kSampled) return free_sampled(slab, block);
+  if (t == span_tag::kGuarded) return free_guarded(block, release);
   if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
   Heap* const heap = heap_for_free();
   if (heap == nullptr) return send_now(slab, block);

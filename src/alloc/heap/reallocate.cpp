@@ -8,6 +8,7 @@
 #include "alloc/heap/allocate.hpp"
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/foreign.hpp"
+#include "alloc/heap/guarding.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
@@ -20,8 +21,8 @@ namespace corbel::alloc {
 
 namespace {
 
-// The slab or large block that `block` is the start of; nullptr if it is foreign. Ends the process
-// if it is neither.
+// The slab or large block that `block` is the start of; a unit of the guard pool, where size_of()
+// checks the block; nullptr if it is foreign. Ends the process if it is none of these.
 Span* find_block(const char* function, const void* block) {
   Span* span = slab_head(find_span(block));
   const std::uintptr_t t = span->tag();
@@ -30,6 +31,7 @@ Span* find_block(const char* function, const void* block) {
     if (block != span->start()) die(function, "the pointer is not the start of a block", block);
     return span;
   }
+  if (t == span_tag::kGuarded) return span;
   if (t < span_tag::kFirstHeap && t != span_tag::kSampled) {
     die(function, "no block is allocated there", block);
   }
@@ -39,14 +41,18 @@ Span* find_block(const char* function, const void* block) {
 
 bool is_large(const Span* span) { return span->tag() == span_tag::kLarge; }
 
-std::size_t size_of(const Span* span) {
+bool is_guarded(const Span* span) { return span->tag() == span_tag::kGuarded; }
+
+std::size_t size_of(const char* function, const Span* span, const void* block) {
+  if (is_guarded(span)) return guarded_size(function, block);
   return is_large(span) ? large_size(span) : span->layout().block_size;
 }
 
 // Whether a block that is large enough for `size` bytes stays where it is. A large block, and one
-// that would be more than half empty, is replaced by a smaller one.
-bool keeps_place(const Span* span, std::size_t size) {
-  return !is_large(span) && size >= size_of(span) / 2;
+// that would be more than half empty, is replaced by a smaller one. So is a guarded block, which
+// must end at the end of its slot.
+bool keeps_place(const Span* span, std::size_t old_size, std::size_t size) {
+  return !is_large(span) && !is_guarded(span) && size >= old_size / 2;
 }
 
 void* allocate_like(std::size_t size, std::size_t alignment) {
@@ -108,10 +114,10 @@ bool resize_in_place(Span* span, std::size_t size, LimitCalls& calls, bool* refu
   return false;
 }
 
-void* move_block(Span* span, void* block, std::size_t size, std::size_t alignment, bool may_stay) {
+void* move_block(void* block, std::size_t old_size, std::size_t size, std::size_t alignment,
+                 bool may_stay) {
   void* fresh = may_stay ? allocate_if_room(size, alignment) : allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
-  const std::size_t old_size = size_of(span);
   memcpy(fresh, block, old_size < size ? old_size : size);
   deallocate_fast(block);
   return fresh;
@@ -167,9 +173,10 @@ void* reallocate_aligned(void* block, std::size_t size, std::size_t alignment) n
     return out_of_memory();
   }
   if (is_large(span) && size > kMediumMax) return resize_large_block(span, block, size, alignment);
-  const bool fits = size <= size_of(span) && address_of(block) % alignment == 0;
-  if (fits && keeps_place(span, size)) return block;
-  if (void* moved = move_block(span, block, size, alignment, fits)) return moved;
+  const std::size_t old_size = size_of("realloc", span, block);
+  const bool fits = size <= old_size && address_of(block) % alignment == 0;
+  if (fits && keeps_place(span, old_size, size)) return block;
+  if (void* moved = move_block(block, old_size, size, alignment, fits)) return moved;
   // If the new size fits, the block can stay where it is after all.
   std::size_t shortage = 0;
   if (fits && is_large(span)) resize_and_sample(span, size, &shortage);
@@ -186,7 +193,7 @@ std::size_t usable_size(const void* block) noexcept {
   if (call_is_watched()) [[unlikely]]
     return watched_usable_size(block);
   span = find_block("malloc_usable_size", block);
-  return span != nullptr ? size_of(span) : foreign_size(block);
+  return span != nullptr ? size_of("malloc_usable_size", span, block) : foreign_size(block);
 }
 
 bool is_block(const void* block) noexcept {
@@ -195,6 +202,7 @@ bool is_block(const void* block) noexcept {
   const Span* span = slab_head(find_span(block));
   if (span->tag() == span_tag::kLarge) return block == span->start();
   const std::uintptr_t t = span->tag();
+  if (t == span_tag::kGuarded) return is_guarded_block(block);
   return (t >= span_tag::kFirstHeap || t == span_tag::kSampled) && begins_block(span, block);
 }
 

@@ -80,9 +80,16 @@ inline bool sampling_is_on() { return sampling_distance.load(std::memory_order_r
 // Adapts the heap's sampler to the distance in force. Requires: the lists of all bins are empty.
 void follow_sampling(Heap* heap);
 
-// Returns the block for a request whose sample is due. nullptr if there is no memory for that: then
-// the sample is given up, and an ordinary block serves the request.
-void* sample_block(Heap* heap, unsigned size_class);
+// What the program asked for. `alignment` is 1 for the ordinary functions.
+struct BlockRequest {
+  std::size_t size;
+  std::size_t alignment;
+};
+
+// Returns the block for a request whose sample is due, and which a block of the class can serve.
+// nullptr if the sample is for no instrument, or if there is no memory for that: then an ordinary
+// block serves the request.
+void* sample_block(Heap* heap, unsigned size_class, const BlockRequest& request);
 
 // Frees a block of `slab`, whose tag is kSampled. Ends the process if no block is allocated there.
 void free_sampled(Span* slab, void* block);

@@ -14,7 +14,8 @@ namespace corbel::alloc {
 // set_up_checks() may be called earlier and more than once: before the first malloc is served, in a
 // thread without a heap.
 void set_up_checks();    // check: every block is recorded
-void set_up_sampling();  // profile: some blocks are recorded
+void set_up_sampling();  // sample: some blocks are recorded or guarded
+void set_up_guards();    // guard: some blocks lie between guard pages; after set_up_checks()
 void set_up_control();   // control: requests from the corbel command
 
 // Called by set_up_checks(), once: reads CORBEL_LEAKS. Whether every block is to be recorded.

@@ -31,6 +31,7 @@ inline constexpr std::uintptr_t kFollower = 4;  // a later unit of a slab
 inline constexpr std::uintptr_t kLarge = 6;     // first unit of a large block
 inline constexpr std::uintptr_t kFree = 8;      // first or last unit of a free span
 inline constexpr std::uintptr_t kSampled = 10;  // first unit of a slab of sampled blocks
+inline constexpr std::uintptr_t kGuarded = 12;  // a unit of the guard pool (guarding.hpp)
 inline constexpr std::uintptr_t kFirstHeap = 64;
 inline constexpr std::uintptr_t kFull = 1;  // the slab has no block to give: a free must move it
 }  // namespace span_tag

@@ -146,6 +146,7 @@ void set_up_process() {
   read_options();
   set_up_checks();
   set_up_sampling();
+  set_up_guards();
   set_up_control();
   const ProgramCode code;
   os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -39,6 +39,7 @@ struct DebugAccess {
       {"tag.follower", span_tag::kFollower},
       {"tag.large", span_tag::kLarge},
       {"tag.free", span_tag::kFree},
+      {"tag.guarded", span_tag::kGuarded},
       {"tag.first_heap", span_tag::kFirstHeap},
       {"tag.full", span_tag::kFull},
       {"SizeClass", sizeof(SizeClass)},

@@ -13,6 +13,7 @@
 #include <bit>
 
 #include "alloc/heap/borrowed.hpp"
+#include "alloc/heap/guarding.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/thread.hpp"
@@ -150,6 +151,11 @@ class Census {
   }
 
   void add_up() {
+    // Each guarded block takes a page, like a large block; the rest of the pool has no memory.
+    const std::size_t guarded = std::min(guarded_bytes(), guarded_units_ * kUnit);
+    s_.large_live += guarded;
+    s_.large_count += guarded / os::page_size();
+    s_.free_purged += guarded_units_ * kUnit - guarded;
     s_.live = s_.large_live;
     for (unsigned i = 0; i < kClasses; ++i) {
       const corbel_size_class_stats& c = s_.classes[i];
@@ -186,6 +192,10 @@ class Census {
       ++s_.free_count;
       s_.largest_free = std::max(s_.largest_free, seen.units * kUnit);
       return seen.units;
+    }
+    if (seen.tag == span_tag::kGuarded) {
+      guarded_units_ += 1;
+      return 1;
     }
     // The unit is just being allocated or freed.
     s_.free_resident += kUnit;
@@ -245,6 +255,7 @@ class Census {
   }
 
   Stats& s_;
+  std::size_t guarded_units_ = 0;
 };
 
 static_assert(int(LimitSource::kDefault) == CORBEL_LIMIT_DEFAULT);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/sample/sampler.hpp"
 
+#include <algorithm>
+
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/sampling.hpp"
@@ -58,23 +60,47 @@ Sampler* make_sampler() {
   return sampler;
 }
 
-// How many blocks of this size a sampled one stands for.
-double weight_of(std::uint64_t size, std::uint64_t every) {
-  return every == 1 ? 1 : 1 / one_minus_exp(double(size) / double(every));
+// The distance for each purpose; 0: no block is sampled for it. relaxed: as sampling_distance
+constinit std::atomic<std::uint64_t> distances[kSamplingPurposes]{};
+
+// How likely a block of this size is sampled.
+double probability_of(std::uint64_t size, std::uint64_t every) {
+  return every == 1 ? 1 : one_minus_exp(double(size) / double(every));
 }
 
-void change_distance(std::uint64_t every) {
+// Decides whether a sample is for the purpose. Returns how many blocks of this size it stands for;
+// 0: it is not for the purpose.
+//
+// The heap has sampled the block with the probability p, and the purpose is to get it with the
+// probability q. So it gets the sample with the probability q / p. While the heap still samples at
+// another distance, q may be the larger one: then the purpose gets every sample, and p counts.
+double weight_for(SampledFor purpose, std::uint64_t size, Sampler& sampler) {
+  const std::uint64_t every = distances[unsigned(purpose)].load(std::memory_order_relaxed);
+  if (every == 0) return 0;
+  const double p = probability_of(size, sampler.every);
+  if (every <= sampler.every) return 1 / p;
+  const double q = probability_of(size, every);
+  return double(next_random(sampler)) * 0x1p-64 * p < q ? 1 / q : 0;
+}
+
+void change_distance(SampledFor purpose, std::uint64_t every) {
+  distances[unsigned(purpose)].store(every, std::memory_order_relaxed);
+  std::uint64_t smallest = 0;
+  for (const auto& distance : distances) {
+    const std::uint64_t other = distance.load(std::memory_order_relaxed);
+    if (other != 0) smallest = smallest == 0 ? other : std::min(smallest, other);
+  }
   // relaxed: request_flush() publishes it to the threads that honour the request
-  sampling_distance.store(every, std::memory_order_relaxed);
+  sampling_distance.store(smallest, std::memory_order_relaxed);
   // A flush empties the lists, whose blocks are charged from then on.
   request_flush();
 }
 
 }  // namespace
 
-void start_sampling(std::uint64_t every) { change_distance(every); }
+void start_sampling(std::uint64_t every, SampledFor purpose) { change_distance(purpose, every); }
 
-void stop_sampling() { change_distance(0); }
+void stop_sampling(SampledFor purpose) { change_distance(purpose, 0); }
 
 void seed_sampling(std::uint64_t seed) {
   next_seed.store(mix(seed + kGoldenRatio), std::memory_order_relaxed);
@@ -90,29 +116,45 @@ void follow_sampling(Heap* heap) {
   if (heap->sampler->every != every) draw_all(*heap->sampler, every);
 }
 
-void* sample_block(Heap* heap, unsigned size_class) {
-  Sampler& sampler = *heap->sampler;
-  const std::size_t size = kSizeClasses[size_class].block_size;
-  const StackId stack = capture_stack();
+namespace {
+
+// Records a block of the class for the profile: `guarded`, or a new one if that is nullptr. Returns
+// the block; `guarded` if it cannot be recorded.
+void* record_block(unsigned size_class, void* guarded, double weight, StackId stack) {
   prepare_to_record();
-  void* block;
   bool due = false;
+  void* block = guarded;
   {
     sync::LockGuard guard(samples_lock);
-    block = take_from_sampled_slab(size_class);
-    if (block != nullptr) {
-      const double weight = weight_of(size, sampler.every);
-      if (!record_sample({block, size, weight, stack})) {
-        due = put_into_sampled_slab(slab_head(find_span(block)), block);
-        block = nullptr;
-      }
+    if (block == nullptr) block = take_from_sampled_slab(size_class);
+    if (block == nullptr) return nullptr;
+    const std::size_t size = kSizeClasses[size_class].block_size;
+    if (!record_sample({block, size, weight, stack}) && guarded == nullptr) {
+      due = put_into_sampled_slab(slab_head(find_span(block)), block);
+      block = nullptr;
     }
   }
   if (due) span_heap.purge_due();
-  // The point of an ordinary block that follows must lie after it.
+  return block;
+}
+
+}  // namespace
+
+void* sample_block(Heap* heap, unsigned size_class, const BlockRequest& request) {
+  Sampler& sampler = *heap->sampler;
+  const std::size_t size = kSizeClasses[size_class].block_size;
+  const double weight = weight_for(SampledFor::kProfile, size, sampler);
+  const bool is_guarded = weight_for(SampledFor::kGuards, size, sampler) != 0 && can_guard(request);
+  void* block = nullptr;
+  if (weight != 0 || is_guarded) {
+    const StackId stack = capture_stack();
+    if (is_guarded) block = take_guarded(request, stack);
+    if (weight != 0) block = record_block(size_class, block, weight, stack);
+  }
   std::uint64_t& credit = sampler.credit[size_class];
   credit = draw(sampler);
-  if (block == nullptr && credit < size) credit = size;
+  // The next point lies after the ordinary block that serves the request.
+  if (block == nullptr) credit += size;
   return block;
 }
 
@@ -143,14 +185,13 @@ void sample_large(Span* span) {
     credit -= size;
     return;
   }
+  credit = draw(*sampler);
+  const double weight = weight_for(SampledFor::kProfile, size, *sampler);
+  if (weight == 0) return;
   const StackId stack = capture_stack();
   prepare_to_record();
-  {
-    sync::LockGuard guard(samples_lock);
-    const double weight = weight_of(size, sampler->every);
-    span->sampled = record_sample({span->start(), size, weight, stack});
-  }
-  credit = draw(*sampler);
+  sync::LockGuard guard(samples_lock);
+  span->sampled = record_sample({span->start(), size, weight, stack});
 }
 
 void forget_large(Span* span) {

@@ -70,9 +70,8 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
                        : "'never', 'auto' or 'always' expected, not '" + value + "'";
           },
           ""));
-  app->add_option(
-         "--check", options->check,
-         "Check a few blocks, or every block, for tests; options may follow (CORBEL_CHECK)")
+  app->add_option("--check", options->check,
+                  "Find misuse in a few blocks, or in all (CORBEL_CHECK)")
       ->type_name("guards|full[,…]")
       ->check(CLI::Validator(
           [](std::string& value) {

@@ -20,10 +20,13 @@ class Usage(CliTest):
                              "--with NAME=LIB.so",
                              "--seed N", "--tbb[=preload]", "--show-output", "--check-output", "--quiet", "--force",
                              "MAD", "VmHWM"],
+                 "leaks": ["--suppressions FILE", "--exit-code", "--json", "--read FILE"],
+                 "profile heap": ["--every SIZE", "--output FILE", "--html FILE"],
+                 "top": ["--pid", "--json", "--prometheus"],
                  "trace": ["--output FILE", "--tbb[=preload]", "show", "perfetto", "127"],
                  "check": ["--pid PID", "--as-is", "--tbb[=preload]", "--json", "--verbose", "Exit code"]}
         for command, words in texts.items():
-            done = corbel(*filter(None, [command, "--help"]))
+            done = corbel(*command.split(), "--help")
             self.assertEqual(done.returncode, 0)
             self.assertEqual(done.stderr, "")
             for word in words:

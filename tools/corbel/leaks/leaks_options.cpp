@@ -72,8 +72,7 @@ std::vector<Subcommand> add_leaks(CLI::App& parent) {
       ->type_name("N")
       ->check(at_least(1));
   app->add_option("--read", options->files,
-                  "Read a report that CORBEL_LEAKS wrote, instead of running a command; may be "
-                  "repeated")
+                  "Read a report that CORBEL_LEAKS wrote; may be repeated")
       ->type_name("FILE")
       ->type_size(1)
       ->expected(1)

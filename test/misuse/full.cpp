@@ -43,10 +43,18 @@ void free_block(volatile char* block) { release(const_cast<char*>(block)); }
 
 volatile char sink;
 
-// Does nothing in a program that is not on Corbel.
+// Does nothing in a program that is not on Corbel. Not weak in a linked program: a linker takes
+// nothing from an archive for a weak name.
+#if !defined(LINKED)
 extern "C" int corbel_check_heap(void) __attribute__((weak));
+#else
+extern "C" int corbel_check_heap(void);
+#endif
 void check_heap() {
-  if (corbel_check_heap != nullptr && corbel_check_heap() == 0) std::puts("intact");
+#if !defined(LINKED)
+  if (corbel_check_heap == nullptr) return;
+#endif
+  if (corbel_check_heap() == 0) std::puts("intact");
 }
 
 void allocate_and_free(int times) {

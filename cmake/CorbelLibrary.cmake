@@ -35,7 +35,9 @@ function(corbel_objects target)
               -fno-builtin-malloc
               -fno-builtin-calloc
               -fno-builtin-realloc
-              -fno-builtin-free)
+              -fno-builtin-free
+              # A failed assertion of a header would call libstdc++.
+              -U_GLIBCXX_ASSERTIONS)
   endif()
   target_compile_definitions(${target} PRIVATE ${arg_DEFINES})
   if(arg_UNITY)

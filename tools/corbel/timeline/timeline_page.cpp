@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "page_files.hpp"
+#include "timeline_page_files.hpp"
 
 namespace corbel::cli::timeline {
 namespace {
@@ -121,7 +121,7 @@ std::string write_page(const Trace& trace, const std::string& title, const std::
                        std::strerror(errno));
   }
   // A mark is a comment: {{name}} between <!-- and -->, or between /* and */.
-  std::string_view page = page_files::timeline_html;
+  std::string_view page = page::timeline_html;
   const auto put = [file](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), file);
   };
@@ -132,10 +132,10 @@ std::string write_page(const Trace& trace, const std::string& title, const std::
     const std::string_view name = page.substr(begin + 2, end - begin - 2);
     page.remove_prefix(end + 2);
     if (name == "title") put(escaped(title));
-    if (name == "style") put(page_files::timeline_css);
+    if (name == "style") put(page::timeline_css);
     if (name == "scripts") {
       for (const std::string_view script :
-           {page_files::timeline_data_js, page_files::timeline_view_js, page_files::timeline_js}) {
+           {page::timeline_data_js, page::timeline_view_js, page::timeline_js}) {
         put(script);
       }
     }

@@ -10,6 +10,8 @@
 #include <new>
 #include <thread>
 
+#include "cases.hpp"
+
 namespace {
 
 // Volatile pointers, because the compiler would reject some of this, or remove it.
@@ -18,14 +20,7 @@ void (*volatile release)(void*) = std::free;
 void* (*volatile make)(std::size_t) = ::operator new;
 void (*volatile destroy_sized)(void*, std::size_t) = ::operator delete;
 
-void* announce(void* pointer) {
-  char line[64];
-  const int n =
-      std::snprintf(line, sizeof line, "0x%llx\n",
-                    static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
-  if (write(STDOUT_FILENO, line, std::size_t(n)) != n) _exit(2);
-  return pointer;
-}
+using misuse::announce;
 
 void* volatile sink;
 
@@ -38,12 +33,7 @@ void exhaust() {
 
 void plant(void* block, std::uintptr_t value) { std::memcpy(block, &value, sizeof value); }
 
-struct Case {
-  const char* name;
-  void (*body)();
-};
-
-const Case kCases[] = {
+const misuse::Case kCases[] = {
     {"planted-link",
      [] {
        void* block = allocate(kSize);
@@ -93,13 +83,4 @@ const Case kCases[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const Case& c : kCases) {
-    if (argc == 2 && std::strcmp(argv[1], c.name) == 0) {
-      c.body();
-      return 0;
-    }
-  }
-  for (const Case& c : kCases) std::puts(c.name);
-  return 2;
-}
+int main(int argc, char** argv) { return misuse::run_case(argc, argv, kCases); }

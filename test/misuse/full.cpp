@@ -13,6 +13,8 @@
 #include <new>
 #include <thread>
 
+#include "cases.hpp"
+
 namespace {
 
 // Volatile pointers, because the compiler would reject some of this, or remove it.
@@ -28,14 +30,8 @@ void (*volatile destroy_array)(void*) = ::operator delete[];
 void (*volatile destroy_sized)(void*, std::size_t) = ::operator delete;
 void (*volatile destroy_aligned)(void*, std::align_val_t) = ::operator delete;
 
-// Prints the address at once, because nothing is flushed after an abort.
 volatile char* announce(void* pointer) {
-  char line[64];
-  const int n =
-      std::snprintf(line, sizeof line, "0x%llx\n",
-                    static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
-  if (write(STDOUT_FILENO, line, std::size_t(n)) != n) _exit(2);
-  return static_cast<volatile char*>(pointer);
+  return static_cast<volatile char*>(misuse::announce(pointer));
 }
 
 volatile char* new_block(std::size_t size) { return announce(allocate(size)); }
@@ -61,14 +57,9 @@ void allocate_and_free(int times) {
   for (int i = 0; i < times; ++i) release(allocate(48));
 }
 
-struct Case {
-  const char* name;
-  void (*body)();
-};
-
 constexpr std::size_t kLarge = 300000;
 
-const Case kCases[] = {
+const misuse::Case kCases[] = {
     {"double-free",
      [] {
        volatile char* block = new_block(48);
@@ -273,13 +264,4 @@ const Case kCases[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const Case& c : kCases) {
-    if (argc == 2 && std::strcmp(argv[1], c.name) == 0) {
-      c.body();
-      return 0;
-    }
-  }
-  for (const Case& c : kCases) std::puts(c.name);
-  return 2;
-}
+int main(int argc, char** argv) { return misuse::run_case(argc, argv, kCases); }

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "cases.hpp"
+
 namespace {
 
 // Volatile pointers, because the compiler would reject some of this, or remove it.
@@ -32,14 +34,8 @@ void (*volatile destroy_sized)(void*, std::size_t) = ::operator delete;
 
 volatile char sink;
 
-// Prints the address at once, because nothing is flushed after an abort.
 volatile char* announce(void* pointer) {
-  char line[64];
-  const int n =
-      std::snprintf(line, sizeof line, "0x%llx\n",
-                    static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(pointer)));
-  if (write(STDOUT_FILENO, line, std::size_t(n)) != n) _exit(2);
-  return static_cast<volatile char*>(pointer);
+  return static_cast<volatile char*>(misuse::announce(pointer));
 }
 
 volatile char* new_block(std::size_t size) { return announce(allocate(size)); }
@@ -62,12 +58,7 @@ volatile char* new_block_at(Place place) {
   }
 }
 
-struct Case {
-  const char* name;
-  void (*body)();
-};
-
-const Case kMisuses[] = {
+const misuse::Case kMisuses[] = {
     {"overflow-1", [] { new_block_at(Place::kEnd)[48] = 0; }},
     {"overread-1", [] { sink = new_block_at(Place::kEnd)[48]; }},
     {"overflow-8", [] { new_block_at(Place::kEnd)[55] = 1; }},
@@ -288,7 +279,7 @@ void crash() {
   sink = *reinterpret_cast<volatile char*>(16);
 }
 
-const Case kRight[] = {
+const misuse::Case kRight[] = {
     {"blocks", see_blocks},         {"use-up", use_up},       {"threads", run_threads},
     {"own-handler", handle_faults}, {"fork", fork_and_go_on}, {"crash", crash},
 };
@@ -297,17 +288,17 @@ const Case kRight[] = {
 
 int main(int argc, char** argv) {
   const char* const name = argc == 2 ? argv[1] : "";
-  for (const Case& c : kMisuses) {
+  for (const misuse::Case& c : kMisuses) {
     if (std::strcmp(name, c.name) != 0) continue;
     c.body();
     return 0;
   }
-  for (const Case& c : kRight) {
+  for (const misuse::Case& c : kRight) {
     if (std::strcmp(name, c.name) != 0) continue;
     c.body();
     if (is_right) std::puts("right");
     return 0;
   }
-  for (const Case& c : kMisuses) std::puts(c.name);
+  for (const misuse::Case& c : kMisuses) std::puts(c.name);
   return 2;
 }

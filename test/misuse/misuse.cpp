@@ -19,6 +19,8 @@
 #include "alloc/allocator.hpp"
 #endif
 
+#include "cases.hpp"
+
 namespace {
 
 #if defined(MISUSE_OF_MALLOC)
@@ -148,12 +150,7 @@ void free_null() {
   release(nullptr);
 }
 
-struct Case {
-  const char* name;
-  void (*body)();
-};
-
-constexpr Case kCases[] = {
+constexpr misuse::Case kCases[] = {
     {"free-inside-other-thread", free_inside_a_block_of_another_thread},
     {"free-inside-full-slab", free_inside_a_block_of_a_full_slab},
     {"free-inside-far", free_inside_a_block_far_into_a_slab},
@@ -178,13 +175,4 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const Case& c : kCases) {
-    if (argc == 2 && std::strcmp(argv[1], c.name) == 0) {
-      c.body();
-      return 0;
-    }
-  }
-  for (const Case& c : kCases) std::puts(c.name);
-  return 2;
-}
+int main(int argc, char** argv) { return misuse::run_case(argc, argv, kCases); }

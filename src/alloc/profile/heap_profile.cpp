@@ -59,6 +59,10 @@ void start_heap_profile(std::uint64_t every) {
 
 bool heap_profile_has_begun() { return profile_started_at.load(std::memory_order_relaxed) != 0; }
 
+bool heap_profile_is_on() { return is_sampling(SampledFor::kProfile); }
+
+std::uint64_t heap_profile_distance() { return profile_every.load(std::memory_order_relaxed); }
+
 void stop_heap_profile() { stop_sampling(); }
 
 namespace {

@@ -100,6 +100,10 @@ void change_distance(SampledFor purpose, std::uint64_t every) {
 
 void start_sampling(std::uint64_t every, SampledFor purpose) { change_distance(purpose, every); }
 
+bool is_sampling(SampledFor purpose) {
+  return distances[unsigned(purpose)].load(std::memory_order_relaxed) != 0;
+}
+
 void stop_sampling(SampledFor purpose) { change_distance(purpose, 0); }
 
 void seed_sampling(std::uint64_t seed) {

@@ -20,6 +20,9 @@ inline constexpr unsigned kSamplingPurposes = 2;
 // the distance. The caller holds no lock.
 void start_sampling(std::uint64_t every, SampledFor purpose = SampledFor::kProfile);
 
+// Whether blocks are sampled for the purpose.
+bool is_sampling(SampledFor purpose);
+
 // Samples no more for the purpose. Threads end with their next slow path. The blocks that are
 // sampled remain so.
 void stop_sampling(SampledFor purpose = SampledFor::kProfile);

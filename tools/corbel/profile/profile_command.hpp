@@ -16,6 +16,9 @@ struct HeapOptions {
   std::string output;  // the profile; empty: named after the program
   std::string page;    // the page; empty: beside the profile
   bool no_page = false;
+  int pid = 0;          // the running process that is profiled instead of a command; 0: none
+  double duration = 0;  // how many seconds it is sampled; 0: until a signal asks for the end
+  bool into_sandbox = false;
 };
 
 struct ShowOptions {
@@ -33,11 +36,14 @@ struct DiffOptions {
 
 // Each returns the exit code. profile_heap ends by the command's signal if that ended by one.
 int profile_heap(const HeapOptions& options);
+int profile_heap_of_process(const HeapOptions& options);
 int profile_show(const ShowOptions& options);
 int profile_diff(const DiffOptions& options);
 
 // Reads files, names their functions and tasks, and makes one profile of all. Prints what names
 // lack. Throws std::runtime_error with one line when a file is not a profile.
 Profile load_profiles(const std::vector<std::string>& files);
+// The same for profiles that have been read.
+Profile name_profiles(std::vector<Profile> parts);
 
 }  // namespace corbel::cli

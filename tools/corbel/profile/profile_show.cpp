@@ -27,11 +27,12 @@ void check_not_empty(const Profile& profile, const std::string& name) {
 
 Profile load_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> parts;
-  for (const std::string& file : files) {
-    Profile part = read_profile(file);
-    name_code_without_file(part);
-    parts.push_back(std::move(part));
-  }
+  for (const std::string& file : files) parts.push_back(read_profile(file));
+  return name_profiles(std::move(parts));
+}
+
+Profile name_profiles(std::vector<Profile> parts) {
+  for (Profile& part : parts) name_code_without_file(part);
   // Together, so that a file that several processes have is read once.
   Profile profile = merge(parts);
   if (const std::string advice = symbolize(profile); !advice.empty()) {

@@ -103,7 +103,15 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   });
   // Nothing is used below: the thread has called a function.
   if (own != nullptr) stack_pointers_[0] = own->stack_pointer;
+  MemoryArea before;
   for_each_memory_area([&](const MemoryArea& mapping) {
+    // What the linker has made read-only after the program's start (RELRO) lies before the data.
+    // In a static program, the C library has stored pointers there.
+    if (is_constant(before) && mapping.has_file && mapping.writable &&
+        before.end == mapping.start) {
+      mappings_.add(before.start, before.end);
+    }
+    before = mapping;
     if (is_constant(mapping)) constants_.add(mapping.start, mapping.end);
     if (!mapping.readable) unreadable_.add(mapping.start, mapping.end);
     if (!is_root(mapping)) return;

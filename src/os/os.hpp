@@ -533,8 +533,12 @@ bool has_thread(std::uint32_t thread);
 
 struct Request {
   std::uint64_t number;  // names the socket on which the other side listens
-  // From here on, the interrupted thread's stack has what the program was doing, and the registers.
+  // From here on, the stack that the interrupted thread was on, or the one that the program has for
+  // its signal handlers, is the program's.
   std::uintptr_t program_stack;
+  // What the registers of the interrupted thread were, in any order.
+  const std::uintptr_t* registers;
+  std::size_t register_count;
 };
 
 // From now on calls `answer` when the corbel command asks something of this process. The call comes

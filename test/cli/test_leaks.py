@@ -258,8 +258,8 @@ class Leaks(CliTest):
         self.assertRegex(done.stderr, r"leaky: no leak report: signal 6 \(Aborted\) ended it\n")
         done = corbel("leaks", "--", self.program, "_")
         self.assertEqual(done.returncode, 6)
-        self.assertRegex(done.stderr, r"leaky: no leak report: it did not run on Corbel, or ended "
-                                      r"by _exit or exec \(see: corbel check -- \S*leaky\)\n")
+        self.assertRegex(done.stderr, r"leaky: no leak report: it did not run on Corbel, ended "
+                                      r"by _exit or exec, or could not write it \(see: corbel check -- \S*leaky\)\n")
         # A child reports for itself.
         done = corbel("leaks", "--", self.program, "x")
         self.assertEqual(done.stderr.count("3 blocks, 14.7 KiB definitely leaked"), 2)
@@ -287,6 +287,22 @@ class Leaks(CliTest):
         # With the usual distance, a program this small has no sample of its leaks, most likely.
         done = corbel("leaks", "--sampled", "--", self.program)
         self.assertRegex(done.stderr, r"one in 512.0 KiB of allocations\n$")
+
+    def test_a_static_program(self):
+        static = LIBRARY.parent / "libcorbelmalloc_proxy.a"
+        if not static.exists():
+            self.skipTest("no static library here")
+        self.compile_static()
+        program = self.compile("static-leaky", LEAKY, "-g", "-static", "-Wl,--undefined=malloc",
+                               static, "-Wl,--eh-frame-hdr")
+        done = corbel("leaks", "--", program)
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stderr, r": 3 blocks, 14.7 KiB definitely leaked at 2 places")
+        self.assertRegex(done.stderr, r"    get  \S*leaky.c:7\n    lose_one  \S*leaky.c:11\n")
+        # The allocator is asked before the C library is ready to look up unwind tables.
+        done = corbel("profile", "heap", "--every", "1", "-o", self.folder / "profile", "--", program)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertRegex(done.stderr, r"lose_two static-leaky.c:|get static-leaky.c:")
 
     def test_names_cannot_control_the_terminal(self):
         report = self.folder / "report"

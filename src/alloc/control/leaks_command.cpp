@@ -12,7 +12,7 @@ void command_leaks(const char* words, Reply& reply) {
   const LeakSink sink{&reply, [](void* place, const void* data, std::size_t size) {
                         return static_cast<Reply*>(place)->add(data, size);
                       }};
-  switch (check_leaks_in_handler(reply.program_stack(), sampled, sink)) {
+  switch (check_leaks_in_handler(reply.request(), sampled, sink)) {
     case LeakVerdict::kBusy:
       return reply.busy();
     case LeakVerdict::kNotRecording:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "os/os.hpp"
 
@@ -13,11 +12,10 @@ namespace corbel::alloc {
 // and then finish().
 class Reply {
  public:
-  Reply(os::RequestSocket& socket, std::uintptr_t program_stack)
-      : socket_(socket), program_stack_(program_stack) {}
+  Reply(os::RequestSocket& socket, const os::Request& request)
+      : socket_(socket), request_(request) {}
 
-  // As in os::Request.
-  std::uintptr_t program_stack() const { return program_stack_; }
+  const os::Request& request() const { return request_; }
 
   // The figures cannot be had now: the other side asks again.
   void busy();
@@ -33,7 +31,7 @@ class Reply {
   bool put(const void* data, std::size_t size);
 
   os::RequestSocket& socket_;
-  std::uintptr_t program_stack_;
+  const os::Request& request_;
   bool begun_ = false;
   bool failed_ = false;
 };

@@ -131,13 +131,12 @@ LeakVerdict check_leaks(const void* return_address) {
   return check(false, found ? &registers : nullptr);
 }
 
-LeakVerdict check_leaks_in_handler(std::uintptr_t program_stack, bool sampled,
-                                   const LeakSink& sink) {
+LeakVerdict check_leaks_in_handler(const os::Request& request, bool sampled, const LeakSink& sink) {
   sampled = sampled || !records_all();
   if (sampled && !heap_profile_has_begun()) return LeakVerdict::kNotRecording;
   const Checking checking_now;
   if (!checking_now.has_begun()) return LeakVerdict::kBusy;
-  const LiveContext own{program_stack, nullptr, 0};
+  const LiveContext own{request.program_stack, request.registers, request.register_count};
   const auto finish = [&](const LeakFindings& findings) {
     if (findings.result() != LeakFindings::Result::kBusy) write_leaks(findings, sink);
     return verdict_of(findings);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.hpp"
 #include "base/text.hpp"
 
 namespace corbel::alloc {

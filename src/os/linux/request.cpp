@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -55,12 +56,32 @@ void pass_on(siginfo_t* info, void* context) {
   syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), request::kSignal, info);
 }
 
+// Where the kernel has stored the registers ends. The general ones come first.
+std::uintptr_t end_of_registers(const ucontext_t* context) {
+#if defined(__x86_64__)
+  // Vector registers lie further up (the kernel's asm/sigcontext.h, struct _fpx_sw_bytes).
+  constexpr std::size_t kLegacySize = 512, kMarkAt = 464, kSizeAt = 468;
+  constexpr std::uint32_t kMark = 0x46505853;
+  const auto* vectors = reinterpret_cast<const char*>(context->uc_mcontext.fpregs);
+  if (vectors != nullptr) {
+    std::uint32_t mark, size;
+    memcpy(&mark, vectors + kMarkAt, sizeof mark);
+    memcpy(&size, vectors + kSizeAt, sizeof size);
+    return reinterpret_cast<std::uintptr_t>(vectors) + (mark == kMark ? size : kLegacySize);
+  }
+#endif
+  return reinterpret_cast<std::uintptr_t>(context + 1);
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
   if (!is_request(*info)) return pass_on(info, context);
   last_request.store(now_ms(), std::memory_order_relaxed);
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
-  Request request{value & request::kNumberMask, reinterpret_cast<std::uintptr_t>(context)};
+  const auto frame = reinterpret_cast<std::uintptr_t>(context);
+  const std::uintptr_t registers_end = end_of_registers(static_cast<ucontext_t*>(context));
+  Request request{value & request::kNumberMask, frame, static_cast<std::uintptr_t*>(context),
+                  (registers_end - frame) / sizeof(std::uintptr_t)};
   // The program may have provided a small stack for its signal handlers.
   void* const stack = map(kRequestStack, kStackGrain, nullptr);
   if (stack == nullptr) return;  // as where no socket can be opened

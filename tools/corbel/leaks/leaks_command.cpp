@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include "pprof/profile_file.hpp"
 #include "process/control.hpp"
 #include "program/library.hpp"
 #include "run/child.hpp"
@@ -44,8 +44,7 @@ void write_json(const std::string& path, const std::vector<JudgedReport>& report
     fmt::print("{}", text);
     return;
   }
-  std::ofstream file(path);
-  if (!(file << text).flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
+  write_file(path, text);
 }
 
 struct Verdict {
@@ -96,8 +95,8 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
                          WTERMSIG(child.status), strsignal(WTERMSIG(child.status))));
   } else {
     complain(
-        fmt::format("{}: no leak report: it did not run on Corbel, or ended by _exit or exec "
-                    "(see: corbel check -- {})",
+        fmt::format("{}: no leak report: it did not run on Corbel, ended by _exit or exec, or "
+                    "could not write it (see: corbel check -- {})",
                     command, command));
   }
   return files.empty();
@@ -165,6 +164,7 @@ JudgedReport judge(LeakReport report, const Suppressions& suppressions) {
 int leaks(const LeaksOptions& options) {
   try {
     const Suppressions suppressions = read_suppressions(options);
+    if (!options.json_file.empty() && options.json_file != "-") check_writable(options.json_file);
     if (options.pid != 0) return check_process(options, suppressions);
     if (options.files.empty()) return run_and_report(options, suppressions);
     return exit_code(report_all(read_all(options.files, suppressions), options), options, kExitOk);

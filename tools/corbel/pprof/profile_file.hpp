@@ -22,6 +22,10 @@ void write_profile(const Profile& profile, const std::string& path);
 // a pipe is written to.
 void write_file(const std::string& path, std::string_view content);
 
+// Throws std::runtime_error with one line if write_file() cannot write there: for what takes hours
+// until there is something to be written.
+void check_writable(const std::string& path);
+
 // The message of a profile, from and to bytes that are not compressed.
 Profile decode_profile(std::string_view bytes);
 std::string encode_profile(const Profile& profile);

@@ -219,8 +219,15 @@ enum class Asked { kDone, kBusy };
 Asked ask_once(int pid, const std::string& command, const AskOptions& options, Answer& answer) {
   std::optional<Listener> listener = make_listener(pid, answer.error);
   if (!listener) return Asked::kDone;
-  const int helper = helper_thread_of(pid);
-  if (helper == 0 && every_thread_blocks_requests(pid)) {
+  int helper = helper_thread_of(pid);
+  // A thread that is about to end its answer to another request blocks them, too.
+  const Clock::time_point blocked_end = Clock::now() + options.patience / 2;
+  while (helper == 0 && every_thread_blocks_requests(pid)) {
+    if (Clock::now() < blocked_end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      helper = helper_thread_of(pid);
+      continue;
+    }
     answer.error =
         fmt::format("process {} blocks SIGURG in all of its threads, so it cannot be asked", pid);
     return Asked::kDone;

@@ -2,12 +2,8 @@
 #include "profile/output.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <stdexcept>
 #include <string_view>
 
 #include "pprof/profile_file.hpp"
@@ -37,19 +33,6 @@ std::string page_beside(const std::string& profile) {
     }
   }
   return stem + ".html";
-}
-
-void check_writable(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  const std::string name = folder.empty() ? "." : folder.string();
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    throw std::runtime_error(fmt::format("cannot write {}: it is a directory", path));
-  }
-  if (access(name.c_str(), W_OK) != 0 && access(path.c_str(), W_OK) != 0) {
-    throw std::runtime_error(fmt::format("cannot write {}: {} (choose another place with -o)", path,
-                                         std::strerror(errno)));
-  }
 }
 
 }  // namespace

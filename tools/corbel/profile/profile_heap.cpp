@@ -23,9 +23,8 @@ void explain_nothing(int status, const std::string& command) {
                          strsignal(WTERMSIG(status))));
   } else {
     complain(
-        fmt::format("{} wrote no profile: it requested no memory, ended by _exit, or did not run "
-                    "on Corbel (see: "
-                    "corbel check -- {})",
+        fmt::format("{} wrote no profile: it requested no memory, ended by _exit, did not run on "
+                    "Corbel, or could not write it (see: corbel check -- {})",
                     command, command));
   }
 }
@@ -55,6 +54,7 @@ int profile_heap(const HeapOptions& options) {
     try {
       if (files.empty()) {
         explain_nothing(status, run.command.front());
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
       } else {
         write_output(load_profiles(files), output, line_of(run.command));
       }

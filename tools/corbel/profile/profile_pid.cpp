@@ -48,6 +48,7 @@ class RemoteProfile {
     ask_options_.into_sandbox = options.into_sandbox;
     const std::string before = ask_for("start");
     was_on_ = before == "on";
+    is_to_be_stopped_ = !was_on_;
     has_older_ = before == "again";
     if (!options.every.empty() && !was_on_) {
       try {
@@ -59,7 +60,7 @@ class RemoteProfile {
     }
   }
   ~RemoteProfile() {
-    if (!was_on_) stop();
+    if (!stop()) complain(fmt::format("process {} goes on sampling", pid_));
   }
   RemoteProfile(const RemoteProfile&) = delete;
   RemoteProfile& operator=(const RemoteProfile&) = delete;
@@ -68,7 +69,14 @@ class RemoteProfile {
   // Whether the profile has what was sampled once before.
   bool has_older() const { return has_older_; }
 
-  std::string take() { return ask_for("write"); }
+  std::string take() {
+    try {
+      return ask_for("write");
+    } catch (const std::runtime_error& error) {
+      if (was_on_ || stop()) throw;
+      throw std::runtime_error(fmt::format("{}; it goes on sampling", error.what()));
+    }
+  }
 
  private:
   std::string ask_for(const std::string& words) {
@@ -77,16 +85,18 @@ class RemoteProfile {
     return std::move(answer.content);
   }
 
-  void stop() {
-    const Answer answer = ask(pid_, "profile heap stop", ask_options_);
+  // Returns whether the process samples no more.
+  bool stop() {
+    if (!is_to_be_stopped_) return true;
+    is_to_be_stopped_ = false;
+    if (ask(pid_, "profile heap stop", ask_options_).is_complete()) return true;
     const auto process = read_process(pid_);
-    if (answer.is_complete() || !process || process->is_over()) return;
-    complain(fmt::format("process {} goes on sampling: {}", pid_, printable(answer.error)));
+    return !process || process->is_over();
   }
 
   int pid_;
   AskOptions ask_options_;
-  bool was_on_ = false, has_older_ = false;
+  bool was_on_ = false, has_older_ = false, is_to_be_stopped_ = false;
 };
 
 // Waits for the time, for a signal, or for the end of the process.

@@ -304,6 +304,17 @@ class Leaks(CliTest):
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertRegex(done.stderr, r"lose_two static-leaky.c:|get static-leaky.c:")
 
+    def test_the_estimate_of_samples(self):
+        source = LEAKY.replace("  return 5;", "  for (int i = 0; i < 4000; ++i) get(9000);\n  return 5;")
+        program = self.compile("loser", source, "-g")
+        done = corbel("leaks", "--sampled=64K", "--json", "-", "--", program)
+        process = json.loads(done.stdout)["processes"][0]
+        leak = next(leak for leak in process["leaks"] if leak["stack"][1]["function"] == "main")
+        # About 600 samples of 39 MiB: seven standard deviations of their number are less than a third.
+        self.assertAlmostEqual(leak["blocks"], 4000, delta=4000 / 3)
+        self.assertAlmostEqual(leak["bytes"] / leak["blocks"], 9216, delta=20)  # its size class
+        self.assertLess(leak["samples"], 1200)
+
     def test_names_cannot_control_the_terminal(self):
         report = self.folder / "report"
         report.write_text("corbel-leaks 1\nprocess 5\ncommand /bin/\x1b[31mred x\n"

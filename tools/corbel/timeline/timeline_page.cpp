@@ -87,11 +87,6 @@ std::string write_page(const Trace& trace, const std::string& title, const std::
     about["functions"].push_back({{"name", f.name}, {"full", f.full_name}});
   }
 
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) {
-    return fmt::format("cannot write {}: {}; choose another file with -o", path,
-                       std::strerror(errno));
-  }
   const std::string page = page::filled(
       page::timeline_html,
       {{"title", page::html_text(title)},
@@ -100,8 +95,13 @@ std::string write_page(const Trace& trace, const std::string& title, const std::
                        std::string(page::timeline_js)},
        {"about", page::script_json(about)},
        {"data", data_of(trace)}});
-  std::fwrite(page.data(), 1, page.size(), file);
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) {
+    return fmt::format("cannot write {}: {}; choose another file with -o", path,
+                       std::strerror(errno));
+  }
   errno = 0;
+  std::fwrite(page.data(), 1, page.size(), file);
   const bool failed = std::ferror(file) != 0;
   if (std::fclose(file) != 0 || failed) {
     return fmt::format("{} is incomplete ({}); make room or choose another file with -o", path,

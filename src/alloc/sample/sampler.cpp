@@ -40,17 +40,19 @@ std::uint64_t mix(std::uint64_t z) {
 }
 std::uint64_t next_random(Sampler& sampler) { return mix(sampler.random += kGoldenRatio); }
 
-// The distance to the next point. A block of `size` bytes has a point if the distance is less than
-// `size`, and so does it if the distance is rounded down.
-std::uint64_t draw(Sampler& sampler) {
+// Draws the distance to the next point, as the credit of the bin or of large blocks (kLarge). A
+// large block of `size` bytes has a point if the distance is less than `size`, and so does it if
+// the distance is rounded down.
+std::uint64_t draw(Sampler& sampler, unsigned size_class) {
   if (sampler.every == 0) return kUnlimited;
   if (sampler.every == 1) return 0;
-  return std::uint64_t(minus_ln(next_random(sampler)) * double(sampler.every));
+  const auto bytes = std::uint64_t(minus_ln(next_random(sampler)) * double(sampler.every));
+  return size_class == Sampler::kLarge ? bytes : bytes / kSizeClasses[size_class].block_size;
 }
 
 void draw_all(Sampler& sampler, std::uint64_t every) {
   sampler.every = every;
-  for (std::uint64_t& credit : sampler.credit) credit = draw(sampler);
+  for (unsigned i = 0; i <= kClasses; ++i) sampler.credit[i] = draw(sampler, i);
 }
 
 Sampler* make_sampler() {
@@ -152,9 +154,9 @@ void* sample_block(Heap* heap, unsigned size_class, const BlockRequest& request)
     if (weight != 0) block = record_block(size_class, block, weight, stack);
   }
   std::uint64_t& credit = sampler.credit[size_class];
-  credit = draw(sampler);
+  credit = draw(sampler, size_class);
   // The next point lies after the ordinary block that serves the request.
-  if (block == nullptr) credit += size;
+  if (block == nullptr) ++credit;
   return block;
 }
 
@@ -185,7 +187,7 @@ void sample_large(Span* span) {
     credit -= size;
     return;
   }
-  credit = draw(*sampler);
+  credit = draw(*sampler, Sampler::kLarge);
   const double weight = weight_for(SampledFor::kProfile, size, *sampler);
   if (weight == 0) return;
   const StackId stack = capture_stack();

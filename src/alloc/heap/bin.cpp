@@ -93,7 +93,7 @@ Span* make_slab(Heap* heap, Bin* bin, std::size_t* shortage) {
 
 Block* charge_freed(Heap* heap, Bin* bin, Block* first, std::uint32_t count) {
   Span* const slab = bin->current;
-  // One comparison for nearly all lists: the next point lies behind them.
+  // One comparison for nearly all lists: the next point lies after them.
   if (heap->sampler->charge_all(slab->size_class, count)) [[likely]]
     return first;
   if (!heap->sampler->is_due(slab->size_class)) {

@@ -29,6 +29,9 @@
 // exp(-size / every). Counting each sample as the inverse of that many blocks makes every sum over
 // blocks unbiased (Horvitz and Thompson, 1952). Without the refund, a cut list that is flushed
 // would bring its point forward, and a thread that is flushed often would be sampled too often.
+//
+// The mean of each distance may depend on all that has happened before the distance is drawn, as
+// SamplePace makes it: a request is counted by the probability that it had then.
 #pragma once
 
 #include <atomic>
@@ -36,6 +39,7 @@
 #include <cstdint>
 
 #include "alloc/heap/heap.hpp"
+#include "alloc/heap/sample_pace.hpp"
 #include "alloc/map/size_class.hpp"
 
 namespace corbel::alloc {
@@ -47,8 +51,12 @@ struct Sampler {
   // For each bin: how many blocks lie between those on its lists and the one with the next point.
   // For large blocks: the bytes before the next point.
   std::uint64_t credit[kClasses + 1];
+  // The mean distance for which the credit was drawn.
+  std::uint64_t drawn_for[kClasses + 1];
   std::uint64_t random;  // the state of the random numbers
-  std::uint64_t every;   // the mean distance for which the credits were drawn; 0: sampling is off
+  std::uint64_t every;   // the mean distance that is asked for; 0: sampling is off
+  bool is_bounded;       // whether `pace` counts
+  SamplePace pace;
 
   bool is_due(unsigned size_class) const { return credit[size_class] == 0; }
 

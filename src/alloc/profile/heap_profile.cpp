@@ -53,9 +53,13 @@ bool forget_sample(const void* block) { return remove_block(block); }
 void start_heap_profile(std::uint64_t every) {
   std::uint64_t none = 0;
   profile_started_at.compare_exchange_strong(none, os::wall_ns(), std::memory_order_relaxed);
+  const SampleRate rate = every == 0 ? SampleRate::kBounded : SampleRate::kExact;
+  if (every == 0) every = kDefaultProfileDistance;
   profile_every.store(every, std::memory_order_relaxed);
-  start_sampling(every);
+  start_sampling(every, SampledFor::kProfile, rate);
 }
+
+bool heap_profile_is_on() { return samples_for(SampledFor::kProfile); }
 
 bool heap_profile_has_begun() { return profile_started_at.load(std::memory_order_relaxed) != 0; }
 

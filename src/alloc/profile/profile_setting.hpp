@@ -17,7 +17,7 @@ inline constexpr char kProfileForms[] =
 struct ProfileSetting {
   static constexpr std::size_t kMaxPath = 4096;
 
-  std::uint64_t every = kDefaultProfileDistance;
+  std::uint64_t every = 0;  // as for start_heap_profile()
   bool has_seed = false;
   std::uint64_t seed = 0;
   char file[kMaxPath] = "corbel.heap.%p.pb.gz";

@@ -40,19 +40,24 @@ std::uint64_t mix(std::uint64_t z) {
 }
 std::uint64_t next_random(Sampler& sampler) { return mix(sampler.random += kGoldenRatio); }
 
-// Draws the distance to the next point, as the credit of the bin or of large blocks (kLarge). A
-// large block of `size` bytes has a point if the distance is less than `size`, and so does it if
-// the distance is rounded down.
-std::uint64_t draw(Sampler& sampler, unsigned size_class) {
-  if (sampler.every == 0) return kUnlimited;
-  if (sampler.every == 1) return 0;
-  const auto bytes = std::uint64_t(minus_ln(next_random(sampler)) * double(sampler.every));
-  return size_class == Sampler::kLarge ? bytes : bytes / kSizeClasses[size_class].block_size;
+// Draws the distance to the next point of a bin, or of large blocks (kLarge). A large block of
+// `size` bytes has a point if the distance is less than `size`, and so does it if the distance is
+// rounded down.
+void draw(Sampler& sampler, unsigned size_class) {
+  std::uint64_t& credit = sampler.credit[size_class];
+  if (sampler.every <= 1) {
+    credit = sampler.every == 0 ? kUnlimited : 0;
+    sampler.drawn_for[size_class] = sampler.every;
+    return;
+  }
+  const std::uint64_t every = sampler.every << (sampler.is_bounded ? sampler.pace.shift : 0);
+  sampler.drawn_for[size_class] = every;
+  credit = std::uint64_t(minus_ln(next_random(sampler)) * double(every));
+  if (size_class != Sampler::kLarge) credit /= kSizeClasses[size_class].block_size;
 }
 
-void draw_all(Sampler& sampler, std::uint64_t every) {
-  sampler.every = every;
-  for (unsigned i = 0; i <= kClasses; ++i) sampler.credit[i] = draw(sampler, i);
+void count_sample(Sampler& sampler) {
+  if (sampler.is_bounded && sampler.pace.count()) sampler.pace.look(os::now_ns());
 }
 
 Sampler* make_sampler() {
@@ -63,7 +68,13 @@ Sampler* make_sampler() {
 }
 
 // The distance for each purpose; 0: no block is sampled for it. relaxed: as sampling_distance
-constinit std::atomic<std::uint64_t> distances[kSamplingPurposes]{};
+struct Distance {
+  std::atomic<std::uint64_t> every;
+  std::atomic<bool> is_bounded;
+};
+constinit Distance distances[kSamplingPurposes]{};
+// Whether the purpose with the smallest distance lets the rate be bounded. relaxed: likewise
+constinit std::atomic<bool> rate_is_bounded{false};
 
 // How likely a block of this size is sampled.
 double probability_of(std::uint64_t size, std::uint64_t every) {
@@ -76,22 +87,30 @@ double probability_of(std::uint64_t size, std::uint64_t every) {
 // The heap has sampled the block with the probability p, and the purpose is to get it with the
 // probability q. So it gets the sample with the probability q / p. While the heap still samples at
 // another distance, q may be the larger one: then the purpose gets every sample, and p counts.
-double weight_for(SampledFor purpose, std::uint64_t size, Sampler& sampler) {
-  const std::uint64_t every = distances[unsigned(purpose)].load(std::memory_order_relaxed);
+double weight_for(SampledFor purpose, std::uint64_t size, unsigned size_class, Sampler& sampler) {
+  const std::uint64_t every = distances[unsigned(purpose)].every.load(std::memory_order_relaxed);
   if (every == 0) return 0;
-  const double p = probability_of(size, sampler.every);
-  if (every <= sampler.every) return 1 / p;
+  const std::uint64_t drawn_for = sampler.drawn_for[size_class];
+  const double p = probability_of(size, drawn_for);
+  if (every <= drawn_for) return 1 / p;
   const double q = probability_of(size, every);
   return double(next_random(sampler)) * 0x1p-64 * p < q ? 1 / q : 0;
 }
 
-void change_distance(SampledFor purpose, std::uint64_t every) {
-  distances[unsigned(purpose)].store(every, std::memory_order_relaxed);
+void change_distance(SampledFor purpose, std::uint64_t every, bool is_bounded) {
+  Distance& changed = distances[unsigned(purpose)];
+  changed.is_bounded.store(is_bounded, std::memory_order_relaxed);
+  changed.every.store(every, std::memory_order_relaxed);
   std::uint64_t smallest = 0;
-  for (const auto& distance : distances) {
-    const std::uint64_t other = distance.load(std::memory_order_relaxed);
-    if (other != 0) smallest = smallest == 0 ? other : std::min(smallest, other);
+  bool bounds = false;
+  for (const Distance& distance : distances) {
+    const std::uint64_t other = distance.every.load(std::memory_order_relaxed);
+    if (other == 0 || (smallest != 0 && other > smallest)) continue;
+    const bool other_bounds = distance.is_bounded.load(std::memory_order_relaxed);
+    bounds = other_bounds && (bounds || other != smallest);
+    smallest = other;
   }
+  rate_is_bounded.store(bounds, std::memory_order_relaxed);
   // relaxed: request_flush() publishes it to the threads that honour the request
   sampling_distance.store(smallest, std::memory_order_relaxed);
   // A flush empties the lists, whose blocks are charged from then on.
@@ -100,9 +119,15 @@ void change_distance(SampledFor purpose, std::uint64_t every) {
 
 }  // namespace
 
-void start_sampling(std::uint64_t every, SampledFor purpose) { change_distance(purpose, every); }
+void start_sampling(std::uint64_t every, SampledFor purpose, SampleRate rate) {
+  change_distance(purpose, every, rate == SampleRate::kBounded);
+}
 
-void stop_sampling(SampledFor purpose) { change_distance(purpose, 0); }
+void stop_sampling(SampledFor purpose) { change_distance(purpose, 0, false); }
+
+bool samples_for(SampledFor purpose) {
+  return distances[unsigned(purpose)].every.load(std::memory_order_relaxed) != 0;
+}
 
 void seed_sampling(std::uint64_t seed) {
   next_seed.store(mix(seed + kGoldenRatio), std::memory_order_relaxed);
@@ -115,7 +140,13 @@ void follow_sampling(Heap* heap) {
     heap->sampler = make_sampler();
     if (heap->sampler == nullptr) return;
   }
-  if (heap->sampler->every != every) draw_all(*heap->sampler, every);
+  const bool is_bounded = rate_is_bounded.load(std::memory_order_relaxed);
+  Sampler& sampler = *heap->sampler;
+  if (sampler.every == every && sampler.is_bounded == is_bounded) return;
+  sampler.every = every;
+  sampler.is_bounded = is_bounded;
+  sampler.pace = {.since = is_bounded ? os::now_ns() : 0};
+  for (unsigned i = 0; i <= kClasses; ++i) draw(sampler, i);
 }
 
 namespace {
@@ -145,18 +176,19 @@ void* record_block(unsigned size_class, void* guarded, double weight, StackId st
 void* sample_block(Heap* heap, unsigned size_class, const BlockRequest& request) {
   Sampler& sampler = *heap->sampler;
   const std::size_t size = kSizeClasses[size_class].block_size;
-  const double weight = weight_for(SampledFor::kProfile, size, sampler);
-  const bool is_guarded = weight_for(SampledFor::kGuards, size, sampler) != 0 && can_guard(request);
+  count_sample(sampler);
+  const double weight = weight_for(SampledFor::kProfile, size, size_class, sampler);
+  const bool is_guarded =
+      weight_for(SampledFor::kGuards, size, size_class, sampler) != 0 && can_guard(request);
   void* block = nullptr;
   if (weight != 0 || is_guarded) {
     const StackId stack = capture_stack();
     if (is_guarded) block = take_guarded(request, stack);
     if (weight != 0) block = record_block(size_class, block, weight, stack);
   }
-  std::uint64_t& credit = sampler.credit[size_class];
-  credit = draw(sampler, size_class);
+  draw(sampler, size_class);
   // The next point lies after the ordinary block that serves the request.
-  if (block == nullptr) ++credit;
+  if (block == nullptr) ++sampler.credit[size_class];
   return block;
 }
 
@@ -187,8 +219,9 @@ void sample_large(Span* span) {
     credit -= size;
     return;
   }
-  credit = draw(*sampler, Sampler::kLarge);
-  const double weight = weight_for(SampledFor::kProfile, size, *sampler);
+  count_sample(*sampler);
+  const double weight = weight_for(SampledFor::kProfile, size, Sampler::kLarge, *sampler);
+  draw(*sampler, Sampler::kLarge);
   if (weight == 0) return;
   const StackId stack = capture_stack();
   prepare_to_record();

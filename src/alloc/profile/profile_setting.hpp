@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "alloc/profile/heap_profile.hpp"
+#include "alloc/profile/profile_file.hpp"
 #include "alloc/sample/sampler.hpp"
 #include "base/memory_amount.hpp"
 
@@ -15,12 +16,10 @@ inline constexpr char kProfileForms[] =
     "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1";
 
 struct ProfileSetting {
-  static constexpr std::size_t kMaxPath = 4096;
-
   std::uint64_t every = kDefaultProfileDistance;
   bool has_seed = false;
   std::uint64_t seed = 0;
-  char file[kMaxPath] = "corbel.heap.%p.pb.gz";
+  char file[ProfileFile::kMaxPath] = "corbel.heap.%p.pb.gz";
 };
 
 namespace profile_setting {
@@ -70,7 +69,7 @@ constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) 
   while (rest != nullptr && *rest == ',') {
     ++rest;
     if (const char* const file = after_prefix(rest, "file=")) {
-      rest = copy_part(file, setting->file, ProfileSetting::kMaxPath);
+      rest = copy_part(file, setting->file, ProfileFile::kMaxPath);
       if (setting->file[0] == '\0') return false;
       continue;
     }

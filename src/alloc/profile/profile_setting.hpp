@@ -13,7 +13,8 @@
 namespace corbel::alloc {
 
 inline constexpr char kProfileForms[] =
-    "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1";
+    "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1; "
+    "or to time,every=1ms";
 
 struct ProfileSetting {
   std::uint64_t every = kDefaultProfileDistance;
@@ -61,6 +62,12 @@ constexpr bool parse_distance(const char* text, std::uint64_t* value) {
 }
 
 }  // namespace profile_setting
+
+// Whether the value asks for a profile of the time at all, right or wrong.
+constexpr bool is_time_setting(const char* text) {
+  const char* const rest = profile_setting::after_prefix(text, "time");
+  return rest != nullptr && (*rest == '\0' || *rest == ',');
+}
 
 // False when `text` is not one of kProfileForms.
 constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) {

@@ -28,7 +28,7 @@ void begin(const ProfileSetting& setting) {
 
 void set_up_sampling() {
   const char* const text = os::environment("CORBEL_PROFILE");
-  if (text == nullptr) return;
+  if (text == nullptr || is_time_setting(text)) return;
   ProfileSetting setting;
   if (parse_profile_setting(text, &setting)) return begin(setting);
   Text<512> line;

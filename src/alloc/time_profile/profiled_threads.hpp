@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "alloc/stacks/stack_table.hpp"
-#include "os/sampling.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 

@@ -179,6 +179,11 @@ void say_signal_was_taken() {
   os::write_error(line.data(), line.size());
 }
 
+// relaxed: of the end, only the word itself matters
+bool is_told_to_end() {
+  return profiler_state.load(std::memory_order_relaxed) != std::uint32_t(ProfilerState::kRuns);
+}
+
 void watch_threads() {
   os::use_own_files();
   os::name_thread("corbel-profile");
@@ -197,12 +202,9 @@ void watch_threads() {
     if (!goes_on) break;
     const std::uint64_t took = (os::now_ns() - begin) / 1000000;
     const auto pause = std::uint32_t(std::max<std::uint64_t>(kInterval, took * kMaxShare));
-    // (1) acquire: of the end, only the word itself matters
-    if (profiler_state.load(std::memory_order_acquire) != std::uint32_t(ProfilerState::kRuns))
-      break;
+    if (is_told_to_end()) break;
     os::wait_for(profiler_state, std::uint32_t(ProfilerState::kRuns), pause);
-    if (profiler_state.load(std::memory_order_acquire) != std::uint32_t(ProfilerState::kRuns))
-      break;
+    if (is_told_to_end()) break;
   }
   end_all_timers();
   found_facts.own_time_ns = os::own_time_ns();
@@ -213,7 +215,7 @@ void* run_profiler(void*) {
   // relaxed: the thread itself reads it
   profiler_thread.store(os::thread_id(), std::memory_order_relaxed);
   watch_threads();
-  // (2) release: publishes all that the thread has stored to (3)
+  // (1) release: publishes all that the thread has stored to (2)
   profiler_state.store(std::uint32_t(ProfilerState::kEnded), std::memory_order_release);
   os::wake_all(profiler_state);
   return nullptr;
@@ -243,15 +245,15 @@ void stop_profiler() {
   end_samples();
   if (profiler_thread.load(std::memory_order_relaxed) == os::thread_id()) return;
   auto expected = std::uint32_t(ProfilerState::kRuns);
-  // (3) acquire on failure: sees what the thread has stored
+  // (2) acquire on failure: sees what the thread has stored; relaxed: is_told_to_end()
   if (profiler_state.compare_exchange_strong(expected, std::uint32_t(ProfilerState::kEnds),
-                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed,
                                              std::memory_order_acquire)) {
     os::wake_all(profiler_state);
   }
   constexpr std::uint64_t kPatience = 1000;
   const std::uint64_t begin = os::now_ms();
-  // (3) acquire
+  // (2) acquire
   while (profiler_state.load(std::memory_order_acquire) == std::uint32_t(ProfilerState::kEnds) &&
          os::now_ms() - begin < kPatience) {
     os::wait_for(profiler_state, std::uint32_t(ProfilerState::kEnds), 100);

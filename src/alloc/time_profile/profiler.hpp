@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "os/sampling.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 

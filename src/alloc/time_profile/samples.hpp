@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "os/sampling.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 

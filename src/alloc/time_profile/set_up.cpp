@@ -8,7 +8,6 @@
 #include "alloc/time_profile/time_setting.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
-#include "os/sampling.hpp"
 
 namespace corbel::alloc {
 

@@ -15,7 +15,6 @@
 
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
-#include "os/sampling.hpp"
 
 // Since Linux 5.9; the C library's headers may be older.
 #ifndef SYS_close_range

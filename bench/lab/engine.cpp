@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lab's way to the engine of `corbel compare` (tools/corbel/measure.cpp): runs a command once
-// and writes what it measured as JSON.
+// The lab's way to the engine of `corbel compare` (tools/corbel/compare/measure.cpp): runs a
+// command once and writes what it measured as JSON.
 //
 //   engine --report FILE [--timeout SECONDS] [--set NAME=VALUE]... -- PATH [ARGUMENT]...
 //
@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../../tools/corbel/measure.hpp"
+#include "../../tools/corbel/compare/measure.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@ import tempfile
 from lab import fetch, paths
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = [HERE / "engine.cpp", paths.ROOT / "tools" / "corbel" / "measure.cpp"]
+SOURCES = [HERE / "engine.cpp", paths.ROOT / "tools" / "corbel" / "compare" / "measure.cpp"]
 INPUTS = [*SOURCES, paths.ROOT / "tools" / "corbel" / "measure.hpp"]
 # All symbols are bound at start: binding one between fork and exec would add to the memory that a
 # command seems to use.

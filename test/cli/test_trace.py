@@ -271,13 +271,13 @@ class Trace(CliTest):
         }
         program = self.compile(
             "names", """
-                #include "function_names.cpp"
+                #include "timeline/function_names.cpp"
                 #include <iostream>
                 int main() {
                   for (std::string line; std::getline(std::cin, line);) {
                     std::cout << corbel::cli::timeline::short_name(line) << std::endl;
                   }
-                }""", "-std=c++20", "-O0", "-DFMT_HEADER_ONLY", f"-I{INCLUDE.parent}/tools/corbel/timeline",
+                }""", "-std=c++20", "-O0", "-DFMT_HEADER_ONLY", f"-I{INCLUDE.parent}/tools/corbel",
             language="c++")
         done = subprocess.run([program], input="\n".join(expected) + "\n", stdout=subprocess.PIPE,
                               text=True, check=True)

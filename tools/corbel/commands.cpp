@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "settings.hpp"
+#include "run/settings.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tbb.hpp"
+#include "program/tbb.hpp"
 
 namespace corbel::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "leak_file.hpp"
+#include "leaks/leak_file.hpp"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "profile/profile.hpp"
-#include "profile/symbolize.hpp"
+#include "pprof/profile.hpp"
+#include "symbols/symbolize.hpp"
 
 namespace corbel::cli {
 namespace {

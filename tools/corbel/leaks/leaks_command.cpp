@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "leaks_command.hpp"
+#include "leaks/leaks_command.hpp"
 
 #include <fmt/core.h>
 #include <sys/wait.h>
@@ -11,8 +11,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "child.hpp"
-#include "library.hpp"
+#include "program/library.hpp"
+#include "run/child.hpp"
+#include "temporary_folder.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -96,9 +97,9 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
 }
 
 int run_and_report(const LeaksOptions& options, const Suppressions& suppressions) {
-  const TemporaryFolder folder("corbel-leaks", "CORBEL_LEAKS");
+  const TemporaryFolder folder("corbel-leaks");
   RunOptions run = options.run;
-  run.leaks = "1,file=" + folder.path() + "/%p.leaks";
+  run.leaks = "1,file=" + path_for(folder, "CORBEL_LEAKS") + "/%p.leaks";
   const PreparedRun prepared = prepare_run(run);
   if (prepared.error_code != 0) return prepared.error_code;
   const EndedChild child = run_child(run.command, prepared.path);

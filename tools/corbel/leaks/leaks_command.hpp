@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "leak_file.hpp"
-#include "run.hpp"
-#include "suppressions.hpp"
+#include "leaks/leak_file.hpp"
+#include "leaks/suppressions.hpp"
+#include "run/run.hpp"
 
 namespace corbel::cli {
 

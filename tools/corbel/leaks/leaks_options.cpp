@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "leaks_command.hpp"
+#include "leaks/leaks_command.hpp"
 
 namespace corbel::cli {
 namespace {

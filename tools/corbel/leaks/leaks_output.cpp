@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "leaks_command.hpp"
-#include "profile/profile.hpp"
+#include "leaks/leaks_command.hpp"
+#include "pprof/profile.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "suppressions.hpp"
+#include "leaks/suppressions.hpp"
 
 #include <fmt/core.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leak_file.hpp"
+#include "leaks/leak_file.hpp"
 
 namespace corbel::cli {
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files of this folder as texts in the program.
+# The files of pages as texts in the program.
 
 # corbel_embed(<target> <header> <file>...): the target can include <header>, which declares each
 # <file> as a std::string_view in corbel::cli::page, named after it: style.css is style_css.

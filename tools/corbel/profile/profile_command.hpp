@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "profile.hpp"
-#include "run.hpp"
+#include "pprof/profile.hpp"
+#include "run/run.hpp"
 
 namespace corbel::cli {
 

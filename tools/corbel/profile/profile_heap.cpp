@@ -10,12 +10,13 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "child.hpp"
-#include "library.hpp"
-#include "profile_command.hpp"
-#include "profile_file.hpp"
-#include "profile_page.hpp"
-#include "report.hpp"
+#include "pprof/profile_file.hpp"
+#include "profile/profile_command.hpp"
+#include "profile/profile_page.hpp"
+#include "profile/report.hpp"
+#include "program/library.hpp"
+#include "run/child.hpp"
+#include "temporary_folder.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -99,11 +100,11 @@ int profile_heap(const HeapOptions& options) {
         options.output.empty() ? default_output(options.run.command.front()) : options.output;
     check_writable(output);
     if (!options.no_page && !options.page.empty()) check_writable(options.page);
-    const TemporaryFolder folder("corbel-profile", "CORBEL_PROFILE");
+    const TemporaryFolder folder("corbel-profile");
     RunOptions run = options.run;
     run.profile = "heap";
     if (!options.every.empty()) run.profile += ",every=" + options.every;
-    run.profile += ",file=" + folder.path() + "/%p.pb.gz";
+    run.profile += ",file=" + path_for(folder, "CORBEL_PROFILE") + "/%p.pb.gz";
     const PreparedRun prepared = prepare_run(run);
     if (prepared.error_code != 0) return prepared.error_code;
     const int status = run_child(run.command, prepared.path).status;

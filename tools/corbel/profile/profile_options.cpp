@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "profile_command.hpp"
+#include "profile/profile_command.hpp"
 
 namespace corbel::cli {
 namespace {

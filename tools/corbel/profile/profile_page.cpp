@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page that shows a profile.
-#include "profile_page.hpp"
+#include "profile/profile_page.hpp"
 
 #include <fmt/core.h>
 #include <time.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "profile/report.hpp"
 #include "profile_page_files.hpp"
-#include "report.hpp"
-#include "task_label.hpp"
+#include "symbols/task_label.hpp"
 
 namespace corbel::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "profile.hpp"
+#include "pprof/profile.hpp"
 
 namespace corbel::cli {
 

@@ -4,12 +4,12 @@
 
 #include <stdexcept>
 
-#include "profile_command.hpp"
-#include "profile_file.hpp"
-#include "profile_page.hpp"
-#include "report.hpp"
-#include "symbolize.hpp"
-#include "task_label.hpp"
+#include "pprof/profile_file.hpp"
+#include "profile/profile_command.hpp"
+#include "profile/profile_page.hpp"
+#include "profile/report.hpp"
+#include "symbols/symbolize.hpp"
+#include "symbols/task_label.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {

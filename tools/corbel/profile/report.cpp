@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile as text: the places that hold most memory, one line each.
-#include "report.hpp"
+#include "profile/report.hpp"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "task_label.hpp"
+#include "symbols/task_label.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "function_names.hpp"
+#include "timeline/function_names.hpp"
 
 #include <cxxabi.h>
 #include <elf.h>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trace_file.hpp"
+#include "timeline/trace_file.hpp"
 
 namespace corbel::cli::timeline {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page is tools/corbel/page/timeline.html with the style, the scripts and the data put in.
+// The page is page/timeline.html with the style, the scripts and the data put in.
 //
 // The data is base64 of numbers with 7 bits a byte, the lowest first, the top bit set in all but
 // the last (LEB128). For each thread: the number of events; for each event the time since the
 // beginning of the one before, its length, and what it is: 0 call, 1 wait, 2 idle, 3 + the function
 // of a task. Then the number of steals; for each the time since the one before, the time since the
 // push, and the indices of the two threads. Times are in ns.
-#include "timeline_page.hpp"
+#include "timeline/timeline_page.hpp"
 
 #include <fmt/core.h>
 

@@ -14,13 +14,13 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "function_names.hpp"
-#include "library.hpp"
-#include "program.hpp"
-#include "run.hpp"
+#include "program/library.hpp"
+#include "program/program.hpp"
+#include "run/run.hpp"
 #include "terminal.hpp"
-#include "timeline_page.hpp"
-#include "trace_file.hpp"
+#include "timeline/function_names.hpp"
+#include "timeline/timeline_page.hpp"
+#include "timeline/trace_file.hpp"
 
 namespace corbel::cli {
 namespace {

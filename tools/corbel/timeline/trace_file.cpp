@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace_file.hpp"
+#include "timeline/trace_file.hpp"
 
 #include <fmt/core.h>
 

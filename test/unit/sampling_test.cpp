@@ -306,7 +306,7 @@ TEST_F(SamplingTest, PeaksAreThoseOfTheMomentWithMostLiveBytes) {
       const Made m{next += 16, unsigned(random() % kStacks), most / 50 + random() % 100000};
       {
         sync::LockGuard guard(samples_lock);
-        ASSERT_TRUE(add_block(reinterpret_cast<void*>(m.block), stacks[m.stack], "test",
+        ASSERT_TRUE(add_block(reinterpret_cast<void*>(m.block), stacks[m.stack],
                               {.parts = 1, .bytes = m.bytes}));
       }
       made.push_back(m);

@@ -113,6 +113,10 @@ void free_sampled(Span* slab, void* block);
 // place, which counts as freed and allocated again. Samples it if a sample is due.
 void sample_large(Span* span);
 
+// To be called while sampling is on when a realloc has made a block larger, after all that a new or
+// resized block is due. `block` is where the content is now, of which `copied` bytes were copied.
+void note_growth(void* block, std::size_t copied);
+
 // To be called before a large block is freed or resized that is sampled. Makes it an unsampled one.
 void forget_large(Span* span);
 

@@ -27,10 +27,6 @@ constinit std::atomic<std::uint64_t> profile_started_at{0};
 constinit std::uint64_t samples_recorded = 0;
 constinit std::uint64_t samples_lost = 0;
 
-constexpr std::size_t kMaxThreadName = 16;
-thread_local constinit char own_name[kMaxThreadName]{};
-thread_local constinit unsigned samples_prepared = 0;
-
 Estimate estimate_of(const Sample& sample) {
   const double parts = sample.weight * double(1U << Estimate::kFractionBits);
   return {std::uint64_t(parts + 0.5), std::uint64_t(sample.weight * double(sample.size) + 0.5)};
@@ -38,14 +34,8 @@ Estimate estimate_of(const Sample& sample) {
 
 }  // namespace
 
-// Reading the name is a system call, and names seldom change.
-void prepare_to_record() {
-  constexpr unsigned kSamplesPerName = 16;
-  if (samples_prepared++ % kSamplesPerName == 0) os::read_thread_name(own_name, kMaxThreadName);
-}
-
 bool record_sample(const Sample& sample) {
-  const bool recorded = add_block(sample.block, sample.stack, own_name, estimate_of(sample));
+  const bool recorded = add_block(sample.block, sample.stack, estimate_of(sample));
   ++(recorded ? samples_recorded : samples_lost);
   return recorded;
 }
@@ -85,7 +75,7 @@ void add_aggregates(PprofWriter& writer) {
     text.add("samples lost for want of memory: ").add_decimal(samples_lost);
     writer.add_comment(text.data(), text.size());
   }
-  for (ProfiledThread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (SampledThread* thread = first_sampled_thread(); thread != nullptr; thread = thread->next) {
     thread->label = writer.add_thread(thread->name, thread->id);
   }
   for (const Aggregate* a = first_aggregate(); a != nullptr; a = a->next) {

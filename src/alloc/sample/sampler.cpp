@@ -151,9 +151,31 @@ void follow_sampling(Heap* heap) {
 
 namespace {
 
-// Records a block of the class for the profile: `guarded`, or a new one if that is nullptr. Returns
-// the block; `guarded` if it cannot be recorded.
-void* record_block(unsigned size_class, void* guarded, double weight, StackId stack) {
+// How many blocks a sampled one stands for, for each purpose that records blocks; 0: the sample is
+// not for that purpose.
+struct Weights {
+  double profile;
+  double lifetimes;
+
+  bool any() const { return profile != 0 || lifetimes != 0; }
+};
+
+Weights weights_for(std::uint64_t size, unsigned size_class, Sampler& sampler) {
+  return {weight_for(SampledFor::kProfile, size, size_class, sampler),
+          weight_for(SampledFor::kLifetimes, size, size_class, sampler)};
+}
+
+// Returns false if there was no memory for any record. Requires: the caller holds samples_lock.
+bool record(void* block, std::size_t size, const Weights& weights, StackId stack) {
+  bool recorded = false;
+  if (weights.profile != 0) recorded = record_sample({block, size, weights.profile, stack});
+  if (weights.lifetimes == 0) return recorded;
+  return record_lifetime({block, size, weights.lifetimes, stack}) || recorded;
+}
+
+// Records a block of the class: `guarded`, or a new one if that is nullptr. Returns the block;
+// `guarded` if it cannot be recorded.
+void* record_block(unsigned size_class, void* guarded, const Weights& weights, StackId stack) {
   prepare_to_record();
   bool due = false;
   void* block = guarded;
@@ -162,7 +184,7 @@ void* record_block(unsigned size_class, void* guarded, double weight, StackId st
     if (block == nullptr) block = take_from_sampled_slab(size_class);
     if (block == nullptr) return nullptr;
     const std::size_t size = kSizeClasses[size_class].block_size;
-    if (!record_sample({block, size, weight, stack}) && guarded == nullptr) {
+    if (!record(block, size, weights, stack) && guarded == nullptr) {
       due = put_into_sampled_slab(slab_head(find_span(block)), block);
       block = nullptr;
     }
@@ -177,28 +199,34 @@ void* sample_block(Heap* heap, unsigned size_class, const BlockRequest& request)
   Sampler& sampler = *heap->sampler;
   const std::size_t size = kSizeClasses[size_class].block_size;
   count_sample(sampler);
-  const double weight = weight_for(SampledFor::kProfile, size, size_class, sampler);
+  const Weights weights = weights_for(size, size_class, sampler);
   const bool is_guarded =
       weight_for(SampledFor::kGuards, size, size_class, sampler) != 0 && can_guard(request);
+  // The next point lies after the ordinary block that serves the request, if that is what does.
+  draw(sampler, size_class);
   void* block = nullptr;
-  if (weight != 0 || is_guarded) {
+  if (weights.any() || is_guarded) {
     const StackId stack = capture_stack();
     if (is_guarded) block = take_guarded(request, stack);
-    if (weight != 0) block = record_block(size_class, block, weight, stack);
+    if (weights.any()) block = record_block(size_class, block, weights, stack);
   }
-  draw(sampler, size_class);
-  // The next point lies after the ordinary block that serves the request.
   if (block == nullptr) ++sampler.credit[size_class];
   return block;
 }
 
+bool forget_samples(const void* block, const FreeOfSample& how) {
+  const bool is_in_profile = forget_sample(block);
+  return end_lifetime(block, how) || is_in_profile;
+}
+
 void free_sampled(Span* slab, void* block) {
+  const FreeOfSample how = begin_free(block);
   check_block("free", slab, block);
   bool known;
   bool due = false;
   {
     sync::LockGuard guard(samples_lock);
-    known = forget_sample(block);
+    known = forget_samples(block, how);
     if (known) due = put_into_sampled_slab(slab, block);
   }
   if (!known) die("free", "the block was freed twice", block);
@@ -220,19 +248,28 @@ void sample_large(Span* span) {
     return;
   }
   count_sample(*sampler);
-  const double weight = weight_for(SampledFor::kProfile, size, Sampler::kLarge, *sampler);
+  const Weights weights = weights_for(size, Sampler::kLarge, *sampler);
   draw(*sampler, Sampler::kLarge);
-  if (weight == 0) return;
+  if (!weights.any()) return;
   const StackId stack = capture_stack();
   prepare_to_record();
   sync::LockGuard guard(samples_lock);
-  span->sampled = record_sample({span->start(), size, weight, stack});
+  span->sampled = record(span->start(), size, weights, stack);
 }
 
 void forget_large(Span* span) {
+  const FreeOfSample how = begin_free(span->start());
   sync::LockGuard guard(samples_lock);
-  forget_sample(span->start());
+  forget_samples(span->start(), how);
   span->sampled = false;
+}
+
+void note_growth(void* block, std::size_t copied) {
+  const Span* const span = slab_head(find_span(block));
+  const std::uintptr_t t = span->tag();
+  if (t == span_tag::kSampled || t == span_tag::kGuarded ||
+      (t == span_tag::kLarge && span->sampled))
+    record_growth(block, copied);
 }
 
 }  // namespace corbel::alloc

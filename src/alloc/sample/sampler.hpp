@@ -12,8 +12,8 @@ inline constexpr std::uint64_t kMaxSamplingDistance = std::uint64_t(1) << 40;
 
 // What blocks are sampled for. Each purpose has a distance of its own. The sampler samples at the
 // smallest of them, and a purpose with a larger one takes only a part of the samples, at random.
-enum class SampledFor : unsigned char { kProfile, kGuards };
-inline constexpr unsigned kSamplingPurposes = 2;
+enum class SampledFor : unsigned char { kProfile, kLifetimes, kGuards };
+inline constexpr unsigned kSamplingPurposes = 3;
 
 // Whether a thread that allocates very fast may sample less often (SamplePace).
 enum class SampleRate : unsigned char { kExact, kBounded };

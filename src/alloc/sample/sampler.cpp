@@ -69,8 +69,8 @@ Sampler* make_sampler() {
 
 // The distance for each purpose; 0: no block is sampled for it. relaxed: as sampling_distance
 struct Distance {
-  std::atomic<std::uint64_t> every;
-  std::atomic<bool> is_bounded;
+  std::atomic<std::uint64_t> mean;
+  std::atomic<bool> may_grow;
 };
 constinit Distance distances[kSamplingPurposes]{};
 // Whether the purpose with the smallest distance lets the rate be bounded. relaxed: likewise
@@ -88,7 +88,7 @@ double probability_of(std::uint64_t size, std::uint64_t every) {
 // probability q. So it gets the sample with the probability q / p. While the heap still samples at
 // another distance, q may be the larger one: then the purpose gets every sample, and p counts.
 double weight_for(SampledFor purpose, std::uint64_t size, unsigned size_class, Sampler& sampler) {
-  const std::uint64_t every = distances[unsigned(purpose)].every.load(std::memory_order_relaxed);
+  const std::uint64_t every = distances[unsigned(purpose)].mean.load(std::memory_order_relaxed);
   if (every == 0) return 0;
   const std::uint64_t drawn_for = sampler.drawn_for[size_class];
   const double p = probability_of(size, drawn_for);
@@ -99,14 +99,14 @@ double weight_for(SampledFor purpose, std::uint64_t size, unsigned size_class, S
 
 void change_distance(SampledFor purpose, std::uint64_t every, bool is_bounded) {
   Distance& changed = distances[unsigned(purpose)];
-  changed.is_bounded.store(is_bounded, std::memory_order_relaxed);
-  changed.every.store(every, std::memory_order_relaxed);
+  changed.may_grow.store(is_bounded, std::memory_order_relaxed);
+  changed.mean.store(every, std::memory_order_relaxed);
   std::uint64_t smallest = 0;
   bool bounds = false;
   for (const Distance& distance : distances) {
-    const std::uint64_t other = distance.every.load(std::memory_order_relaxed);
+    const std::uint64_t other = distance.mean.load(std::memory_order_relaxed);
     if (other == 0 || (smallest != 0 && other > smallest)) continue;
-    const bool other_bounds = distance.is_bounded.load(std::memory_order_relaxed);
+    const bool other_bounds = distance.may_grow.load(std::memory_order_relaxed);
     bounds = other_bounds && (bounds || other != smallest);
     smallest = other;
   }
@@ -126,7 +126,7 @@ void start_sampling(std::uint64_t every, SampledFor purpose, SampleRate rate) {
 void stop_sampling(SampledFor purpose) { change_distance(purpose, 0, false); }
 
 bool samples_for(SampledFor purpose) {
-  return distances[unsigned(purpose)].every.load(std::memory_order_relaxed) != 0;
+  return distances[unsigned(purpose)].mean.load(std::memory_order_relaxed) != 0;
 }
 
 void seed_sampling(std::uint64_t seed) {

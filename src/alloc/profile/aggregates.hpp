@@ -38,7 +38,7 @@ struct ProfiledThread {
   ProfiledThread* next;
   std::uint32_t id;  // 0: stands for all further threads
   char name[16];
-  std::uint64_t label;  // for pprof.cpp, while it writes
+  std::uint64_t label;  // while the profile is written: its number there
 };
 
 struct Aggregate {

@@ -96,6 +96,9 @@ class Kinds(TimeTest):
         ("malloc@libc.so.6", "operator new(unsigned long)@libstdc++.so.6",
          ("std::__new_allocator<int>::allocate(unsigned long)",
           "void std::vector<int>::_M_realloc_append<int>(int&&)"), "f()"): "growth",
+        # The growth of a container has met fragments.
+        ("malloc_consolidate@libc.so.6", "malloc@libc.so.6",
+         "void std::vector<int>::_M_realloc_append<int>(int&&)", "f()"): "allocation",
         ("free@libc.so.6", "std::_Hashtable<int>::_M_rehash(unsigned long)", "f()"): "growth",
         ("__lll_lock_wait_private@libc.so.6", "_int_free@libc.so.6", "free@libc.so.6", "f()"):
             "allocator lock",
@@ -216,6 +219,15 @@ class Advice(TimeTest):
         both = self.spots((vector, {"cpu": 9 * MS, "allocations": 21, "allocated": 1 << 21}, {}),
                           (vector[:1] + ["f()"], {"cpu": 1 * MS, "allocations": 5, "allocated": 5}, {}))
         self.assertEqual([spot["counts"]["allocations"] for spot in both], [21, 5])
+
+    def test_fragments_and_the_system(self):
+        inside = lambda name, ms: cpu(name + "@libc.so.6", "malloc@libc.so.6", "f()", ms=ms)
+        self.assertIn("in 75.0 % of this time the allocator merges fragments", self.only(
+            inside("malloc_consolidate", 75), inside("_int_malloc", 25), malloc="system"))
+        self.assertIn("in 60.0 % of this time the allocator gets memory from the system", self.only(
+            inside("__mmap", 60), inside("_int_malloc", 40), malloc="system"))
+        self.assertIn("allocate less often", self.only(
+            inside("malloc_consolidate", 25), inside("_int_malloc", 75), malloc="system"))
 
     def test_reallocs(self):
         self.assertIn("made blocks larger 500 times and copied 1.0 MiB", self.only(

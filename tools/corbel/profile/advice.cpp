@@ -32,11 +32,28 @@ std::string allocated_text(const Counts& counts) {
                      bytes_text(counts.allocations > 0 ? counts.bytes / counts.allocations : 0));
 }
 
+// What the allocator does in most of the time; empty when that is nothing special.
+std::string slow_work_text(const Spot& spot) {
+  if (most(spot.merging, spot.cost)) {
+    return fmt::format("in {} of this time the allocator merges fragments that freed blocks have left",
+                       percent_text(spot.merging, spot.cost));
+  }
+  if (most(spot.system, spot.cost)) {
+    return fmt::format("in {} of this time the allocator gets memory from the system or returns it",
+                       percent_text(spot.system, spot.cost));
+  }
+  return {};
+}
+
 std::string about_allocation(const Spot& spot, const HotSpots& all) {
   const Counts& counts = spot.counts;
+  if (const std::string slow = slow_work_text(spot); !slow.empty()) {
+    return slow + (all.system_malloc ? ": replace it (corbel run), or free blocks in the order in "
+                                       "which they were allocated"
+                                     : ": keep blocks and use them again");
+  }
   if (all.system_malloc) {
-    return "try corbel run, whose malloc is faster; then allocate less often here (without "
-           "--malloc=system, this page says how often, and how long the blocks live)";
+    return "allocate less often here, or with a faster malloc: see what corbel run saves";
   }
   if (counts.allocations == 0) {
     return "few allocations, of which none was sampled, take this time: keep these blocks and use "
@@ -65,8 +82,9 @@ std::string about_allocation(const Spot& spot, const HotSpots& all) {
 
 std::string about_free(const Spot& spot, const HotSpots& all) {
   if (all.system_malloc) {
-    return "try corbel run, whose free is faster; then free less often here: reuse blocks, or "
-           "free many at once";
+    const std::string slow = slow_work_text(spot);
+    return slow.empty() ? "free less often here, or with a faster free: see what corbel run saves"
+                        : slow + ": replace it (corbel run), or keep blocks and use them again";
   }
   if (spot.counts.received > 0) {
     return fmt::format(

@@ -123,6 +123,10 @@ class Evaluation {
       Draft& target = draft(kind, key, place);
       target.spot.cost += cost;
       target.spot.count += count;
+      if (cost > 0 && is_memory(kind) && kind != Kind::kPageFault) {
+        if (stack.slow == SlowWork::kMerging) target.spot.merging += cost;
+        if (stack.slow == SlowWork::kSystem) target.spot.system += cost;
+      }
       target.spot.threads[thread] += cost;
       if (const std::string& task = profile_.label(sample, "task"); !task.empty()) {
         target.tasks[task] += cost;

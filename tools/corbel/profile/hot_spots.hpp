@@ -76,7 +76,7 @@ struct Stack {
   std::vector<Place> places;  // innermost first
 };
 
-// Who uses a cache line at one place.
+// How one thread uses a cache line at one place.
 struct Access {
   Place place;
   std::string thread;
@@ -87,10 +87,11 @@ struct Access {
 struct Spot {
   Kind kind = Kind::kOther;
   Place place;
-  std::string container;   // what grows there
-  std::string task;        // the parallel call that most of it is in
-  std::int64_t cost = 0;   // nanoseconds
-  std::int64_t count = 0;  // page faults, or samples of accesses
+  std::string container;                 // what grows there
+  std::string task;                      // the parallel call that most of it is in
+  std::int64_t cost = 0;                 // nanoseconds
+  std::int64_t count = 0;                // page faults, or samples of accesses
+  std::int64_t merging = 0, system = 0;  // of `cost`: what the allocator does, as SlowWork has it
   Counts counts;
   std::map<std::string, std::int64_t> threads;  // nanoseconds of each
   std::vector<Stack> stacks;                    // most time first; only the first few

@@ -19,9 +19,9 @@ struct Column {
   const char* title;
 };
 constexpr Column kColumns[] = {
-    {Kind::kAllocation, "alloc"},      {Kind::kFree, "free"},        {Kind::kRealloc, "realloc"},
-    {Kind::kReallocCopy, "copies"},    {Kind::kGrowth, "growth"},    {Kind::kPageFault, "faults"},
-    {Kind::kAllocatorLock, "in lock"}, {Kind::kLock, "other locks"},
+    {Kind::kAllocation, "alloc"},       {Kind::kFree, "free"},        {Kind::kRealloc, "realloc"},
+    {Kind::kReallocCopy, "copies"},     {Kind::kGrowth, "growth"},    {Kind::kPageFault, "faults"},
+    {Kind::kAllocatorLock, "its lock"}, {Kind::kLock, "other locks"},
 };
 
 std::string thread_table(const HotSpots& all, int terminal) {

@@ -116,6 +116,16 @@ bool is_lock_function(std::string_view name) {
          (has(lower, "lock") || has(lower, "acquire"));
 }
 
+SlowWork slow_work(std::string_view name) {
+  static constexpr std::array<std::string_view, 11> kSystem = {
+      "sysmalloc", "sysmalloc_mmap", "systrim", "heap_trim", "new_heap", "brk",
+      "sbrk",      "mmap",           "munmap",  "madvise",   "mprotect"};
+  if (begins_with(name, "malloc_consolidate")) return SlowWork::kMerging;
+  name = public_name(name.substr(0, name.find('.')));
+  if (begins_with(name, "__")) name.remove_prefix(2);
+  return is_one_of(name, kSystem) || name == "mmap64" ? SlowWork::kSystem : SlowWork::kNone;
+}
+
 bool is_copy(std::string_view name) {
   for (const std::string_view prefix : {"__GI_", "__"}) {
     if (begins_with(name, prefix)) name.remove_prefix(prefix.size());

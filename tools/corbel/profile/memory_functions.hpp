@@ -24,6 +24,14 @@ bool is_lock_function(std::string_view name);
 // Whether it is the wait itself, not the lock function that has led to it.
 bool is_lock_wait(std::string_view name);
 
+// What an allocator does when its lists do not have the block that is asked for.
+enum class SlowWork {
+  kNone,
+  kMerging,  // of the fragments that freed blocks have left
+  kSystem,   // asks the system for memory, or returns some
+};
+SlowWork slow_work(std::string_view name);
+
 // memcpy, memmove and mremap, by the names that they have in the C library.
 bool is_copy(std::string_view name);
 

@@ -2,6 +2,7 @@
 // `corbel profile show` and `corbel profile diff`.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "pprof/profile_file.hpp"
@@ -47,6 +48,10 @@ Profile load_profiles(const std::vector<std::string>& files) {
     name_code_without_file(part);
     parts.push_back(std::move(part));
   }
+  // What only started others is not in the profile, and does not make it one of several processes.
+  const bool some = std::any_of(parts.begin(), parts.end(),
+                                [](const Profile& part) { return !part.samples.empty(); });
+  if (some) std::erase_if(parts, [](const Profile& part) { return part.samples.empty(); });
   // Together, so that a file that several processes have is read once.
   Profile profile = merge(parts);
   if (const std::string advice = symbolize(profile); !advice.empty()) {

@@ -61,7 +61,10 @@ TimeStack read_time_stack(const Profile& profile, const Sample& sample) {
     for (std::size_t i = 0; i < begin; ++i) {
       stack.copies |= i == 0 && is_copy(places[i].function);
     }
-    for (std::size_t i = 0; i < end; ++i) stack.waits |= is_lock_wait(places[i].function);
+    for (std::size_t i = 0; i < end; ++i) {
+      stack.waits |= is_lock_wait(places[i].function);
+      if (stack.slow == SlowWork::kNone) stack.slow = slow_work(places[i].function);
+    }
     // An allocator's own functions say what they do.
     if (stack.function == MemoryFunction::kInside) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -115,7 +118,8 @@ Kind kind_of_value(const TimeStack& stack, TimeType type) {
         return stack.container.empty() ? Kind::kOther : Kind::kGrowth;
       }
       if (type == kWaited || stack.waits) return Kind::kAllocatorLock;
-      if (!stack.container.empty()) return Kind::kGrowth;
+      // That the growth of a container has met fragments is not its fault.
+      if (!stack.container.empty() && stack.slow != SlowWork::kMerging) return Kind::kGrowth;
       if (stack.function == MemoryFunction::kFree) return Kind::kFree;
       if (stack.function == MemoryFunction::kReallocate) {
         return stack.copies ? Kind::kReallocCopy : Kind::kRealloc;

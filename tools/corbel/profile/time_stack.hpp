@@ -14,12 +14,13 @@ struct TimeStack {
   std::vector<Place> places;  // innermost first
   // The memory function that the program called; kNone when there is none.
   MemoryFunction function = MemoryFunction::kNone;
-  bool copies = false;    // below realloc
-  bool waits = false;     // for a lock below a memory function
-  bool locks = false;     // for a lock of the program
-  bool starts = false;    // the loader's
-  std::string container;  // what grows
-  std::size_t site = 0;   // of `places`: the program's line that all of this is for
+  SlowWork slow = SlowWork::kNone;  // in it
+  bool copies = false;              // below realloc
+  bool waits = false;               // for a lock below a memory function
+  bool locks = false;               // for a lock of the program
+  bool starts = false;              // the loader's
+  std::string container;            // what grows
+  std::size_t site = 0;             // of `places`: the program's line that all of this is for
 };
 
 TimeStack read_time_stack(const Profile& profile, const Sample& sample);

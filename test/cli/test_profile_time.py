@@ -78,6 +78,12 @@ class Kinds(TimeTest):
         ("__GI___libc_malloc@libc.so.6", "strdup@libc.so.6", "f()"): "allocation",
         ("corbel::alloc::refill()@libcorbelmalloc_proxy.so.1", "malloc@libcorbelmalloc_proxy.so.1", "f()"):
             "allocation",
+        ("corbel::alloc::Span::layout() const@libcorbelmalloc_proxy.so.1",
+         "corbel::alloc::deallocate_slow(void*, corbel::alloc::Span*)@libcorbelmalloc_proxy.so.1", "f()"): "free",
+        ("corbel::alloc::slab_emptied(corbel::alloc::Heap*)@libcorbelmalloc_proxy.so.1", "f()"): "free",
+        ("corbel::alloc::reallocate_slow(void*)@libcorbelmalloc_proxy.so.1", "f()"): "realloc",
+        ("corbel::alloc::take_freed(corbel::alloc::Bin*)@libcorbelmalloc_proxy.so.1",
+         "corbel::alloc::allocate_slow(unsigned long)@libcorbelmalloc_proxy.so.1", "f()"): "allocation",
         # A program may have its own.
         ("Pool::get(unsigned long)", "operator new(unsigned long)", "f()"): "allocation",
         ("je_arena_malloc_hard", "je_calloc", "f()"): "allocation",
@@ -292,6 +298,14 @@ class Output(TimeTest):
             self.assertEqual(done.returncode, code)
             self.assertIn(text, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1 if text else 0)
+
+    def test_gaps(self):
+        raw = self.made(cpu("f()"), comments=["corbel.lost_samples=12", "corbel.threads_that_block_the_signal=3",
+                                              "corbel.ended_early=signal", "corbel.threads_without_timer=0"])
+        notes = [line for line in corbel("profile", "show", raw).stdout.splitlines() if line.startswith("note: ")]
+        self.assertEqual([re.search("block|lost|missing: there|took over", note).group() for note in notes],
+                         ["block", "missing: there", "took over"])
+        self.assertEqual(len(self.evaluated(raw)["gaps"]), 3)
 
     def test_processes(self):
         files = [self.made(cpu("malloc@libc.so.6", "f()"), name=f"{i}.pb.gz",

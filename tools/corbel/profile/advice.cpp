@@ -35,8 +35,9 @@ std::string allocated_text(const Counts& counts) {
 // What the allocator does in most of the time; empty when that is nothing special.
 std::string slow_work_text(const Spot& spot) {
   if (most(spot.merging, spot.cost)) {
-    return fmt::format("in {} of this time the allocator merges fragments that freed blocks have left",
-                       percent_text(spot.merging, spot.cost));
+    return fmt::format(
+        "in {} of this time the allocator merges fragments that freed blocks have left",
+        percent_text(spot.merging, spot.cost));
   }
   if (most(spot.system, spot.cost)) {
     return fmt::format("in {} of this time the allocator gets memory from the system or returns it",
@@ -55,6 +56,7 @@ std::string about_allocation(const Spot& spot, const HotSpots& all) {
   if (all.system_malloc) {
     return "allocate less often here, or with a faster malloc: see what corbel run saves";
   }
+  if (all.sites.empty()) return "allocate less often here: reuse blocks, or allocate many at once";
   if (counts.allocations == 0) {
     return "few allocations, of which none was sampled, take this time: keep these blocks and use "
            "them again";

@@ -42,10 +42,42 @@ std::string setting(const Profile& profile, const std::string& key) {
   return {};
 }
 
+// The sum of the comments "key=number" of all processes.
+std::int64_t sum_of(const Profile& profile, const std::string& key) {
+  std::int64_t sum = 0;
+  for (const Texts::Id comment : profile.comments) {
+    const std::string& text = profile.texts[comment];
+    if (text.rfind(key + "=", 0) == 0) {
+      sum += std::strtoll(text.c_str() + key.size() + 1, nullptr, 10);
+    }
+  }
+  return sum;
+}
+
+std::vector<std::string> gaps_of(const Profile& profile) {
+  std::vector<std::string> gaps;
+  const auto add = [&](const char* key, std::string_view what) {
+    const std::int64_t number = sum_of(profile, std::string("corbel.") + key);
+    if (number > 0) gaps.push_back(fmt::format("{} {}", number, what));
+  };
+  add("threads_without_timer", "threads are missing: the system had no timer for them");
+  add("threads_that_block_the_signal",
+      "threads block the signal of the samples, so that time of theirs is missing");
+  add("lost_samples", "samples are missing: there was no memory for them");
+  if (!setting(profile, "corbel.ended_early").empty()) {
+    gaps.push_back(
+        "the program took over the signal of the samples; what it did after that is missing");
+  }
+  return gaps;
+}
+
 std::string thread_of(const Profile& profile, const Sample& sample) {
   const std::string& thread = profile.label(sample, "thread");
   const std::string& process = profile.label(sample, "process");
-  const std::string& name = thread.empty() ? std::string("(unknown)") : thread;
+  // One that ended at once has no name: " (123)".
+  const std::string name = thread.empty()     ? "(unknown)"
+                           : thread[0] == ' ' ? "thread" + thread
+                                              : thread;
   return process.empty() ? name : process + ": " + name;
 }
 
@@ -78,6 +110,7 @@ class Evaluation {
     result_.fault_cost = std::strtoll(setting(profile, "corbel.fault_cost").c_str(), nullptr, 10);
     result_.period = profile.period;
     result_.duration = profile.duration_ns;
+    result_.gaps = gaps_of(profile);
   }
 
   HotSpots take() {

@@ -126,6 +126,7 @@ struct HotSpots {
   std::vector<ThreadTime> threads;  // most time first
   std::vector<Spot> spots;          // most time first
   std::vector<Site> sites;          // with any count
+  std::vector<std::string> gaps;    // what the profile does not have, one sentence each
 };
 
 // Gives each sample the label "kind", and splits samples with values of several kinds. Needs names.

@@ -109,6 +109,7 @@ json data_of(const HotSpots& all, const std::string& title) {
             {"sites", json::array()}};
   if (all.system_malloc) data["note"] = system_malloc_note();
   data["doubt"] = hot_spots_doubt(all);
+  data["gaps"] = all.gaps;
   for (const ThreadTime& thread : all.threads) data["threads"].push_back(json_of(thread));
   for (std::size_t i = 0; i < std::min(all.spots.size(), kSpots); ++i) {
     data["spots"].push_back(json_of(all.spots[i], all));

@@ -111,6 +111,7 @@ std::string hot_spots_text(const HotSpots& all, std::size_t count, int terminal)
   if (all.spots.size() > shown) {
     text += fmt::format("{:20}and {} more places\n", "", all.spots.size() - shown);
   }
+  for (const std::string& gap : all.gaps) text += fmt::format("note: {}\n", gap);
   if (all.system_malloc) text += fmt::format("note: {}\n", system_malloc_note());
   return text;
 }

@@ -101,6 +101,18 @@ MemoryFunction memory_function(const std::string& name, const std::string& modul
   return inside ? MemoryFunction::kInside : MemoryFunction::kNone;
 }
 
+MemoryFunction purpose_inside(std::string_view name) {
+  name = name.substr(0, name.find('('));
+  if (const std::size_t scope = name.rfind("::"); scope != kNone) name.remove_prefix(scope + 2);
+  if (has(name, "realloc")) return MemoryFunction::kReallocate;
+  for (const std::string_view word :
+       {"dealloc", "free", "emptied", "send", "outbox", "purge", "consolidate", "trim", "delete"}) {
+    if (has(name, word)) return MemoryFunction::kFree;
+  }
+  return has(name, "alloc") || has(name, "pop") || has(name, "take") ? MemoryFunction::kAllocate
+                                                                     : MemoryFunction::kInside;
+}
+
 bool is_lock_wait(std::string_view name) {
   return has(name, "lll_lock_wait") || begins_with(name, "futex_wait") ||
          begins_with(name, "__futex_lock");

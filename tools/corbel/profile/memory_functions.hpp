@@ -19,6 +19,10 @@ enum class MemoryFunction {
 // and C++ and those of the usual allocators: je_malloc, mi_malloc, tc_malloc, scalable_malloc.
 MemoryFunction memory_function(const std::string& name, const std::string& module);
 
+// What a function inside of an allocator does, as far as its name says it. The function that the
+// program called may not be in the stack, because it has ended with the call of this one.
+MemoryFunction purpose_inside(std::string_view name);
+
 // Whether the function waits for a lock: a futex wait, or the lock function of a mutex.
 bool is_lock_function(std::string_view name);
 // Whether it is the wait itself, not the lock function that has led to it.

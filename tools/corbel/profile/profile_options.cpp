@@ -46,7 +46,7 @@ constexpr char kTimeFooter[] =
     "\n"
     "It prints the share of memory management in the time of each thread and the ten places that\n"
     "cost most, each with what to do, and writes a page with all of them and a profile in pprof's\n"
-    "format. Processes that the command starts are in the same profile.\n"
+    "format. Programs that the command starts are in the same profile.\n"
     "\n"
     "Exit code: as for heap.\n"
     "\n"

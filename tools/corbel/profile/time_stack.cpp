@@ -65,14 +65,8 @@ TimeStack read_time_stack(const Profile& profile, const Sample& sample) {
       stack.waits |= is_lock_wait(places[i].function);
       if (stack.slow == SlowWork::kNone) stack.slow = slow_work(places[i].function);
     }
-    // An allocator's own functions say what they do.
-    if (stack.function == MemoryFunction::kInside) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (places[i].function.find("free") != std::string::npos ||
-            places[i].function.find("consolidate") != std::string::npos) {
-          stack.function = MemoryFunction::kFree;
-        }
-      }
+    for (std::size_t i = end; i > begin && stack.function == MemoryFunction::kInside; --i) {
+      stack.function = purpose_inside(places[i - 1].function);
     }
   } else {
     end = 0;

@@ -17,6 +17,7 @@ const KINDS = {
   "program": "the program",
   "start": "start",
 };
+const MOST_THREADS = 24;
 const colour = (kind) => `var(--${kind.replace(" ", "-")})`;
 
 const state = { kind: "", thread: "", search: "", tab: "" };
@@ -80,6 +81,19 @@ function strip(thread) {
   return bar;
 }
 
+// The sum of threads.
+function rest(threads) {
+  const sum = { total: 0, memory: 0, kinds: {} };
+  for (const thread of threads) {
+    sum.total += thread.total;
+    sum.memory += thread.memory;
+    for (const [kind, part] of Object.entries(thread.kinds || {})) {
+      sum.kinds[kind] = (sum.kinds[kind] || 0) + part;
+    }
+  }
+  return sum;
+}
+
 function showThreads() {
   byId("legend").replaceChildren(...shownKinds().map((kind) => element(
       "span", {}, element("i", { class: "box", style: `background: ${colour(kind)}` }), KINDS[kind])));
@@ -100,7 +114,9 @@ function showThreads() {
       element("thead", {}, head),
       element("tbody", {},
               ...(busy.length === 1 ? [] : [row(data.all, `all ${busy.length} threads`, true)]),
-              ...busy.map((thread) => row(thread, thread.name, false))));
+              ...busy.slice(0, MOST_THREADS).map((thread) => row(thread, thread.name, false)),
+              ...(busy.length > MOST_THREADS ? [row(rest(busy.slice(MOST_THREADS)),
+                                                    `the ${busy.length - MOST_THREADS} others`, false)] : [])));
 }
 
 // ---- hot spots --------------------------------------------------------------------------------
@@ -278,7 +294,7 @@ byId("totals").replaceChildren(...[
   ["Memory management", percent(data.all.memory, data.all.total)], ["of the time of threads", time(data.all.total)],
   ...(waits ? [["waiting for locks", time(waits)]] : []),
 ].map(([title, value]) => element("div", {}, element("dt", {}, title), element("dd", {}, value))));
-note("doubt", data.doubt);
+note("doubt", [data.doubt, ...data.gaps].filter(Boolean).join(". "));
 note("note", data.note);
 byId("thread").replaceChildren(
     new Option("All threads", ""), ...data.threads.filter((thread) => thread.total > 0)

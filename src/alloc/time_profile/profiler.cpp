@@ -9,6 +9,7 @@
 #include "alloc/time_profile/count_table.hpp"
 #include "alloc/time_profile/profiled_threads.hpp"
 #include "alloc/time_profile/samples.hpp"
+#include "alloc/time_profile/shared_lines.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -46,6 +47,13 @@ std::uint32_t find_live(std::uint32_t id) {
   return found != nullptr ? found->number : 0;
 }
 
+void read_name(ProfiledTask& task) {
+  char name[sizeof task.name];
+  os::read_name_of(task.id, name, sizeof name);
+  // Nothing is there if the thread has ended.
+  if (name[0] != '\0') std::copy(name, name + sizeof name, task.name);
+}
+
 void add_live(std::uint32_t id) {
   if (!live_by_id.reserve()) return;
   const std::uint32_t number = make_task();
@@ -55,7 +63,7 @@ void add_live(std::uint32_t id) {
   task.next = live_tasks;
   live_tasks = number;
   live_by_id.add({id, number});
-  os::read_name_of(id, task.name, sizeof task.name);
+  read_name(task);
   task.time_seen = os::thread_time_ns(id);
   task.has_timer = task.timer.start(id, number);
   // relaxed: until the handler sees it, it counts faults by itself
@@ -67,11 +75,7 @@ void add_live(std::uint32_t id) {
 // Programs name their threads soon after they begin, and some of them later.
 void read_name_again(ProfiledTask& task) {
   const unsigned scans = ++task.scans;
-  if (scans <= 3 || scans % 128 == 0) {
-    char name[sizeof task.name];
-    os::read_name_of(task.id, name, sizeof name);
-    if (name[0] != '\0') std::copy(name, name + sizeof name, task.name);
-  }
+  if (scans <= 3 || scans % 128 == 0) read_name(task);
 }
 
 // relaxed throughout: see ProfiledTask
@@ -164,7 +168,7 @@ void end_all_timers() {
   for (std::uint32_t number = live_tasks; number != 0; number = task_at(number)->next) {
     ProfiledTask& task = *task_at(number);
     if (os::blocks_signal(task.id, os::signal_of_samples())) ++found_facts.blocked;
-    os::read_name_of(task.id, task.name, sizeof task.name);
+    read_name(task);
     task.timer.stop();
   }
   live_tasks = 0;
@@ -227,6 +231,7 @@ bool start_profiler() {
   process_time_at_start = os::process_time_ns();
   reserve_stacks();
   reserve_counts();
+  reserve_lines();
   profiler_state.store(std::uint32_t(ProfilerState::kRuns),
                        std::memory_order_relaxed);  // relaxed: before the thread
   constexpr std::size_t kStackSize = 256 << 10;

@@ -6,6 +6,8 @@
 
 #include "alloc/time_profile/count_table.hpp"
 #include "alloc/time_profile/profiled_threads.hpp"
+#include "alloc/time_profile/shared_lines.hpp"
+#include "arch/arch.hpp"
 #include "os/os.hpp"
 #include "unwind/unwind.hpp"
 
@@ -54,6 +56,45 @@ void add_faults(ProfiledTask& task, std::uint32_t number, StackId stack, std::ui
   if (CountRow* const row = row_of(stack, number)) add_to(row->faults, more);
 }
 
+// The registers that memory operands use, by the numbers of arch::MemoryAccess.
+constexpr unsigned kOperandRegisters =
+    arch::kStackRegister + 1 > 16 ? arch::kStackRegister + 1 : 16;
+
+std::uintptr_t word_of(const void* context, int offset) {
+  return arch::load_word(reinterpret_cast<std::uintptr_t>(context) + std::uintptr_t(offset));
+}
+
+// Sharing of cache lines shows in the accesses at which threads are when their time is sampled: one
+// that waits for the line of another processor is where a thread is for long.
+void add_access(std::uint32_t number, StackId stack, const void* context) {
+  constexpr std::uintptr_t kPage = 4096;  // of code: no other page need be there
+  constexpr std::size_t kBefore = 64;     // as much as find_access() looks at
+  constexpr std::size_t kAfter = 16;
+  constexpr std::uintptr_t kBelowStack = 256;
+  constexpr std::uintptr_t kNearStack = 4096;
+  if (os::was_in_system_call(context)) return;
+  std::uintptr_t registers[kOperandRegisters];
+  for (unsigned i = 0; i < kOperandRegisters; ++i) {
+    registers[i] = word_of(context, os::context_offset(i));
+  }
+  const std::uintptr_t pc = word_of(context, os::context_offset_of_pc());
+  const arch::CodeView code{reinterpret_cast<const unsigned char*>(pc),
+                            std::min<std::size_t>(pc % kPage, kBefore),
+                            std::min<std::size_t>(kPage - pc % kPage, kAfter), pc};
+  arch::MemoryAccess access;
+  if (!arch::find_access(code, registers, &access)) return;
+  // What the thread has on its own stack, others seldom use.
+  if (access.address - (registers[arch::kStackRegister] - kBelowStack) < kNearStack) return;
+  if (!note_access(number, access)) return;
+  CountRow* const row = find_count({stack, number, access.address, access.size});
+  if (row == nullptr) return add_to(without_room, 1);
+  add_to(row->sharing, 1);
+  if (access.writes) add_to(row->writes, 1);
+  if (row->block.load(std::memory_order_relaxed) == 0) {
+    row->block.store(block_size_at(access.address), std::memory_order_relaxed);
+  }
+}
+
 void add_wait(ProfiledTask& task, std::uint32_t number, const void* context) {
   const std::uint64_t due = task.wait_due.exchange(0, std::memory_order_relaxed);
   os::ThreadWait wait;
@@ -85,6 +126,7 @@ void handle_sample(const os::SampleSignal& signal) {
     if (signal.kind == os::SampleKind::kTime) {
       if (begin > task->time_seen) add_time(signal.number, stack, begin - task->time_seen);
       task->time_seen = begin;
+      add_access(signal.number, stack, signal.context);
     }
     if (counts_faults) {
       task->faults_seen = os::own_faults();

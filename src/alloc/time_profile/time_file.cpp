@@ -11,6 +11,7 @@
 #include "alloc/time_profile/profiled_threads.hpp"
 #include "alloc/time_profile/profiler.hpp"
 #include "alloc/time_profile/samples.hpp"
+#include "alloc/time_profile/shared_lines.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -104,9 +105,8 @@ void TimeWriter::add_row(const CountRow& row) {
   unsigned count = 0;
   labels[count++] = writer_.thread_label(threads_[row.key.thread]);
   if (values[TimeValue::kSharing] != 0) {
-    constexpr std::uintptr_t kLine = 64;
-    labels[count++] = {line_, 0, row.key.address / kLine * kLine};
-    labels[count++] = {word_, 0, row.key.address % kLine};
+    labels[count++] = {line_, 0, row.key.address / kLineSize * kLineSize};
+    labels[count++] = {word_, 0, row.key.address % kLineSize};
     labels[count++] = {size_, 0, row.key.size};
     labels[count++] = {writes_, 0, row.writes.load(std::memory_order_relaxed)};
     labels[count++] = {block_, 0, row.block.load(std::memory_order_relaxed)};

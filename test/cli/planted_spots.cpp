@@ -75,7 +75,7 @@ __attribute__((noinline)) std::vector<Triangle> tessellate(int count) {
 
 void grow() {
   std::size_t all = 0;
-  while (processor_time() < kPart) all += tessellate(50000).size();
+  while (processor_time() < kPart) all += tessellate(3000).size();
   if (all == 0) std::puts("nothing");
 }
 

@@ -10,6 +10,7 @@
 #include "page/page_text.hpp"
 #include "profile/advice.hpp"
 #include "profile/hot_spots_report.hpp"
+#include "profile/memory_functions.hpp"
 #include "symbols/task_label.hpp"
 
 namespace corbel::cli {
@@ -28,7 +29,10 @@ json json_of(const Place& place) {
   if (!place.module.empty()) result["module"] = place.module;
   if (place.inlined) result["inlined"] = true;
   // The program's own frames stand out.
-  if (kind_of({&place.function, &place.file}) == FrameKind::kProgram) result["own"] = true;
+  if (kind_of({&place.function, &place.file}) == FrameKind::kProgram &&
+      !is_system_module(place.module)) {
+    result["own"] = true;
+  }
   return result;
 }
 

@@ -6,6 +6,15 @@
 namespace corbel::cli {
 namespace {
 
+// Without the mark of a copy that the compiler has made of a function: " [clone .constprop.0]".
+// That of a body of OpenMP stays.
+std::string without_clone(const std::string& name) {
+  const std::size_t at = name.find(" [clone .");
+  const bool is_body = at == std::string::npos || name.compare(at + 9, 4, "_omp") == 0 ||
+                       name.compare(at + 9, 4, "omp_") == 0;
+  return is_body ? name : name.substr(0, at);
+}
+
 std::vector<Place> places_of(const Profile& profile, const Sample& sample) {
   std::vector<Place> places;
   for (const std::uint32_t index : sample.stack) {
@@ -15,8 +24,8 @@ std::vector<Place> places_of(const Profile& profile, const Sample& sample) {
                                     : profile.texts[profile.mappings[location.mapping].file];
     for (std::size_t i = 0; i < location.lines.size(); ++i) {
       const Function& function = profile.functions[location.lines[i].function];
-      places.push_back({profile.texts[function.name], profile.texts[function.file], module,
-                        location.lines[i].line, i + 1 < location.lines.size()});
+      places.push_back({without_clone(profile.texts[function.name]), profile.texts[function.file],
+                        module, location.lines[i].line, i + 1 < location.lines.size()});
     }
   }
   return places;

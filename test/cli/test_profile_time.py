@@ -235,6 +235,13 @@ class Advice(TimeTest):
         self.assertIn("allocate less often", self.only(
             inside("malloc_consolidate", 25), inside("_int_malloc", 75), malloc="system"))
 
+    def test_the_whole(self):
+        data = self.evaluated(self.made(
+            cpu("malloc@libc.so.6", "f()", ms=25), cpu("malloc_consolidate@libc.so.6", "free@libc.so.6", "g()", ms=10),
+            (["__lll_lock_wait@libc.so.6", "malloc@libc.so.6", "f()"], {"wait": 5 * MS}, {}), cpu("f()", ms=60)))
+        self.assertEqual(data["verdict"], "memory management takes 40.0 % of the time (5.0 % waiting for a lock of "
+                         "the allocator, 10.0 % merging fragments of freed blocks)")
+
     def test_reallocs(self):
         self.assertIn("made blocks larger 500 times and copied 1.0 MiB", self.only(
             (["realloc@libcorbelmalloc_proxy.so.1", "f()"], {"cpu": MS, "growths": 500, "copied": 1 << 20}, {})))
@@ -285,6 +292,9 @@ class Output(TimeTest):
         raw = self.made(cpu("malloc@libc.so.6", "f()", ms=250), cpu("free@libc.so.6", "g()", ms=250),
                         cpu("main", ms=500), malloc="system")
         lines = corbel("profile", "show", raw).stdout.splitlines()
+        self.assertEqual(lines[0], "memory management takes 50.0 % of the time: see what corbel run saves, which "
+                                   "replaces the allocator without a rebuild")
+        lines = lines[2:]
         self.assertEqual(lines[1].split(), "1.00 s 50.0 % 25.0 % 25.0 % app (1)".split())
         self.assertIn("250 ms   25.0 %  allocation      f() f.cpp:7", lines[4])
         self.assertIn("→ ", lines[5])

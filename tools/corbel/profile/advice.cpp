@@ -181,6 +181,26 @@ std::string about_sharing(const Spot& spot) {
 
 }  // namespace
 
+std::string verdict_on(const HotSpots& all) {
+  const std::int64_t total = all.all.total();
+  if (total <= 0) return {};
+  std::string parts;
+  const auto add = [&](std::int64_t part, std::string_view what) {
+    if (100 * part < total) return;
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", percent_text(part, total), what);
+  };
+  add(all.all.of(Kind::kAllocatorLock), "waiting for a lock of the allocator");
+  add(all.merging, "merging fragments of freed blocks");
+  add(all.system, "getting memory from the system and returning it");
+  std::string text = fmt::format("memory management takes {} of the time{}{}{}",
+                                 percent_text(all.all.memory(), total), parts.empty() ? "" : " (",
+                                 parts, parts.empty() ? "" : ")");
+  if (all.system_malloc) {
+    text += ": see what corbel run saves, which replaces the allocator without a rebuild";
+  }
+  return text;
+}
+
 std::string rounded(std::int64_t count) {
   if (count < 1000000) return amount(count, "");
   const double value = static_cast<double>(count);

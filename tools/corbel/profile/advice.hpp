@@ -11,6 +11,9 @@ namespace corbel::cli {
 // One sentence: what was measured at the spot, then what helps.
 std::string advice_for(const Spot& spot, const HotSpots& all);
 
+// The whole in one sentence; empty when the profile has no time.
+std::string verdict_on(const HotSpots& all);
+
 // "1,234", "12.3 million": an estimate has no more exact digits.
 std::string rounded(std::int64_t count);
 // "3.21 s", "12.3 ms", "4 µs".

@@ -293,6 +293,8 @@ class Evaluation {
   void finish_spots() {
     for (auto& [key, each] : drafts_) {
       Spot& spot = each.spot;
+      result_.merging += spot.merging;
+      result_.system += spot.system;
       if (spot.cost <= 0) continue;
       const auto largest =
           std::max_element(each.tasks.begin(), each.tasks.end(),

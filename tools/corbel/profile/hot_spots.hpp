@@ -123,10 +123,11 @@ struct HotSpots {
   std::int64_t period = 0, duration = 0, fault_cost = 0;  // nanoseconds
   std::int64_t samples = 0;                               // of time on a processor
   ThreadTime all;
-  std::vector<ThreadTime> threads;  // most time first
-  std::vector<Spot> spots;          // most time first
-  std::vector<Site> sites;          // with any count
-  std::vector<std::string> gaps;    // what the profile does not have, one sentence each
+  std::int64_t merging = 0, system = 0;  // of that time: what the allocator does (see Spot)
+  std::vector<ThreadTime> threads;       // most time first
+  std::vector<Spot> spots;               // most time first
+  std::vector<Site> sites;               // with any count
+  std::vector<std::string> gaps;         // what the profile does not have, one sentence each
 };
 
 // Gives each sample the label "kind", and splits samples with values of several kinds. Needs names.

@@ -112,6 +112,7 @@ json data_of(const HotSpots& all, const std::string& title) {
             {"spots", json::array()},
             {"sites", json::array()}};
   if (all.system_malloc) data["note"] = system_malloc_note();
+  data["verdict"] = verdict_on(all);
   data["doubt"] = hot_spots_doubt(all);
   data["gaps"] = all.gaps;
   for (const ThreadTime& thread : all.threads) data["threads"].push_back(json_of(thread));

@@ -91,7 +91,9 @@ std::string hot_spots_doubt(const HotSpots& all) {
 }
 
 std::string hot_spots_text(const HotSpots& all, std::size_t count, int terminal) {
-  std::string text = thread_table(all, terminal);
+  std::string text = verdict_on(all);
+  if (!text.empty()) text += "\n\n";
+  text += thread_table(all, terminal);
   const std::int64_t total = all.all.total();
   std::size_t shown = 0;
   for (const Spot& spot : all.spots) {

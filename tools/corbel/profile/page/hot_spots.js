@@ -295,6 +295,7 @@ byId("totals").replaceChildren(...[
   ...(waits ? [["waiting for locks", time(waits)]] : []),
 ].map(([title, value]) => element("div", {}, element("dt", {}, title), element("dd", {}, value))));
 note("doubt", [data.doubt, ...data.gaps].filter(Boolean).join(". "));
+note("verdict", data.verdict);
 note("note", data.note);
 byId("thread").replaceChildren(
     new Option("All threads", ""), ...data.threads.filter((thread) => thread.total > 0)

@@ -2,6 +2,8 @@
 // What the libraries need to know of the processor.
 #pragma once
 
+#include "arch/memory_access.hpp"
+
 #if defined(__x86_64__)
 #include "arch/x86_64/arch.hpp"
 #elif defined(__aarch64__)

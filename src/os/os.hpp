@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "os/code.hpp"
+#include "os/sampling.hpp"
 
 namespace corbel::os {
 

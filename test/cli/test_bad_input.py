@@ -101,11 +101,11 @@ class BadInput(CliTest):
         self.assertEqual(done.returncode, 125)
         self.assertRegex(done.stderr.splitlines()[-1], f"cannot write /dev/full: {full}")
         with open("/dev/full", "w", encoding="ascii") as device:
-            for words in (["check", "--", program], ["top", "--once"], ["--help"]):
+            for words in (["check", "--", program], ["top", "--once"], ["top"], ["--help"]):
                 with self.subTest(words):
                     done = subprocess.run([str(CORBEL), *map(str, words)], stdout=device, text=True,
                                           stderr=subprocess.PIPE, env=clean_environment(),
-                                          check=False)
+                                          check=False, timeout=60)
                     self.assertEqual(done.returncode, 125)
                     self.assertEqual(len(done.stderr.splitlines()), 1)
                     self.assertIn("cannot write to ", done.stderr)

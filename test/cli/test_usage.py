@@ -22,6 +22,8 @@ class Usage(CliTest):
                              "MAD", "VmHWM"],
                  "leaks": ["--suppressions FILE", "--exit-code", "--json", "--read FILE"],
                  "profile heap": ["--every SIZE", "--output FILE", "--html FILE"],
+                 "profile time": ["--malloc system", "--every TIME", "--output FILE", "--html FILE",
+                                  "--json FILE"],
                  "top": ["--pid", "--json", "--prometheus"],
                  "trace": ["--output FILE", "--tbb[=preload]", "show", "perfetto", "127"],
                  "check": ["--pid PID", "--as-is", "--tbb[=preload]", "--json", "--verbose", "Exit code"]}

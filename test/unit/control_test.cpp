@@ -245,14 +245,6 @@ TEST_F(ControlTest, StartsAndWritesTheHeapProfile) {
   EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
 }
 
-// Sampled guards do not count as the profile.
-TEST_F(ControlTest, StartsTheHeapProfileBesideGuards) {
-  start_sampling(std::uint64_t(1) << 30, SampledFor::kGuards);
-  EXPECT_EQ(content_of(answer_to("profile heap start every=1")), "off");
-  EXPECT_EQ(content_of(answer_to("profile heap start")), "on");
-  stop_sampling(SampledFor::kGuards);
-}
-
 TEST_F(ControlTest, ChecksForLeaks) {
   EXPECT_EQ(answer_to("leaks").rfind("error its blocks are not recorded", 0), 0U);
   EXPECT_EQ(answer_to("leaks sampled").rfind("error no block has been sampled", 0), 0U);
@@ -268,6 +260,17 @@ TEST_F(ControlTest, ChecksForLeaks) {
   EXPECT_EQ(report.rfind("corbel-leaks 1\nprocess ", 0), 0U) << report;
   EXPECT_NE(report.find("\nsampled 1 "), std::string::npos) << report;
   EXPECT_EQ(report.substr(report.size() - 5), "\nend\n");
+}
+
+TEST_F(ControlTest, StartsTheHeapProfileBesideAnotherUseOfSamples) {
+  start_sampling(kMaxSamplingDistance, SampledFor::kGuards);
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "off");
+  EXPECT_TRUE(samples_for(SampledFor::kProfile));
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "on");
+  EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "again");
+  stop_sampling();
+  stop_sampling(SampledFor::kGuards);
 }
 
 // A program may give its signal handlers a stack of this size.

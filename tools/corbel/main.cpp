@@ -26,6 +26,7 @@ constexpr char kMainFooter[] =
     "  corbel check --pid 1234                  does it work in that process?\n"
     "  corbel top --pid 1234                    what does it hold and do?\n"
     "  corbel profile heap -- ./app             what holds its memory?\n"
+    "  corbel profile time -- ./app             what does malloc cost it, and where?\n"
     "  corbel trace -- ./app                    what do its tasks do, on a timeline?\n"
     "  corbel leaks -- ./app                    what does it never free?\n"
     "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"

@@ -13,7 +13,7 @@ namespace corbel::alloc {
 namespace {
 
 void start(const char* words, Reply& reply) {
-  std::uint64_t every = kDefaultProfileDistance;
+  std::uint64_t every = 0;
   if (*words != '\0') {
     const char* const text = profile_setting::after_prefix(words, "every=");
     if (text == nullptr || !profile_setting::parse_distance(text, &every)) {

@@ -87,6 +87,7 @@ bool hook_exit(Heap* heap) {
 __attribute__((constructor)) void hook_main_thread_at_start() {
   thread_is_main = os::is_main_thread(os::thread_id());
   if (thread_is_main) hook_main_thread(thread_exit.hook(&unset_heap));
+  set_up_time_profile();
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ enum class LeakBlocks : std::uint8_t {
 struct LeakOptions {
   // Which blocks are recorded, to be checked at exit.
   LeakBlocks blocks = LeakBlocks::kNone;
-  std::uint64_t every = kDefaultProfileDistance;  // of kSampled
+  std::uint64_t every = 0;  // of kSampled, as start_heap_profile() takes it
   // Which places are listed on stderr beside the definite leaks. A file has all.
   bool possible = false;
   bool reachable = false;

@@ -18,6 +18,9 @@ void set_up_sampling();  // sample: some blocks are recorded or guarded
 void set_up_guards();    // guard: some blocks lie between guard pages; after set_up_checks()
 void set_up_control();   // control: requests from the corbel command
 
+// Called when the library is loaded, by its constructor: the profiler needs a thread.
+void set_up_time_profile();  // time_profile
+
 // Called by set_up_checks(), once: reads CORBEL_LEAKS. Whether every block is to be recorded.
 bool set_up_leaks();  // leaks
 

@@ -12,13 +12,12 @@ namespace corbel::alloc {
 inline constexpr std::uint64_t kDefaultProfileDistance = 512 * 1024;
 
 // Starts the profile, or continues it. Samples once in `every` bytes on average, from 1 (every
-// block) to kMaxSamplingDistance.
+// block) to kMaxSamplingDistance. 0: once in kDefaultProfileDistance, and less often in threads
+// that allocate very fast (SampleRate::kBounded).
 void start_heap_profile(std::uint64_t every);
 
-// Whether it has ever been started.
+// Whether it has ever been started, and whether it is on.
 bool heap_profile_has_begun();
-
-// Whether it samples now.
 bool heap_profile_is_on();
 
 // The distance that start_heap_profile() got last.

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc/map/footprint.hpp"
-#include "alloc/profile/aggregates.hpp"
 #include "alloc/profile/protobuf.hpp"
 #include "base/config.hpp"
 #include "base/text.hpp"
@@ -30,7 +29,7 @@ enum ProfileField : unsigned {
 };
 enum ValueTypeField : unsigned { kType = 1, kValueUnit = 2 };
 enum SampleField : unsigned { kLocationIds = 1, kValues = 2, kLabel = 3 };
-enum LabelField : unsigned { kKey = 1, kText = 2 };
+enum LabelField : unsigned { kKey = 1, kText = 2, kNumber = 3 };
 enum MappingField : unsigned {
   kMappingId = 1,
   kMemoryStart = 2,
@@ -59,50 +58,48 @@ void append(ScratchArray<char>& out, unsigned field, std::uint64_t value) {
 
 }  // namespace
 
-PprofWriter::PprofWriter(const ProfileFacts& facts) {
-  add_string("");
-  add_head(facts);
-  add_comments();
+PprofWriter::PprofWriter(const ProfileHead& head) : types_(head.count) {
+  add_text("");
+  add_head(head);
+  add_facts();
   add_mappings();
 }
 
-std::uint64_t PprofWriter::add_string(const char* text, std::size_t size) {
+PprofWriter::TextId PprofWriter::add_text(const char* text, std::size_t size) {
   Message head;
   head.packed(kString << 3 | 2).packed(size);
   out_.add(head.data(), head.size());
   out_.add(text, size);
-  return strings_++;
+  return texts_++;
 }
 
-std::uint64_t PprofWriter::add_string(const char* text) { return add_string(text, strlen(text)); }
+PprofWriter::TextId PprofWriter::add_text(const char* text) { return add_text(text, strlen(text)); }
 
-void PprofWriter::add_head(const ProfileFacts& facts) {
-  const std::uint64_t count = add_string("count");
-  const std::uint64_t bytes = add_string("bytes");
-  std::uint64_t in_use_space = 0;
-  for (const char* what : {"alloc", "inuse", "peak"}) {
-    for (const bool is_space : {false, true}) {
-      Text<32> name;
-      name.add(what).add(is_space ? "_space" : "_objects");
-      const std::uint64_t type = add_string(name.data(), name.size());
-      append(out_, kSampleType,
-             Message().number(kType, type).number(kValueUnit, is_space ? bytes : count));
-      if (is_space && what[0] == 'i') in_use_space = type;
-    }
+void PprofWriter::add_head(const ProfileHead& head) {
+  const auto value_type = [this](const ValueType& type) {
+    Message message;
+    message.number(kType, add_text(type.name));
+    message.number(kValueUnit, add_text(type.unit));
+    return message;
+  };
+  TextId default_type = 0;
+  for (unsigned i = 0; i < head.count; ++i) {
+    if (i == head.default_type) default_type = texts_;
+    append(out_, kSampleType, value_type(head.types[i]));
   }
-  append(out_, kPeriodType, Message().number(kType, add_string("space")).number(kValueUnit, bytes));
-  append(out_, kPeriod, facts.every);
-  append(out_, kDefaultSampleType, in_use_space);
-  append(out_, kTimeNanos, facts.written_at);
-  append(out_, kDurationNanos, facts.written_at - facts.started_at);
-  thread_key_ = add_string("thread");
+  append(out_, kPeriodType, value_type(head.period_type));
+  append(out_, kPeriod, head.period);
+  append(out_, kDefaultSampleType, default_type);
+  append(out_, kTimeNanos, head.written_at);
+  append(out_, kDurationNanos, head.written_at - head.started_at);
+  thread_key_ = add_text("thread");
 }
 
 void PprofWriter::add_comment(const char* text, std::size_t size) {
-  append(out_, kComment, add_string(text, size));
+  append(out_, kComment, add_text(text, size));
 }
 
-void PprofWriter::add_comments() {
+void PprofWriter::add_facts() {
   const auto add = [this](const auto& text) { add_comment(text.data(), text.size()); };
   char command[1024];
   os::read_command(command, sizeof command);
@@ -123,8 +120,8 @@ void PprofWriter::add_mappings() {
     }
     mappings_.add({module.start, module.end});
     lacks_memory_ = lacks_memory_ || mappings_.has_failed();
-    const std::uint64_t file = add_string(module.path);
-    const std::uint64_t id = add_string(build_id.data(), build_id.size());
+    const std::uint64_t file = add_text(module.path);
+    const std::uint64_t id = add_text(build_id.data(), build_id.size());
     append(out_, kMapping,
            Message()
                .number(kMappingId, mappings_.size())
@@ -168,39 +165,28 @@ std::uint32_t PprofWriter::location_of(const void* frame) {
   return id;
 }
 
-void PprofWriter::add_threads() {
-  for (ProfiledThread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    Text<64> label;
-    label.add(thread->name);
-    if (thread->id != 0) label.add(" (").add_decimal(thread->id).add(")");
-    thread->label = add_string(label.data(), label.size());
-  }
+PprofWriter::TextId PprofWriter::add_thread(const char* name, std::uint32_t id) {
+  Text<64> text;
+  text.add(name);
+  if (id != 0) text.add(" (").add_decimal(id).add(")");
+  return add_text(text.data(), text.size());
 }
 
-void PprofWriter::add_aggregates(std::uint64_t recorded, std::uint64_t lost) {
-  Text<64> samples;
-  samples.add("samples: ").add_decimal(recorded);
-  add_comment(samples.data(), samples.size());
-  if (lost != 0) {
-    Text<64> text;
-    text.add("samples lost for want of memory: ").add_decimal(lost);
-    add_comment(text.data(), text.size());
-  }
-  add_threads();
-  for (const Aggregate* a = first_aggregate(); a != nullptr; a = a->next) {
-    Message ids;
-    const Stack stack = stack_of(a->stack);
-    for (unsigned i = 0; i < stack.count; ++i) ids.packed(location_of(stack.frames[i]));
-    Message values;
-    for (const Estimate& e : {a->allocated, a->live, at_peak(*a)}) {
-      values.packed(e.blocks()).packed(e.bytes);
-    }
+void PprofWriter::add_sample(const Stack& stack, const std::uint64_t* values, const Label* labels,
+                             unsigned label_count) {
+  Message ids;
+  for (unsigned i = 0; i < stack.count; ++i) ids.packed(location_of(stack.frames[i]));
+  Message numbers;
+  for (unsigned i = 0; i < types_; ++i) numbers.packed(values[i]);
+  Message sample;
+  sample.message(kLocationIds, ids).message(kValues, numbers);
+  for (unsigned i = 0; i < label_count; ++i) {
     Message label;
-    label.number(kKey, thread_key_).number(kText, a->thread->label);
-    Message sample;
-    sample.message(kLocationIds, ids).message(kValues, values).message(kLabel, label);
-    append(out_, kSample, sample);
+    label.number(kKey, labels[i].key).number(kText, labels[i].text);
+    label.number(kNumber, labels[i].number);
+    sample.message(kLabel, label);
   }
+  append(out_, kSample, sample);
 }
 
 }  // namespace corbel::alloc

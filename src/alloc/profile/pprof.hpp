@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap profile in the format of pprof (https://github.com/google/pprof, proto/profile.proto).
+// Profiles in the format of pprof (https://github.com/google/pprof, proto/profile.proto).
 //
 // Functions have no names yet: only their addresses, and the mapped files with their build ids,
 // from which a reader finds the names. An address is that of the call, one byte before the return
@@ -10,12 +10,24 @@
 #include <cstdint>
 
 #include "alloc/profile/scratch.hpp"
+#include "alloc/stacks/stack_table.hpp"
 
 namespace corbel::alloc {
 
-// The process, as far as the profile tells of it.
-struct ProfileFacts {
-  std::uint64_t every;       // the mean distance between samples
+struct ValueType {
+  const char* name;
+  const char* unit;
+};
+
+// What the values of the samples mean, and when they were taken.
+struct ProfileHead {
+  static constexpr unsigned kMaxTypes = 12;
+
+  const ValueType* types;
+  unsigned count;         // of types; at most kMaxTypes
+  unsigned default_type;  // the number of the one that viewers show first
+  ValueType period_type;
+  std::uint64_t period;      // the mean distance between samples
   std::uint64_t started_at;  // os::wall_ns()
   std::uint64_t written_at;
 };
@@ -27,12 +39,32 @@ struct ProfileMapping {
 
 class PprofWriter {
  public:
-  // Writes what needs no lock: the head, and the mapped files.
-  explicit PprofWriter(const ProfileFacts& facts);
+  // Names a text of the profile, which may be written more than once. add_text() returns one.
+  using TextId = std::uint64_t;
 
-  // Writes all aggregates; `recorded` samples have been added to them, and `lost` have not, for
-  // want of memory. Requires: the caller holds samples_lock.
-  void add_aggregates(std::uint64_t recorded, std::uint64_t lost);
+  // A text, or else a number.
+  struct Label {
+    TextId key;
+    TextId text;  // 0: the label is a number
+    std::uint64_t number;
+  };
+  static constexpr unsigned kMaxLabels = 6;
+
+  // Writes the head, facts about the process, and the mapped files. Needs no lock.
+  explicit PprofWriter(const ProfileHead& head);
+
+  TextId add_text(const char* text, std::size_t size);
+  TextId add_text(const char* text);
+  void add_comment(const char* text, std::size_t size);
+
+  // "name (id)", or the name alone if the id is 0.
+  TextId add_thread(const char* name, std::uint32_t id);
+  // The label of a thread that add_thread() has returned.
+  Label thread_label(TextId thread) const { return {thread_key_, thread, 0}; }
+
+  // `values` has one for each type of the head. At most kMaxLabels labels.
+  void add_sample(const Stack& stack, const std::uint64_t* values, const Label* labels,
+                  unsigned label_count);
 
   // Whether there was enough memory.
   bool is_complete() const { return !out_.has_failed() && !lacks_memory_; }
@@ -41,21 +73,18 @@ class PprofWriter {
   std::size_t size() const { return out_.size(); }
 
  private:
-  std::uint64_t add_string(const char* text, std::size_t size);
-  std::uint64_t add_string(const char* text);
-  void add_head(const ProfileFacts& facts);
-  void add_comment(const char* text, std::size_t size);
-  void add_comments();
+  void add_head(const ProfileHead& head);
+  void add_facts();
   void add_mappings();
-  void add_threads();
   std::uint32_t location_of(const void* frame);
   std::uint64_t mapping_of(std::uintptr_t address) const;
 
   ScratchArray<char> out_;
   ScratchArray<ProfileMapping> mappings_;  // in the order of their addresses; ids from 1 on
   AddressNumbers locations_;
-  std::uint64_t strings_ = 0;
-  std::uint64_t thread_key_ = 0;
+  TextId texts_ = 0;
+  TextId thread_key_ = 0;
+  unsigned types_ = 0;
   bool lacks_memory_ = false;
 };
 

@@ -6,21 +6,21 @@
 #include <cstdint>
 
 #include "alloc/profile/heap_profile.hpp"
+#include "alloc/profile/profile_file.hpp"
 #include "alloc/sample/sampler.hpp"
 #include "base/memory_amount.hpp"
 
 namespace corbel::alloc {
 
 inline constexpr char kProfileForms[] =
-    "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1";
+    "heap, and after commas what you want of every=512K (bytes from 1 to 1T), file=NAME, seed=1; "
+    "or to time,every=1ms";
 
 struct ProfileSetting {
-  static constexpr std::size_t kMaxPath = 4096;
-
-  std::uint64_t every = kDefaultProfileDistance;
+  std::uint64_t every = 0;  // as for start_heap_profile()
   bool has_seed = false;
   std::uint64_t seed = 0;
-  char file[kMaxPath] = "corbel.heap.%p.pb.gz";
+  char file[ProfileFile::kMaxPath] = "corbel.heap.%p.pb.gz";
 };
 
 namespace profile_setting {
@@ -63,6 +63,12 @@ constexpr bool parse_distance(const char* text, std::uint64_t* value) {
 
 }  // namespace profile_setting
 
+// Whether the value asks for a profile of the time at all, right or wrong.
+constexpr bool is_time_setting(const char* text) {
+  const char* const rest = profile_setting::after_prefix(text, "time");
+  return rest != nullptr && (*rest == '\0' || *rest == ',');
+}
+
 // False when `text` is not one of kProfileForms.
 constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) {
   using namespace profile_setting;
@@ -70,7 +76,7 @@ constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) 
   while (rest != nullptr && *rest == ',') {
     ++rest;
     if (const char* const file = after_prefix(rest, "file=")) {
-      rest = copy_part(file, setting->file, ProfileSetting::kMaxPath);
+      rest = copy_part(file, setting->file, ProfileFile::kMaxPath);
       if (setting->file[0] == '\0') return false;
       continue;
     }

@@ -44,7 +44,7 @@ class Message {
   std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kCapacity = 512;
+  static constexpr std::size_t kCapacity = 1024;
   static constexpr unsigned kVarint = 0;
   static constexpr unsigned kBytes = 2;
   static constexpr std::size_t kMaxVarint = 10;

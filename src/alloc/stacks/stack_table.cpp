@@ -33,11 +33,14 @@ constinit std::atomic<Tables*> made_tables{nullptr};
 constinit std::atomic<char*> spare{nullptr};  // a chunk that two threads made at once
 constinit std::atomic<std::uint32_t> next_position{1};
 
+// Whether more memory may be taken, which needs the lock of the metadata.
+enum class Memory { kAny, kReserved };
+
 // Returns nullptr if there is no memory.
-Tables* find_tables() {
+Tables* find_tables(Memory memory) {
   // (9) acquire: sees the zeroed tables published by (8)
   Tables* tables = made_tables.load(std::memory_order_acquire);
-  if (tables != nullptr) return tables;
+  if (tables != nullptr || memory == Memory::kReserved) return tables;
   auto* const fresh = static_cast<Tables*>(allocate_metadata(sizeof(Tables)));
   if (fresh == nullptr) return nullptr;
   // (8) release: publishes the tables to (9); (9) acquire on failure: those of another thread, and
@@ -74,14 +77,14 @@ bool add_chunk(std::uint32_t position) {
 }
 
 // Takes `words` words of one chunk. 0 if there is no memory.
-std::uint32_t take_words(std::uint32_t words) {
+std::uint32_t take_words(std::uint32_t words, Memory memory) {
   // relaxed here and below: the position only divides the words among the threads
   std::uint32_t position = next_position.load(std::memory_order_relaxed);
   for (;;) {
     std::uint32_t start = position;
     if (start % kChunkWords + words > kChunkWords) start += kChunkWords - start % kChunkWords;
     if (start / kChunkWords >= kMaxChunks) return 0;
-    if (chunk_at(start) == nullptr && !add_chunk(start)) return 0;
+    if (chunk_at(start) == nullptr && (memory == Memory::kReserved || !add_chunk(start))) return 0;
     if (next_position.compare_exchange_weak(position, start + words, std::memory_order_relaxed)) {
       return start;
     }
@@ -121,15 +124,42 @@ std::uint64_t hash_of(void* const* frames, unsigned count) {
   return hash ^ hash >> 29;
 }
 
-StackId make_entry(std::uint64_t hash, void* const* frames, unsigned count) {
+StackId make_entry(std::uint64_t hash, void* const* frames, unsigned count, Memory memory) {
   const std::size_t size = offsetof(Entry, frames) + count * sizeof(void*);
-  const StackId id = take_words(std::uint32_t(size / kWord));
+  const StackId id = take_words(std::uint32_t(size / kWord), memory);
   if (id == 0) return 0;
   auto* const entry = new (chunk_at(id) + id % kChunkWords * kWord) Entry;
   entry->hash = hash;
   entry->count = count;
   std::memcpy(entry->frames, frames, count * sizeof(void*));
   return id;
+}
+
+StackId intern(void* const* frames, unsigned count, Memory memory) {
+  if (count > kMaxFrames) count = kMaxFrames;
+  const std::uint64_t hash = hash_of(frames, count);
+  Tables* const tables = find_tables(memory);
+  if (tables == nullptr) return 0;
+  std::atomic<StackId>* link = &tables->roots[hash >> (64 - kRootBits)];
+  StackId made = 0;
+  for (std::uint64_t rest = hash << kRootBits;; rest <<= 2) {
+    // (6) acquire: sees the entry published by (5)
+    StackId id = link->load(std::memory_order_acquire);
+    if (id == 0) {
+      if (made == 0) made = make_entry(hash, frames, count, memory);
+      if (made == 0) return 0;
+      // (5) release: publishes the entry to (6) and (7);
+      // (7) acquire on failure: sees the entry that came first
+      if (link->compare_exchange_strong(id, made, std::memory_order_release,
+                                        std::memory_order_acquire)) {
+        return made;
+      }
+    }
+    Entry& entry = *entry_of(id);
+    // If another thread added the same stack meanwhile, the memory of `made` is lost.
+    if (is_entry_of(entry, hash, frames, count)) return id;
+    link = &entry.children[rest >> 62];
+  }
 }
 
 // ---- hidden code ----------------------------------------------------------------------------
@@ -166,29 +196,21 @@ void hide_code(unwind::CodeRange code) {
 }
 
 StackId intern_stack(void* const* frames, unsigned count) {
-  if (count > kMaxFrames) count = kMaxFrames;
-  const std::uint64_t hash = hash_of(frames, count);
-  Tables* const tables = find_tables();
-  if (tables == nullptr) return 0;
-  std::atomic<StackId>* link = &tables->roots[hash >> (64 - kRootBits)];
-  StackId made = 0;
-  for (std::uint64_t rest = hash << kRootBits;; rest <<= 2) {
-    // (6) acquire: sees the entry published by (5)
-    StackId id = link->load(std::memory_order_acquire);
-    if (id == 0) {
-      if (made == 0) made = make_entry(hash, frames, count);
-      if (made == 0) return 0;
-      // (5) release: publishes the entry to (6) and (7);
-      // (7) acquire on failure: sees the entry that came first
-      if (link->compare_exchange_strong(id, made, std::memory_order_release,
-                                        std::memory_order_acquire)) {
-        return made;
-      }
-    }
-    Entry& entry = *entry_of(id);
-    // If another thread added the same stack meanwhile, the memory of `made` is lost.
-    if (is_entry_of(entry, hash, frames, count)) return id;
-    link = &entry.children[rest >> 62];
+  return intern(frames, count, Memory::kAny);
+}
+
+StackId intern_stack_in_handler(void* const* frames, unsigned count) {
+  return intern(frames, count, Memory::kReserved);
+}
+
+void reserve_stacks() {
+  constexpr std::uint32_t kChunksAhead = 16;  // 1 MiB
+  if (find_tables(Memory::kAny) == nullptr) return;
+  // relaxed: another thread may take words meanwhile, and reserves its own then
+  std::uint32_t position = next_position.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < kChunksAhead; ++i, position += kChunkWords) {
+    if (position / kChunkWords >= kMaxChunks) return;
+    if (chunk_at(position) == nullptr && !add_chunk(position)) return;
   }
 }
 

@@ -25,6 +25,13 @@ struct Stack {
 // count. May call the system: the caller holds no lock under which it must not.
 StackId intern_stack(void* const* frames, unsigned count);
 
+// The same for a signal handler, which may have interrupted any part of the allocator: takes no
+// lock. Returns 0 also if the memory that reserve_stacks() has made is used up.
+StackId intern_stack_in_handler(void* const* frames, unsigned count);
+
+// Makes memory for some thousand stacks. Not for a signal handler.
+void reserve_stacks();
+
 // The stack of the entry; an empty one for 0. Valid as long as the process.
 Stack stack_of(StackId id);
 

@@ -27,7 +27,6 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/linux/errno_guard.hpp"
@@ -105,12 +104,6 @@ void process_barrier() {
   }
   visit_processors();
   fence();
-}
-
-std::uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::uint64_t(t.tv_sec) * 1'000'000'000 + std::uint64_t(t.tv_nsec);
 }
 
 }  // namespace corbel::os

@@ -16,9 +16,13 @@
 
 #include "arch/arch.hpp"
 #include "os/linux/errno_guard.hpp"
+#include "os/linux/urgent_signal.hpp"
 #include "os/os.hpp"
 
 namespace corbel::os {
+
+constinit std::atomic<TakeSample> take_sample{nullptr};
+
 namespace {
 
 // How long the handler waits for the other side, in milliseconds. It waits for a process that has
@@ -39,7 +43,7 @@ constinit std::atomic<std::uint64_t> last_request{0};
 constinit std::atomic<bool> helper_keeps_out{false};
 
 bool is_request(const siginfo_t& info) {
-  if (info.si_code != SI_QUEUE) return false;
+  if (info.si_code != SI_QUEUE || answer.load(std::memory_order_relaxed) == nullptr) return false;
   if (!request::is_marked(reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr))) return false;
   return info.si_uid == 0 || info.si_uid == uid_t(syscall(SYS_getuid));
 }
@@ -75,6 +79,9 @@ std::uintptr_t end_of_registers(const ucontext_t* context) {
 
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
+  // relaxed: as answer
+  const TakeSample take = take_sample.load(std::memory_order_relaxed);
+  if (take != nullptr && take(*info, context)) return;
   if (!is_request(*info)) return pass_on(info, context);
   last_request.store(now_ms(), std::memory_order_relaxed);
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
@@ -89,12 +96,6 @@ void on_signal(int, siginfo_t* info, void* context) {
       [](void* r) { answer.load(std::memory_order_relaxed)(*static_cast<const Request*>(r)); },
       &request, static_cast<char*>(stack) + kRequestStack);
   unmap(stack, kRequestStack);
-}
-
-bool handler_is_ours() {
-  struct sigaction now{};
-  return sigaction(request::kSignal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-         now.sa_sigaction == on_signal;
 }
 
 void change_mask(int how) {
@@ -112,14 +113,20 @@ bool may_ask(uid_t user) {
 
 }  // namespace
 
-bool take_requests(void (*function)(const Request& request)) {
+bool has_urgent_handler() {
+  struct sigaction now{};
+  return sigaction(request::kSignal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_signal;
+}
+
+bool install_urgent_handler() {
   ErrnoGuard guard;
-  if (getauxval(AT_SECURE) != 0) return false;
   struct sigaction action{};
-  if (sigaction(request::kSignal, nullptr, &action) != 0) return false;
+  if (has_urgent_handler()) return true;
   // With SA_SIGINFO, too, the default action is the null pointer.
-  if (action.sa_handler != SIG_DFL) return false;
-  answer.store(function, std::memory_order_relaxed);
+  if (sigaction(request::kSignal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
+    return false;
+  }
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   sigfillset(&action.sa_mask);
@@ -129,11 +136,18 @@ bool take_requests(void (*function)(const Request& request)) {
   return sigaction(request::kSignal, &action, nullptr) == 0;
 }
 
+bool take_requests(void (*function)(const Request& request)) {
+  ErrnoGuard guard;
+  if (getauxval(AT_SECURE) != 0 || !install_urgent_handler()) return false;
+  answer.store(function, std::memory_order_relaxed);
+  return true;
+}
+
 bool attend_requests() {
   ErrnoGuard guard;
   const std::uint64_t last = last_request.load(std::memory_order_relaxed);
   const bool lets_in = last != 0 && now_ms() - last < kRequestsLast &&
-                       !helper_keeps_out.load(std::memory_order_relaxed) && handler_is_ours();
+                       !helper_keeps_out.load(std::memory_order_relaxed) && has_urgent_handler();
   if (lets_in == (helper.load(std::memory_order_relaxed) == thread_id())) return lets_in;
   if (!lets_in) change_mask(SIG_BLOCK);
   helper.store(lets_in ? thread_id() : 0, std::memory_order_relaxed);

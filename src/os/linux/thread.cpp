@@ -57,6 +57,12 @@ std::uint64_t now_ms() {
   return std::uint64_t(t.tv_sec) * 1000 + std::uint64_t(t.tv_nsec) / 1000000;
 }
 
+std::uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::uint64_t(t.tv_sec) * 1'000'000'000 + std::uint64_t(t.tv_nsec);
+}
+
 // A thread that loses the race deletes its key. It must not wait for the winner, which does not
 // exist in the child of a fork.
 bool ThreadExit::hook(void* argument) {
@@ -87,6 +93,8 @@ struct OwnThread {
   pid_t process;
 };
 constinit OwnThread own_thread{};
+// Its thread_id(). relaxed: a hint
+constinit std::atomic<std::uint32_t> own_thread_id{0};
 
 // The creating thread may be bound to a single processor; the new thread must not inherit that.
 void use_processors_of_main_thread() {
@@ -97,6 +105,7 @@ void use_processors_of_main_thread() {
 
 void* run_own_thread(void*) {
   prctl(PR_SET_NAME, own_thread.name);
+  own_thread_id.store(thread_id(), std::memory_order_relaxed);
   // With a file table of its own, the thread never uses a descriptor that the program could close
   // or expects for its next file. Where the system cannot do that, the thread opens files in the
   // program's table, one at a time and briefly.
@@ -167,6 +176,10 @@ bool start_thread(const char* name, void (*run)()) {
   }
   pthread_attr_destroy(&attributes);
   return error == 0;
+}
+
+bool is_own_thread(std::uint32_t thread) {
+  return thread == own_thread_id.load(std::memory_order_relaxed);
 }
 
 void join_thread() {

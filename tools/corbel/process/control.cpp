@@ -157,8 +157,8 @@ File accept_from(const Listener& listener, int pid, Clock::time_point end) {
 // Reads up to the end of the answer. The content of an answer that is cut off is dropped.
 class AnswerReader {
  public:
-  AnswerReader(const File& file, std::chrono::milliseconds patience)
-      : file_(file), patience_(patience) {}
+  AnswerReader(const File& file, int pid, std::chrono::milliseconds patience)
+      : file_(file), pid_(pid), patience_(patience) {}
 
   enum class Result { kComplete, kBusy, kError, kCutOff, kNothing };
 
@@ -187,10 +187,23 @@ class AnswerReader {
   }
 
  private:
+  // Does not wait for a process that has been stopped. A scan for leaks holds its threads like a
+  // debugger, so that does not count.
+  bool wait() const {
+    constexpr std::chrono::milliseconds kLook{2000};
+    const Clock::time_point end = Clock::now() + patience_;
+    for (;;) {
+      const Clock::time_point now = Clock::now();
+      if (file_.waits_for_input(std::min(end, now + kLook))) return true;
+      const auto facts = read_process(pid_);
+      if (now + kLook >= end || !facts || facts->is_over() || facts->state == 'T') return false;
+    }
+  }
+
   bool read_exactly(void* data, std::size_t size) {
     char* next = static_cast<char*>(data);
     while (size != 0) {
-      if (!file_.waits_for_input(Clock::now() + patience_)) return false;
+      if (!wait()) return false;
       const ssize_t got = recv(file_.number(), next, size, 0);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return false;
@@ -201,6 +214,7 @@ class AnswerReader {
   }
 
   const File& file_;
+  int pid_;
   std::chrono::milliseconds patience_;
 };
 
@@ -255,7 +269,7 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
   using Result = AnswerReader::Result;
   std::string text;
   const auto patience = std::max(options.patience, options.answer_patience);
-  const Result result = sent ? AnswerReader(peer, patience).read(text) : Result::kNothing;
+  const Result result = sent ? AnswerReader(peer, pid, patience).read(text) : Result::kNothing;
   switch (result) {
     case Result::kComplete:
       answer.content = std::move(text);

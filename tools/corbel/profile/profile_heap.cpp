@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "profile/output.hpp"
+#include "profile/heap_output.hpp"
+#include "profile/output_files.hpp"
 #include "profile/profile_command.hpp"
 #include "run/child.hpp"
 #include "temporary_folder.hpp"
@@ -29,19 +30,11 @@ void explain_nothing(int status, const std::string& command) {
   }
 }
 
-std::string line_of(const std::vector<std::string>& command) {
-  std::string line;
-  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
-
 }  // namespace
 
 int profile_heap(const HeapOptions& options) {
   try {
-    const ProfileOutput output =
-        choose_output(options.run.command.front(), options.output, options.page, options.no_page);
-    check_output(output);
+    const HeapOutput output = choose_heap_output(options, options.run.command.front());
     const TemporaryFolder folder("corbel-profile");
     RunOptions run = options.run;
     run.profile = "heap";
@@ -50,13 +43,13 @@ int profile_heap(const HeapOptions& options) {
     const PreparedRun prepared = prepare_run(run);
     if (prepared.error_code != 0) return prepared.error_code;
     const int status = run_child(run.command, prepared.path).status;
-    const std::vector<std::string> files = folder.files();
+    const std::vector<std::string> files = whole_profiles(folder.files());
     try {
       if (files.empty()) {
         explain_nothing(status, run.command.front());
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
       } else {
-        write_output(load_profiles(files), output, line_of(run.command));
+        write_heap_output(load_profiles(files), output, title_of(run.command));
       }
     } catch (const std::runtime_error& error) {
       complain(printable(error.what()));

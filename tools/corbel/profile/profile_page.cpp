@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "page/page.hpp"
 #include "profile/report.hpp"
 #include "profile_page_files.hpp"
 #include "symbols/task_label.hpp"
@@ -203,78 +204,26 @@ std::string facts_of(const Profile& profile) {
   return text;
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-// JSON that no HTML parser takes for the end of the script.
-std::string script_text(const json& data) {
-  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace);
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
-    text.replace(at, 1, "\\u003c");
-  }
-  return text;
-}
-
-std::string filled(const Profile& profile, bool difference, const std::string& title) {
+std::string page_of(const Profile& profile, bool difference, const std::string& title) {
   json data = PageData(profile, difference).take();
   data["facts"] = facts_of(profile);
-  const std::pair<std::string_view, std::string> parts[] = {
-      {"@title@", escaped(title)},
-      {"@style@", std::string(page::style_css) + std::string(page::profile_css)},
-      {"@data@", script_text(data)},
-      {"@script@", std::string(page::profile_data_js) + std::string(page::profile_flame_js) +
-                       std::string(page::profile_table_js) + std::string(page::profile_js)},
-  };
-  std::string result;
-  std::string_view rest = page::profile_html;
-  while (!rest.empty()) {
-    const std::size_t at = std::min(rest.find('@'), rest.size());
-    result += rest.substr(0, at);
-    rest.remove_prefix(at);
-    bool found = false;
-    for (const auto& [mark, text] : parts) {
-      if (rest.substr(0, mark.size()) != mark) continue;
-      result += text;
-      rest.remove_prefix(mark.size());
-      found = true;
-      break;
-    }
-    if (!found && !rest.empty()) {
-      result += rest.front();
-      rest.remove_prefix(1);
-    }
-  }
-  return result;
+  return page::filled(
+      page::profile_html,
+      {{"title", page::html_text(title)},
+       {"style", std::string(page::style_css) + std::string(page::profile_css)},
+       {"data", page::script_json(data)},
+       {"script", std::string(page::profile_data_js) + std::string(page::profile_flame_js) +
+                      std::string(page::profile_table_js) + std::string(page::profile_js)}});
 }
 
 }  // namespace
 
 std::string profile_page(const Profile& profile, const std::string& title) {
-  return filled(profile, false, title);
+  return page_of(profile, false, title);
 }
 
 std::string difference_page(const Profile& profile, const std::string& title) {
-  return filled(profile, true, title);
+  return page_of(profile, true, title);
 }
 
 }  // namespace corbel::cli

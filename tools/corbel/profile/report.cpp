@@ -10,6 +10,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "profile/time_stack.hpp"
 #include "symbols/task_label.hpp"
 #include "terminal.hpp"
 
@@ -22,10 +23,15 @@ struct Row {
   std::vector<std::int64_t> values;
 };
 
-// "function file:line" of the program's own innermost function.
+// "function file:line" of the program's own innermost function, in a profile of time after what the
+// time is spent on.
 std::string place_of(const Profile& profile, const Sample& sample) {
   const std::vector<Frame> frames = frames_of(profile, sample);
   if (frames.empty()) return "[no stack]";
+  if (const std::string& kind = profile.label(sample, "kind"); !kind.empty()) {
+    const TimeStack stack = read_time_stack(profile, sample);
+    return printable(kind + ": " + text_of(stack.places[stack.site]));
+  }
   const std::size_t at = own_frame(frames);
   std::int64_t number = 0;
   std::size_t i = 0;

@@ -90,6 +90,18 @@ LibrarySearch find_library() {
                       kProxyName, absolute_path(folder / "../lib"), kLibraryVariable, kProxyName)};
 }
 
+LibrarySearch find_plain_library(const std::string& replacement) {
+  std::error_code error;
+  const fs::path real = fs::canonical(replacement, error);
+  for (const fs::path& each : {fs::path(replacement), real}) {
+    const fs::path path = each.parent_path() / kPlainName;
+    if (is_file(path)) return {path.string(), {}};
+  }
+  return {{},
+          fmt::format("cannot find {}, which belongs beside {} (install Corbel again)", kPlainName,
+                      replacement)};
+}
+
 LibrarySearch find_tbb_library(const std::string& replacement) {
   const fs::path path = fs::path(replacement).parent_path() / "corbel" / kTbbName;
   std::error_code error;

@@ -12,6 +12,7 @@ namespace corbel::cli {
 class DynamicImage;
 
 inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
+inline constexpr char kPlainName[] = "libcorbelmalloc.so.1";
 inline constexpr char kTbbName[] = "libtbb.so.12";
 inline constexpr char kSchedulerName[] = "libcorbel.so.1";
 inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
@@ -26,6 +27,9 @@ struct LibrarySearch {
 // Finds the replacement library: CORBEL_LIBRARY, else ../lib relative to this program, else where
 // the system's loader finds it.
 LibrarySearch find_library();
+
+// Finds the allocator that replaces nothing, which is beside the replacement library.
+LibrarySearch find_plain_library(const std::string& replacement);
 
 // Finds Corbel's libtbb.so.12, which is in the folder "corbel" beside the replacement library and
 // the scheduler.

@@ -34,6 +34,15 @@ PreparedRun prepare_run(const RunOptions& options) {
     complain(library.error);
     return {{}, kExitOwnFailure};
   }
+  std::string preloaded = library.path;
+  if (options.own_malloc) {
+    const LibrarySearch plain = find_plain_library(library.path);
+    if (!plain.error.empty()) {
+      complain(plain.error);
+      return {{}, kExitOwnFailure};
+    }
+    preloaded = plain.path;
+  }
   if (const std::string problem = preload_path_problem(library.path); !problem.empty()) {
     complain(problem);
     return {{}, kExitOwnFailure};
@@ -54,6 +63,7 @@ PreparedRun prepare_run(const RunOptions& options) {
   }
 
   std::string preload = variable(kPreloadVariable);
+  if (options.own_malloc) preload = without_corbel(preload);
   if (options.tbb != TbbMode::kOff) {
     const TbbSetup setup =
         set_up_tbb(options.tbb, library.path, program, preload, variable(kPathVariable));
@@ -64,7 +74,7 @@ PreparedRun prepare_run(const RunOptions& options) {
     preload = setup.preload;
     setenv(kPathVariable, setup.library_path.c_str(), 1);
   }
-  preload = prepend_preload(library.path, preload);
+  preload = prepend_preload(preloaded, preload);
   setenv(kPreloadVariable, preload.c_str(), 1);
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);

@@ -19,6 +19,8 @@ struct RunOptions {
   std::string profile;     // CORBEL_PROFILE
   std::string leaks;       // CORBEL_LEAKS
   std::string check;       // full, with options
+  // The command keeps its malloc; it gets the library of the C interface alone.
+  bool own_malloc = false;
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the handler of the profiler's signals does.
+#pragma once
+
+#include <cstdint>
+
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+// Calls before begin_samples() and after end_samples() have no effect.
+void handle_sample(const os::SampleSignal& signal);
+
+void begin_samples(std::uint64_t period_ns);
+void end_samples();
+
+// What has come to nothing.
+struct LostSamples {
+  std::uint64_t without_room;  // samples: there was no memory for the stack or the row
+  std::uint64_t wait_ns;       // the thread had gone on before the handler looked
+};
+LostSamples lost_samples();
+
+}  // namespace corbel::alloc

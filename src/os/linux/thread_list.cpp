@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /proc shows of the process's threads (sampling.hpp). System calls by number, because the C
+// library's functions are cancellation points, and the program may interpose them.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "os/linux/errno_guard.hpp"
+#include "os/os.hpp"
+#include "os/sampling.hpp"
+
+// Since Linux 5.9; the C library's headers may be older.
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+
+namespace corbel::os {
+namespace {
+
+int open_read(const char* path, int more = 0) {
+  return int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more));
+}
+
+// Reads a file of /proc about a thread, zero-terminated. Returns how much there is; 0: nothing.
+std::size_t read_about(std::uint32_t thread, const char* what, char* text, std::size_t capacity) {
+  text[0] = '\0';
+  Text<64> path;
+  path.add("/proc/self/task/").add_decimal(thread).add("/").add(what);
+  const int file = open_read(path.c_str());
+  if (file < 0) return 0;
+  const long size = syscall(SYS_read, file, text, capacity - 1);
+  syscall(SYS_close, file);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  return std::size_t(size);
+}
+
+// Reads a number, decimal or after 0x, and the character after it. False if there is none.
+bool take_number(const char** text, std::uint64_t* value) {
+  const char* p = *text;
+  const bool is_hex = p[0] == '0' && p[1] == 'x';
+  if (is_hex) p += 2;
+  const char* const first = p;
+  for (*value = 0;; ++p) {
+    if (*p >= '0' && *p <= '9') {
+      *value = *value * (is_hex ? 16 : 10) + std::uint64_t(*p - '0');
+    } else if (is_hex && *p >= 'a' && *p <= 'f') {
+      *value = *value * 16 + std::uint64_t(*p - 'a') + 10;
+    } else {
+      break;
+    }
+  }
+  if (p == first) return false;
+  *text = *p == '\0' ? p : p + 1;
+  return true;
+}
+
+}  // namespace
+
+void use_own_files() {
+  ErrnoGuard guard;
+  syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
+}
+
+unsigned for_each_thread(void (*visit)(void* context, std::uint32_t thread), void* context) {
+  ErrnoGuard guard;
+  const int folder = open_read("/proc/self/task", O_DIRECTORY);
+  if (folder < 0) return 0;
+  struct Entry {  // the kernel's linux_dirent64
+    std::uint64_t inode;
+    std::int64_t offset;
+    std::uint16_t size;
+    std::uint8_t type;
+    char name[1];
+  };
+  unsigned count = 0;
+  alignas(Entry) char buffer[4096];
+  for (;;) {
+    const long size = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      const auto* const entry = reinterpret_cast<const Entry*>(buffer + at);
+      at += entry->size;
+      const char* name = entry->name;
+      std::uint64_t thread;
+      if (!take_number(&name, &thread)) continue;  // "." and ".."
+      ++count;
+      visit(context, std::uint32_t(thread));
+    }
+  }
+  syscall(SYS_close, folder);
+  return count;
+}
+
+bool blocks_signal(std::uint32_t thread, int signal) {
+  char text[4096];
+  ErrnoGuard guard;
+  read_about(thread, "status", text, sizeof text);
+  const char* const line = strstr(text, "\nSigBlk:\t");
+  if (line == nullptr) return false;
+  std::uint64_t blocked = 0;
+  for (const char* p = line + 9; *p != '\n' && *p != '\0'; ++p) {
+    blocked = blocked << 4 | std::uint64_t(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+  }
+  return (blocked >> (signal - 1) & 1) != 0;
+}
+
+bool find_wait(std::uint32_t thread, ThreadWait* wait) {
+  ErrnoGuard guard;
+  char text[256];
+  if (read_about(thread, "syscall", text, sizeof text) == 0) return false;
+  // The number of the call, its six arguments, the stack pointer, and the pc.
+  const char* p = text;
+  std::uint64_t words[8];
+  for (std::uint64_t& word : words) {
+    if (!take_number(&p, &word)) return false;
+  }
+  if (words[0] != SYS_futex || words[4] != 0) return false;
+  const auto command = unsigned(words[2]) & unsigned(FUTEX_CMD_MASK);
+  if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI &&
+      command != FUTEX_WAIT_REQUEUE_PI) {
+    return false;
+  }
+  wait->address = std::uintptr_t(words[1]);
+  wait->stack = std::uintptr_t(words[7]);
+  wait->runs = 0;
+  // The time on a processor, the time of waiting for one, and how often it got one.
+  if (read_about(thread, "schedstat", text, sizeof text) != 0) {
+    p = text;
+    std::uint64_t ignored;
+    if (!take_number(&p, &ignored) || !take_number(&p, &ignored) || !take_number(&p, &wait->runs)) {
+      wait->runs = 0;
+    }
+  }
+  return true;
+}
+
+void read_name_of(std::uint32_t thread, char* name, std::size_t capacity) {
+  ErrnoGuard guard;
+  const std::size_t size = read_about(thread, "comm", name, capacity);
+  if (size != 0 && name[size - 1] == '\n') name[size - 1] = '\0';
+}
+
+}  // namespace corbel::os

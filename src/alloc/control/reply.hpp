@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "os/os.hpp"
 
@@ -12,7 +13,11 @@ namespace corbel::alloc {
 // and then finish().
 class Reply {
  public:
-  explicit Reply(os::RequestSocket& socket) : socket_(socket) {}
+  Reply(os::RequestSocket& socket, std::uintptr_t program_stack)
+      : socket_(socket), program_stack_(program_stack) {}
+
+  // As in os::Request.
+  std::uintptr_t program_stack() const { return program_stack_; }
 
   // The figures cannot be had now: the other side asks again.
   void busy();
@@ -28,6 +33,7 @@ class Reply {
   bool put(const void* data, std::size_t size);
 
   os::RequestSocket& socket_;
+  std::uintptr_t program_stack_;
   bool begun_ = false;
   bool failed_ = false;
 };

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "arch/arch.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/urgent_signal.hpp"
 #include "os/os.hpp"
@@ -27,8 +28,10 @@ namespace {
 // just sent a signal and listens; a longer wait means that it was stopped or has lost interest.
 constexpr long kPatience = 500;
 
+constexpr std::size_t kStackGrain = std::size_t(64) << 10;  // what map() wants
+
 // relaxed: the kernel orders the store before any signal that the handler takes
-constinit std::atomic<void (*)(std::uint64_t)> answer{nullptr};
+constinit std::atomic<void (*)(const Request&)> answer{nullptr};
 
 // The thread of start_thread() while it lets requests in. relaxed: only that thread compares it
 // with its own number
@@ -64,7 +67,14 @@ void on_signal(int, siginfo_t* info, void* context) {
   if (!is_request(*info)) return pass_on(info, context);
   last_request.store(now_ms(), std::memory_order_relaxed);
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
-  answer.load(std::memory_order_relaxed)(value & request::kNumberMask);
+  Request request{value & request::kNumberMask, reinterpret_cast<std::uintptr_t>(context)};
+  // The program may have provided a small stack for its signal handlers.
+  void* const stack = map(kRequestStack, kStackGrain, nullptr);
+  if (stack == nullptr) return;  // as where no socket can be opened
+  arch::call_on_stack(
+      [](void* r) { answer.load(std::memory_order_relaxed)(*static_cast<const Request*>(r)); },
+      &request, static_cast<char*>(stack) + kRequestStack);
+  unmap(stack, kRequestStack);
 }
 
 void change_mask(int how) {
@@ -105,7 +115,7 @@ bool install_urgent_handler() {
   return sigaction(request::kSignal, &action, nullptr) == 0;
 }
 
-bool take_requests(void (*function)(std::uint64_t number)) {
+bool take_requests(void (*function)(const Request& request)) {
   ErrnoGuard guard;
   if (getauxval(AT_SECURE) != 0 || !install_urgent_handler()) return false;
   answer.store(function, std::memory_order_relaxed);

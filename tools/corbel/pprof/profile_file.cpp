@@ -113,8 +113,9 @@ std::string pack(const std::string& content) {
 
 }  // namespace
 
-Profile read_profile(const std::string& path) {
-  std::string content = read_file(path);
+Profile read_profile(const std::string& path) { return parse_profile(read_file(path), path); }
+
+Profile parse_profile(std::string content, const std::string& path) {
   if (content.empty()) {
     fail(
         fmt::format("{} is empty (did the program end by _exit or by a signal before it wrote "

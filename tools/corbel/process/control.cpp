@@ -210,7 +210,7 @@ std::string silence(int pid, std::chrono::milliseconds patience) {
   if (const std::string why = why_it_cannot_run(*facts); !why.empty()) return why;
   return fmt::format(
       "process {} did not answer within {:.1f} s: it handles SIGURG itself, cannot open a socket, "
-      "or waits for a device; try again, or start it with CORBEL_STATS=1 instead",
+      "or waits for a device; try again",
       pid, double(patience.count()) / 1000);
 }
 
@@ -247,7 +247,8 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
       send(peer.number(), line.data(), line.size(), MSG_NOSIGNAL) == ssize_t(line.size());
   using Result = AnswerReader::Result;
   std::string text;
-  const Result result = sent ? AnswerReader(peer, options.patience).read(text) : Result::kNothing;
+  const auto patience = std::max(options.patience, options.answer_patience);
+  const Result result = sent ? AnswerReader(peer, patience).read(text) : Result::kNothing;
   switch (result) {
     case Result::kComplete:
       answer.content = std::move(text);

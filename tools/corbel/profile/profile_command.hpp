@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pprof/profile.hpp"
+#include "profile/output.hpp"
 #include "run/run.hpp"
 
 namespace corbel::cli {
@@ -47,8 +48,8 @@ struct DiffOptions {
 // Each returns the exit code. profile_heap and profile_time end by the command's signal if that
 // ended by one.
 int profile_heap(const HeapOptions& options);
-int profile_heap_of_process(const HeapOptions& options);
 int profile_time(const TimeOptions& options);
+int profile_heap_of_process(const HeapOptions& options);
 int profile_show(const ShowOptions& options);
 int profile_diff(const DiffOptions& options);
 
@@ -58,5 +59,9 @@ int profile_diff(const DiffOptions& options);
 Profile load_profiles(const std::vector<std::string>& files);
 // The same for profiles that have been read.
 Profile name_profiles(std::vector<Profile> parts);
+
+// Writes a heap profile and its page, and prints the places that hold most. Throws
+// std::runtime_error with one line when the profile has not been written.
+void report_heap(const Profile& profile, const ProfileOutput& output, const std::string& title);
 
 }  // namespace corbel::cli

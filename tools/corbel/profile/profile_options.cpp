@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of `corbel profile` and of the commands below it.
-#include <cstdlib>
 #include <memory>
 
 #include "commands.hpp"

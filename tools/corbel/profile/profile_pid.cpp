@@ -9,7 +9,7 @@
 
 #include "pprof/profile_file.hpp"
 #include "process/control.hpp"
-#include "profile/heap_output.hpp"
+#include "profile/output.hpp"
 #include "profile/profile_command.hpp"
 #include "terminal.hpp"
 
@@ -152,12 +152,14 @@ int profile_heap_of_process(const HeapOptions& options) {
   try {
     const auto process = read_process(options.pid);
     const std::string name = process ? process->command : std::to_string(options.pid);
-    const HeapOutput output = choose_heap_output(options, name);
+    const ProfileOutput output =
+        choose_output(name, "heap", options.output, options.page, options.no_page);
+    check_output(output);
     std::vector<Profile> parts;
     parts.push_back(
         parse_profile(take_profile(options), fmt::format("the answer of process {}", options.pid)));
-    write_heap_output(name_profiles(std::move(parts)), output,
-                      fmt::format("{} (process {})", name, options.pid));
+    report_heap(name_profiles(std::move(parts)), output,
+                fmt::format("{} (process {})", name, options.pid));
     return kExitOk;
   } catch (const std::runtime_error& error) {
     complain(printable(error.what()));

@@ -153,6 +153,14 @@ class Kinds(TimeTest):
             if "f()" in stack and self.STACKS[stack] not in ("program", "start"):
                 self.assertEqual([spot["text"] for spot in self.spots(cpu(*stack))], ["f() f.cpp:7"])
 
+    def test_what_names_do_not_say(self):
+        """An allocator's function without a name does what others at the place do."""
+        unnamed = "libcorbelmalloc_proxy.so.1+0x3020@libcorbelmalloc_proxy.so.1"
+        named = "free@libcorbelmalloc_proxy.so.1"
+        self.assertEqual([(spot["kind"], spot["cost"]) for spot in self.spots(
+            cpu(unnamed, "f()", ms=1), cpu(named, "f()", ms=2), cpu(unnamed, "g()", ms=1))],
+            [("free", 3 * MS), ("allocation", MS)])
+
     def test_a_sample_with_values_of_several_kinds_is_split(self):
         raw = self.made((["malloc@libc.so.6", "f()"],
                          {"cpu": 5 * MS, "faults": 7, "allocations": 3, "received": 2}, {}))

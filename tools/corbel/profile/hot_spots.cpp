@@ -115,6 +115,8 @@ class Evaluation {
 
   HotSpots take() {
     for (std::size_t i = 0; i < profile_.samples.size(); ++i) add(i);
+    all_others_are_added_ = true;
+    for (const std::size_t number : unclear_) add(number);
     if (result_.period > 0) result_.samples = cpu_ / result_.period;
     add_lines();
     finish_threads();
@@ -142,10 +144,17 @@ class Evaluation {
 
   void add(std::size_t number) {
     const Sample& sample = profile_.samples[number];
-    const TimeStack stack = read_time_stack(profile_, sample);
+    TimeStack stack = read_time_stack(profile_, sample);
     const Place place =
         stack.places.empty() ? Place{"[no stack]", {}, {}, 0, false} : stack.places[stack.site];
     const SiteKey key{text_of(place), stack.container};
+    if (stack.is_unclear) {
+      // After all others, whose names say what the place does.
+      if (!all_others_are_added_) return unclear_.push_back(number);
+      if (drafts_.count({Kind::kFree, key}) > drafts_.count({Kind::kAllocation, key})) {
+        stack.function = MemoryFunction::kFree;
+      }
+    }
     const std::string thread = thread_of(profile_, sample);
     const auto& values = sample.values;
     cpu_ += values[kCpu];
@@ -324,6 +333,8 @@ class Evaluation {
   const Profile& profile_;
   HotSpots result_;
   std::int64_t cpu_ = 0;
+  std::vector<std::size_t> unclear_;  // samples
+  bool all_others_are_added_ = false;
   std::map<std::string, std::array<std::int64_t, kKinds>> threads_;
   std::map<std::pair<Kind, SiteKey>, Draft> drafts_;
   std::map<SiteKey, Site> sites_;

@@ -322,9 +322,10 @@ CORBEL_API int corbel_leak_check(void) CORBEL_NOTHROW;
  * with the program, and writes it when the program ends. */
 
 /* Starts the profile, or continues it, for the whole process. `every` is a number of bytes up to
- * 2^40; 0 stands for 524288, which costs next to nothing; 1 samples every block. A thread begins to
- * sample when it has used up the free blocks that it has at hand. If the profile is on already,
- * `every` replaces the old value for later blocks. Returns 0, or EINVAL if `every` is too large. */
+ * 2^40; 0 stands for 524288, and for more in a thread that allocates gigabytes in a second, so that
+ * the profile costs next to nothing; 1 samples every block. A thread begins to sample when it has
+ * used up the free blocks that it has at hand. If the profile is on already, `every` replaces the
+ * old value for later blocks. Returns 0, or EINVAL if `every` is too large. */
 CORBEL_API int corbel_heap_profile_start(size_t every) CORBEL_NOTHROW;
 
 /* Samples no more. What the profile knows remains, and blocks that are sampled are still counted

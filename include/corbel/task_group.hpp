@@ -224,6 +224,9 @@ class task_group {
 
   template <typename F>
   detail::group_task& make(detail::thread_data& thread, F&& f) {
+    if (CORBEL_UNLIKELY(thread.is_cancelled(*thread.context)) && outstanding_.is_done()) {
+      detail::context_access::take_cancellation(*context_, *thread.context);
+    }
     return detail::function_task<typename std::decay<F>::type>::make(
         thread, std::forward<F>(f), detail::context_access::node(*context_), outstanding_);
   }

@@ -189,6 +189,11 @@ struct context_access {
   // settings: its tasks may begin before a wait links it.
   CORBEL_EXPORT static void take_floating_point(task_group_context& context,
                                                 thread_data& thread) noexcept;
+
+  // Cancels a bound context that no call uses, because `above`, the thread's context, is cancelled.
+  // Called before the first task is made: the task may begin before a wait links the context.
+  CORBEL_EXPORT static void take_cancellation(task_group_context& context,
+                                              context_node& above) noexcept;
 };
 
 // Applies the settings of the thread's arena to a call that the thread makes outside of tasks.

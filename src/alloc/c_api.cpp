@@ -174,7 +174,7 @@ int corbel_leak_check(void) noexcept {
 
 int corbel_heap_profile_start(size_t every) noexcept {
   if (every > alloc::kMaxSamplingDistance) return EINVAL;
-  alloc::start_heap_profile(every != 0 ? every : alloc::kDefaultProfileDistance);
+  alloc::start_heap_profile(every);
   return 0;
 }
 

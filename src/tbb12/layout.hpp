@@ -51,7 +51,8 @@ constexpr slot_id kAnySlot = 0xfffe;
 // 128 bytes. The program's code reads `state`, `actual` and `traits`.
 struct task_group_context {
   enum : std::uint8_t { kFloatingPoint = 1, kBound = 4 };  // traits
-  enum : std::uint8_t { kCreated = 0, kProxy = 255 };      // state
+  // State. The program's code compares it with kProxy only.
+  enum : std::uint8_t { kCreated = 0, kInUse = 1, kProxy = 255 };
 
   std::uint64_t floating_point;
   std::atomic<std::uint32_t> is_cancelled;

@@ -67,6 +67,22 @@ bool is_over(thread_data& thread, context_node& node, const d1::wait_context& co
   return corbel::detail::run_own(thread, node, [&] { return is_done(&count); });
 }
 
+// The node of the tasks that are to run in the context. As in the original, the first of them binds
+// a context, so a cancellation of the calling task's context concerns it from then on, not only
+// when a wait links it.
+context_node& node_for_tasks(d1::task_group_context& given, thread_data& thread) {
+  using State = d1::task_group_context;
+  d1::task_group_context& context = actual_context(given);
+  // relaxed, both: a thread that does it again does no harm
+  if (CORBEL_UNLIKELY(context.state.load(std::memory_order_relaxed) == State::kCreated)) {
+    context.state.store(State::kInUse, std::memory_order_relaxed);
+    if (thread.is_cancelled(*thread.context)) {
+      context_access::take_cancellation(d1::own_context(context), *thread.context);
+    }
+  }
+  return node_of(context);
+}
+
 // Runs `first`, if it is not nullptr, and waits.
 void run_and_wait(task_base* first, d1::wait_context& count, d1::task_group_context& context) {
   thread_data& thread = current_thread();
@@ -126,13 +142,14 @@ namespace tbb::detail::r1 {
 using namespace corbel::tbb12;
 
 CORBEL_TBB12 void spawn(d1::task& t, d1::task_group_context& context) {
-  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
-  corbel::detail::spawn(current_thread(), t.own);
+  thread_data& thread = current_thread();
+  prepare(t, node_for_tasks(context, thread), d1::kNoSlot);
+  corbel::detail::spawn(thread, t.own);
 }
 
 CORBEL_TBB12 void spawn(d1::task& t, d1::task_group_context& context, d1::slot_id slot) {
   thread_data& thread = current_thread();
-  prepare(t, node_of(actual_context(context)), slot);
+  prepare(t, node_for_tasks(context, thread), slot);
   if (slot >= d1::kAnySlot || slot == slot_of(thread) ||
       slot >= corbel::detail::arena_width(thread)) {
     corbel::detail::spawn(thread, t.own);
@@ -160,7 +177,7 @@ CORBEL_TBB12 void notify_waiters(std::uintptr_t count) {
 CORBEL_TBB12 void submit(d1::task& t, d1::task_group_context& context, arena* a,
                          std::uintptr_t /*is_urgent*/) {
   thread_data& thread = current_thread();
-  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
+  prepare(t, node_for_tasks(context, thread), d1::kNoSlot);
   if (corbel::detail::is_in_arena(thread, handle_of(a))) {
     corbel::detail::spawn(thread, t.own);
   } else {
@@ -169,7 +186,7 @@ CORBEL_TBB12 void submit(d1::task& t, d1::task_group_context& context, arena* a,
 }
 
 CORBEL_TBB12 void enqueue(d1::task& t, d1::task_group_context& context, d1::task_arena_base* a) {
-  prepare(t, node_of(actual_context(context)), d1::kNoSlot);
+  prepare(t, node_for_tasks(context, current_thread()), d1::kNoSlot);
   if (a == nullptr) {
     corbel::detail::enqueue_here(t.own);
   } else {

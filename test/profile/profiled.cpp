@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that allocates known amounts at known places, for heap_profile_test.py.
+// A program that allocates known amounts at known places, for the tests of profiles.
 #include <corbel/malloc.h>
 #include <errno.h>
 #include <pthread.h>
@@ -58,14 +58,58 @@ void allocate_all() {
   for (void* block : more) std::free(block);
 }
 
+// ---- lives ------------------------------------------------------------------------------------
+
+PLACE(handed_over, std::malloc(1000))
+
+#define PLACE_WITH_BLOCK(name, call)                             \
+  __attribute__((noinline, aligned(64))) void name(void*& old) { \
+    call;                                                        \
+    asm volatile("" : : "r"(old) : "memory");                    \
+  }
+PLACE_WITH_BLOCK(grow, old = std::realloc(old, 6000))
+PLACE_WITH_BLOCK(shrink, old = std::realloc(old, 600))
+PLACE_WITH_BLOCK(receive, std::free(old))
+
+void live() {
+  kept.reserve(200000);
+  for (int i = 0; i < 20000; ++i) keep(new_kept());
+  for (int i = 0; i < 300000; ++i) std::free(small_freed());
+  for (int i = 0; i < 30000; ++i) {
+    void* block = peak_only();
+    grow(block);
+    shrink(block);
+    std::free(block);
+  }
+  std::vector<void*> sent;
+  for (int i = 0; i < 60000; ++i) sent.push_back(handed_over());
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr,
+      [](void* blocks) -> void* {
+        pthread_setname_np(pthread_self(), "receiver");
+        for (void*& block : *static_cast<std::vector<void*>*>(blocks)) receive(block);
+        return nullptr;
+      },
+      &sent);
+  pthread_join(thread, nullptr);
+}
+
 void print_places() {
   const struct {
     const char* name;
-    void* (*function)();
-  } places[] = {{"small_freed", small_freed}, {"small_kept", small_kept},
-                {"medium_kept", medium_kept}, {"large_freed", large_freed},
-                {"new_kept", new_kept},       {"in_thread", in_thread},
-                {"peak_only", peak_only}};
+    void* function;
+  } places[] = {{"small_freed", reinterpret_cast<void*>(small_freed)},
+                {"small_kept", reinterpret_cast<void*>(small_kept)},
+                {"medium_kept", reinterpret_cast<void*>(medium_kept)},
+                {"large_freed", reinterpret_cast<void*>(large_freed)},
+                {"new_kept", reinterpret_cast<void*>(new_kept)},
+                {"in_thread", reinterpret_cast<void*>(in_thread)},
+                {"peak_only", reinterpret_cast<void*>(peak_only)},
+                {"handed_over", reinterpret_cast<void*>(handed_over)},
+                {"grow", reinterpret_cast<void*>(grow)},
+                {"shrink", reinterpret_cast<void*>(shrink)},
+                {"receive", reinterpret_cast<void*>(receive)}};
   for (const auto& place : places) {
     std::printf("%s %lx\n", place.name, reinterpret_cast<unsigned long>(place.function));
   }
@@ -143,6 +187,11 @@ int main(int count, char** arguments) {
   if (what == "all") {
     print_places();
     allocate_all();
+    return 0;
+  }
+  if (what == "live") {
+    print_places();
+    live();
     return 0;
   }
   if (what == "fork") return fork_child();

@@ -181,6 +181,38 @@ TEST(TaskGroup, TheFunctionOfRunAndWaitIsWaitedFor) {
   other.join();
 }
 
+// A thief may begin the task before the wait links the group's context.
+TEST(TaskGroup, DoesNotRunTasksThatACancelledTaskStarts) {
+  tbb::task_arena arena(2);
+  arena.execute([] {
+    for (int i = 0; i < 200; ++i) {
+      tbb::task_group outer;
+      tbb::task_group_context apart(tbb::task_group_context::isolated);
+      tbb::task_group inside(apart);
+      std::atomic<int> calls{0}, calls_apart{0};
+      tbb::task_group_status status = tbb::not_complete;
+      outer.run([&] {
+        tbb::task_group group;
+        outer.cancel();
+        group.run([&] { ++calls; });
+        inside.run([&] { ++calls_apart; });
+        // Time for a thief to take the first task: with one processor there may be none.
+        for (int n = 0; n < 50 && calls_apart == 0; ++n) std::this_thread::yield();
+        status = group.wait();
+        inside.wait();
+        group.run([&] { ++calls; });
+        for (int n = 0; n < 10; ++n) std::this_thread::yield();
+        EXPECT_EQ(group.wait(), tbb::canceled);
+      });
+      outer.wait();
+      if (status == tbb::not_complete) continue;  // it was cancelled before it began
+      ASSERT_EQ(status, tbb::canceled);
+      ASSERT_EQ(calls, 0);
+      ASSERT_EQ(calls_apart, 1);
+    }
+  });
+}
+
 TEST(TaskGroup, IsCancelledWithTheContextOfItsWait) {
   tbb::task_group outer;
   tbb::task_group_status inner_status = tbb::not_complete;

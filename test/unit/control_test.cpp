@@ -26,6 +26,7 @@
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/heap_limit.hpp"
+#include "alloc/sample/sampler.hpp"
 #include "base/config.hpp"
 #include "corbel/malloc.h"
 #include "os/linux/request.hpp"
@@ -238,6 +239,17 @@ TEST_F(ControlTest, StartsAndWritesTheHeapProfile) {
   EXPECT_EQ(profile.substr(0, 3), "\x1f\x8b\x08");
   EXPECT_NE(profile.find("alloc_space"), std::string::npos);  // stored, not compressed
   EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+}
+
+TEST_F(ControlTest, StartsTheHeapProfileBesideAnotherUseOfSamples) {
+  start_sampling(kMaxSamplingDistance, SampledFor::kGuards);
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "off");
+  EXPECT_TRUE(samples_for(SampledFor::kProfile));
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "on");
+  EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "off");
+  stop_sampling();
+  stop_sampling(SampledFor::kGuards);
 }
 
 // A program may give its signal handlers a stack of this size.

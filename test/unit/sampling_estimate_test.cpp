@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "alloc/heap/borrowed.hpp"
+#include "alloc/heap/sampling.hpp"
 #include "alloc/sample/exponential.hpp"
 #include "sampling_fixture.hpp"
 
@@ -119,6 +120,58 @@ TEST_F(EstimateTest, ManyThreadsThatAllocateLittle) {
     }).join();
   }
   expect_allocated(kThreads * kBlocks, kSize);
+}
+
+TEST(SamplePaceTest, FollowsTheRate) {
+  SamplePace pace;
+  std::uint64_t now = 1'000'000'000;
+  const auto take = [&](std::uint64_t interval) {
+    for (unsigned i = 0; i < SamplePace::kSamples; ++i) {
+      now += interval;
+      if (pace.count()) pace.look(now);
+    }
+  };
+  pace.since = now;
+  take(SamplePace::kMinInterval);
+  EXPECT_EQ(pace.shift, 0U);
+  take(SamplePace::kMinInterval / 2);
+  EXPECT_EQ(pace.shift, 1U);
+  for (unsigned i = 0; i < 100; ++i) take(0);
+  EXPECT_EQ(pace.shift, SamplePace::kMaxShift);
+  // In the range from the least interval to four of them, it stays as it is.
+  take(SamplePace::kMinInterval * 3);
+  EXPECT_EQ(pace.shift, SamplePace::kMaxShift);
+  for (unsigned i = 0; i < 100; ++i) take(SamplePace::kMinInterval * 4);
+  EXPECT_EQ(pace.shift, 0U);
+}
+
+// The heap's distance changes all the time, by what the samples were, and so does each estimate's
+// weight.
+TEST_F(EstimateTest, AHeapWhoseRateIsBounded) {
+  constexpr std::size_t kSizes[] = {64, 1024, 40960, 327680};
+  constexpr std::size_t kRounds = 200000;
+  constexpr std::uint64_t kEvery = 4096;
+  begin(kEvery, SampleRate::kBounded);
+  Sampler& sampler = *this_heap->sampler;
+  ASSERT_TRUE(sampler.is_bounded);
+  std::mt19937 random(3);
+  Truth truth;
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    // As if the clock had been looked at: after a sample, now and then, and by chance.
+    if (sampler.pace.samples >= 8) {
+      sampler.pace.samples = 0;
+      sampler.pace.shift = std::uint8_t(random() % 8);
+    }
+    const std::size_t size = kSizes[random() % 4];
+    deallocate(allocate(size));
+    // What the estimate may vary by, at the distance in force.
+    const unsigned bin = size <= kMediumMax ? class_of(size) : Sampler::kLarge;
+    truth.add(1, size, sampler.drawn_for[bin]);
+    largest = std::max(largest, sampler.drawn_for[bin]);
+  }
+  EXPECT_EQ(largest, kEvery << 7);
+  expect_near(double(allocated().bytes), truth);
 }
 
 // Each thread frees the other's blocks and allocates as many, which it borrows.

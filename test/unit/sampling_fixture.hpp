@@ -59,9 +59,9 @@ inline void expect_near(double estimate, const Truth& truth) {
 class SamplingTest : public ::testing::Test {
  protected:
   // Begins to sample in the calling thread at once; other threads follow as always.
-  void begin(std::uint64_t every) {
+  void begin(std::uint64_t every, SampleRate rate = SampleRate::kExact) {
     every_ = every;
-    start_sampling(every);
+    start_sampling(every, SampledFor::kProfile, rate);
     flush_thread(attach_heap());
     before_ = recorded();
   }

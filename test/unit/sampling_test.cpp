@@ -132,6 +132,32 @@ TEST_F(SamplingTest, StatisticsCountSampledBlocksAsLive) {
   EXPECT_EQ(stats().live + stats().thread_cached, before.live + before.thread_cached);
 }
 
+TEST_F(SamplingTest, FewEmptySlabsAreKept) {
+  begin(1);
+  std::vector<void*> blocks;
+  for (const SizeClass& layout : kSizeClasses) {
+    for (int i = 0; i < 3; ++i) blocks.push_back(allocate(layout.block_size));
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (void* block : blocks) deallocate(block);
+    std::size_t slabs = 0;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < blocks.size(); i += 3) {
+      const Span* const slab = slab_head(find_span(blocks[i]));
+      if (slab->tag() != span_tag::kSampled) continue;
+      EXPECT_EQ(slab->blocks.used.get(), 0U);
+      ++slabs;
+      bytes += slab->committed;
+    }
+    EXPECT_GT(slabs, 8U);
+    EXPECT_LE(bytes, std::size_t(1) << 20);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      blocks[i] = allocate(kSizeClasses[i / 3].block_size);
+    }
+  }
+  for (void* block : blocks) deallocate(block);
+}
+
 TEST_F(SamplingTest, BlocksOutliveTheirThreads) {
   begin(512);
   std::vector<void*> blocks;
@@ -280,7 +306,7 @@ TEST_F(SamplingTest, PeaksAreThoseOfTheMomentWithMostLiveBytes) {
       const Made m{next += 16, unsigned(random() % kStacks), most / 50 + random() % 100000};
       {
         sync::LockGuard guard(samples_lock);
-        ASSERT_TRUE(add_block(reinterpret_cast<void*>(m.block), stacks[m.stack], "test",
+        ASSERT_TRUE(add_block(reinterpret_cast<void*>(m.block), stacks[m.stack],
                               {.parts = 1, .bytes = m.bytes}));
       }
       made.push_back(m);

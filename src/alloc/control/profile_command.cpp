@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "alloc/control/words.hpp"
-#include "alloc/heap/sampling.hpp"
 #include "alloc/profile/heap_profile.hpp"
 #include "alloc/profile/profile_setting.hpp"
 
@@ -13,14 +12,14 @@ namespace corbel::alloc {
 namespace {
 
 void start(const char* words, Reply& reply) {
-  std::uint64_t every = kDefaultProfileDistance;
+  std::uint64_t every = 0;
   if (*words != '\0') {
     const char* const text = profile_setting::after_prefix(words, "every=");
     if (text == nullptr || !profile_setting::parse_distance(text, &every)) {
       return reply.fail("every= needs a number of bytes from 1 to 1T");
     }
   }
-  const bool was_on = sampling_is_on();
+  const bool was_on = heap_profile_is_on();
   if (!was_on || *words != '\0') start_heap_profile(every);
   if (was_on ? reply.add("on", 2) : reply.add("off", 3)) reply.finish();
 }

@@ -100,6 +100,7 @@ void* take_guarded(const BlockRequest& request, StackId stack) {
 }
 
 void free_guarded(void* pointer, const Release& release) {
+  const FreeOfSample how = begin_free(pointer);
   const BlockRef block = take_live("free", Ends::kYes, pointer, guard_pool.find(pointer));
   check_told_size(block, release);
   verify_canary(block);
@@ -107,7 +108,7 @@ void free_guarded(void* pointer, const Release& release) {
   block.record->freed_by = known_thread_id();
   {
     sync::LockGuard guard(samples_lock);
-    forget_sample(pointer);
+    forget_samples(pointer, how);
   }
   guard_pool.give_back(block);
 }

@@ -111,9 +111,7 @@ void* aligned_block(std::size_t size, std::size_t alignment, LimitCalls& calls) 
 // Returns a block of the bin's list, for sizes that the inline path does not serve. If the list is
 // empty, takes over the blocks that were freed to the bin's current slab, which suffices for most
 // refills. nullptr if there are none, or if work or a sample is due before the refill. Makes no
-// call that could block, so it is not a slow path in the sense of idle_heaps.hpp. kCharged: the
-// heap has a sampler.
-template <bool kCharged>
+// call that could block, so it is not a slow path in the sense of idle_heaps.hpp.
 inline void* take_listed(Heap* heap, std::size_t size) {
   Bin* const bin = &heap->bins[class_of(size)];
   leave_empty_borrowed_list(bin);
@@ -129,27 +127,16 @@ inline void* take_listed(Heap* heap, std::size_t size) {
     return nullptr;
   }
   ++heap->refills;
-  Block* const block = kCharged ? take_charged(heap, bin) : take_all_freed(heap, bin);
+  Block* const block = take_freed(heap, bin);
   note_use(heap);
   return block;
-}
-
-// allocate_slow() for a small or medium block in a heap with a sampler. Not inlined, so that
-// allocate_slow() need not save registers for it.
-__attribute__((noinline)) void* allocate_charged(Heap* heap, std::size_t size) {
-  if (void* block = take_listed<true>(heap, size)) return block;
-  Content content;
-  return allocate_any(size, &content);
 }
 
 }  // namespace
 
 void* allocate_slow(std::size_t size, Origin origin) noexcept {
   if (size <= kMediumMax) {
-    Heap* const heap = heap_of_thread();
-    if (heap->sampler != nullptr) [[unlikely]]
-      return allocate_charged(heap, size);
-    if (void* block = take_listed<false>(heap, size)) return block;
+    if (void* block = take_listed(heap_of_thread(), size)) return block;
   }
   if (is_watched()) [[unlikely]]
     return watched_allocate(size, 1, origin, Fill::kAny);

@@ -91,12 +91,20 @@ Span* make_slab(Heap* heap, Bin* bin, std::size_t* shortage) {
 
 }  // namespace
 
-Block* take_charged(Heap* heap, Bin* bin) {
-  if (heap->sampler->is_due(heap->class_of_bin(*bin))) return nullptr;
-  const std::uint32_t used = bin->current->blocks.used.get();
-  Block* const block = take_all_freed(heap, bin);
-  charge_list(heap, bin, bin->current->blocks.used.get() - used);
-  return block;
+Block* charge_freed(Heap* heap, Bin* bin, Block* first, std::uint32_t count) {
+  Span* const slab = bin->current;
+  // One comparison for nearly all lists: the next point lies after them.
+  if (heap->sampler->charge_all(slab->size_class, count)) [[likely]]
+    return first;
+  if (!heap->sampler->is_due(slab->size_class)) {
+    charge_list(heap, bin, count);
+    return first;
+  }
+  bin->list = nullptr;
+  slab->blocks.freed = first;
+  slab->blocks.used.set(slab->blocks.used.get() - count);
+  if (counts_as_empty(bin, slab)) heap->empty_units += slab->units;
+  return nullptr;
 }
 
 Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {

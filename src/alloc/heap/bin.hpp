@@ -42,15 +42,19 @@ inline Block* take_all_freed(Heap* heap, Bin* bin) {
   return block;
 }
 
-// Like take_all_freed(), for a heap with a sampler: only takes the blocks before the next point.
-// nullptr if there are none, because a sample is due (sampling.hpp).
-Block* take_charged(Heap* heap, Bin* bin);
+// To be called after take_all_freed() in a heap with a sampler: charges the bin for the `count`
+// blocks that were taken, and gives those back that do not lie before the next point
+// (sampling.hpp). Returns `first`, the block that take_all_freed() has returned; nullptr if all
+// went back, because a sample is due.
+Block* charge_freed(Heap* heap, Bin* bin, Block* first, std::uint32_t count);
 
-// Like take_all_freed() or take_charged(), as the heap needs it.
+// Like take_all_freed(). nullptr if a sample is due.
 inline Block* take_freed(Heap* heap, Bin* bin) {
-  if (heap->sampler != nullptr) [[unlikely]]
-    return take_charged(heap, bin);
-  return take_all_freed(heap, bin);
+  const std::uint32_t used = bin->current->blocks.used.get();
+  Block* const first = take_all_freed(heap, bin);
+  if (heap->sampler == nullptr) [[likely]]
+    return first;
+  return charge_freed(heap, bin, first, bin->current->blocks.used.get() - used);
 }
 
 // Refills a bin whose list is empty: returns one block and puts more on the list, if there are

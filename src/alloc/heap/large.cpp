@@ -200,10 +200,10 @@ bool better_copied(const Span* to, std::size_t units, std::size_t taken_over) {
 
 }  // namespace
 
-bool move_large(Span* from, Span* to, std::size_t taken_over) {
+bool move_large(Span* from, Span* to, std::size_t taken_over, std::size_t* copied) {
   const std::size_t units = std::min(from->units, to->units);
   if (from->tail != 0 || to->tail != 0 || better_copied(to, units, taken_over)) {
-    copy_large(from, to);
+    copy_large(from, to, copied);
     return true;
   }
   switch (span_heap.move_content(from, to, units, taken_over)) {
@@ -215,6 +215,7 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
       if (span_heap.free_moved(from, taken_over)) span_heap.purge_due();
       return true;
     case ContentMove::kCopied:
+      *copied += units * kUnit;
       free_large(from, from->start());
       return true;
     case ContentMove::kUndone:
@@ -223,8 +224,10 @@ bool move_large(Span* from, Span* to, std::size_t taken_over) {
   return false;
 }
 
-void copy_large(Span* from, Span* to) {
-  memcpy(to->start(), from->start(), std::min(large_size(from), large_size(to)));
+void copy_large(Span* from, Span* to, std::size_t* copied) {
+  const std::size_t bytes = std::min(large_size(from), large_size(to));
+  memcpy(to->start(), from->start(), bytes);
+  *copied += bytes;
   free_large(from, from->start());
 }
 

@@ -61,9 +61,10 @@ void uncount_tail(Span* span, std::size_t bytes);
 // SpanRequest::taken_over of the target. Returns false if the pages cannot be moved and a limit
 // leaves no room for a copy, or if the system has lost the target: then the source is unchanged and
 // the target is freed.
-bool move_large(Span* from, Span* to, std::size_t taken_over);
+// Adds the bytes that it has copied, and not moved, to `copied`.
+bool move_large(Span* from, Span* to, std::size_t taken_over, std::size_t* copied);
 
 // Like move_large(), but always copies. Requires: all bytes of the target but its tail are counted.
-void copy_large(Span* from, Span* to);
+void copy_large(Span* from, Span* to, std::size_t* copied);
 
 }  // namespace corbel::alloc

@@ -65,6 +65,12 @@ void* sampled_or_not(Span* large) {
   return large->start();
 }
 
+// To be called when a realloc has made a block larger: the instruments may want to know.
+void after_growth(void* block, std::size_t copied) {
+  if (sampling_is_on()) [[unlikely]]
+    note_growth(block, copied);
+}
+
 // resize_large(), after which the block may be sampled or no longer.
 bool resize_and_sample(Span* span, std::size_t size, std::size_t* shortage) {
   const std::size_t old_size = large_size(span);
@@ -72,11 +78,19 @@ bool resize_and_sample(Span* span, std::size_t size, std::size_t* shortage) {
   if (large_size(span) == old_size) return true;
   if (span->sampled) forget_large(span);
   sampled_or_not(span);
+  if (large_size(span) > old_size) after_growth(span->start(), 0);
   return true;
 }
 
 // Moves a large block to a larger or smaller one and frees it. nullptr when memory is exhausted.
 void* move_large_block(Span* from, std::size_t size, std::size_t alignment, LimitCalls& calls) {
+  const std::size_t old_size = large_size(from);
+  std::size_t copied = 0;
+  const auto finish = [&](Span* to) {
+    void* const block = sampled_or_not(to);
+    if (large_size(to) > old_size) after_growth(block, copied);
+    return block;
+  };
   SpanRequest request = large_request(size, alignment);
   const std::size_t moving = bytes_moving(from, request.units);
   const std::size_t tail = from->tail;
@@ -87,17 +101,17 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
     return nullptr;
   }
   if (request.moving_in == 0) set_tail(to, size);
-  if (move_large(from, to, request.taken_over)) {
+  if (move_large(from, to, request.taken_over, &copied)) {
     trim_tail(to, size);
-    return sampled_or_not(to);
+    return finish(to);
   }
   // Only copying is left, which needs room for both blocks.
   request = large_request(size, alignment);
   to = allocate_large(request, calls);
   if (to == nullptr) return nullptr;
   set_tail(to, size);
-  copy_large(from, to);
-  return sampled_or_not(to);
+  copy_large(from, to, &copied);
+  return finish(to);
 }
 
 // Returns false if the block cannot be resized in place. Sets `refused` if the reason is that a
@@ -118,8 +132,10 @@ void* move_block(void* block, std::size_t old_size, std::size_t size, std::size_
                  bool may_stay) {
   void* fresh = may_stay ? allocate_if_room(size, alignment) : allocate_like(size, alignment);
   if (fresh == nullptr) return nullptr;
-  memcpy(fresh, block, old_size < size ? old_size : size);
+  const bool grows = old_size < size;
+  memcpy(fresh, block, grows ? old_size : size);
   deallocate_fast(block);
+  if (grows) after_growth(fresh, old_size);
   return fresh;
 }
 

@@ -3,41 +3,12 @@
 
 #include <string.h>
 
-#include "alloc/heap/thread.hpp"
 #include "alloc/map/metadata.hpp"
 #include "alloc/profile/open_table.hpp"
-#include "base/text.hpp"
 
 namespace corbel::alloc {
 
 namespace {
-
-// ---- threads ------------------------------------------------------------------------------------
-
-// Further threads share an entry: a program may start millions.
-constexpr unsigned kMaxProfiledThreads = 4096;
-
-constinit ProfiledThread* all_threads = nullptr;
-constinit unsigned thread_count = 0;
-thread_local constinit ProfiledThread* own_thread = nullptr;
-
-ProfiledThread* find_thread(const char* name) {
-  if (own_thread == nullptr) {
-    if (thread_count > kMaxProfiledThreads) return own_thread = all_threads;
-    auto* const fresh = static_cast<ProfiledThread*>(allocate_metadata(sizeof(ProfiledThread)));
-    if (fresh == nullptr) return nullptr;
-    fresh->id = thread_count < kMaxProfiledThreads ? 1 : 0;
-    fresh->next = all_threads;
-    all_threads = fresh;
-    own_thread = fresh;
-    ++thread_count;
-  }
-  // Set each time: the child of a fork has another number, and threads get names after they start.
-  if (own_thread->id != 0) own_thread->id = known_thread_id();
-  TextInto text(own_thread->name, sizeof own_thread->name);
-  text.add(own_thread->id == 0 ? "other threads" : name).finish();
-  return own_thread;
-}
 
 // ---- aggregates ---------------------------------------------------------------------------------
 
@@ -46,7 +17,7 @@ struct AggregateEntry {
 
   bool is_free() const { return aggregate == nullptr; }
   std::uint64_t hash() const { return hash_of(aggregate->stack, aggregate->thread); }
-  static std::uint64_t hash_of(StackId stack, const ProfiledThread* thread) {
+  static std::uint64_t hash_of(StackId stack, const SampledThread* thread) {
     return std::uint64_t(stack) << 32 ^ reinterpret_cast<std::uintptr_t>(thread);
   }
 };
@@ -71,7 +42,7 @@ Aggregate* make_aggregate() {
   return unused_aggregates++;
 }
 
-Aggregate* find_aggregate(StackId stack, ProfiledThread* thread) {
+Aggregate* find_aggregate(StackId stack, SampledThread* thread) {
   const AggregateEntry* const found =
       aggregates.find(AggregateEntry::hash_of(stack, thread), [=](const AggregateEntry& entry) {
         return entry.aggregate->stack == stack && entry.aggregate->thread == thread;
@@ -109,9 +80,9 @@ constinit OpenTable<LiveBlock> live_blocks;
 
 }  // namespace
 
-bool add_block(const void* block, StackId stack, const char* name, const Estimate& estimate) {
+bool add_block(const void* block, StackId stack, const Estimate& estimate) {
   if (!live_blocks.reserve()) return false;
-  ProfiledThread* const thread = find_thread(name);
+  SampledThread* const thread = own_sampled_thread();
   Aggregate* const aggregate = thread != nullptr ? find_aggregate(stack, thread) : nullptr;
   if (aggregate == nullptr) return false;
   live_blocks.add({block, aggregate, estimate});
@@ -143,7 +114,6 @@ Estimate at_peak(const Aggregate& aggregate) {
 }
 
 Aggregate* first_aggregate() { return all_aggregates; }
-ProfiledThread* first_thread() { return all_threads; }
 std::size_t recorded_blocks() { return live_blocks.size(); }
 
 }  // namespace corbel::alloc

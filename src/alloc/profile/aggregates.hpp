@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "alloc/profile/sampled_threads.hpp"
 #include "alloc/stacks/stack_table.hpp"
 
 namespace corbel::alloc {
@@ -33,17 +34,9 @@ struct Estimate {
   }
 };
 
-// A thread that has allocated a sampled block. Entries stay when threads end.
-struct ProfiledThread {
-  ProfiledThread* next;
-  std::uint32_t id;  // 0: stands for all further threads
-  char name[16];
-  std::uint64_t label;  // while the profile is written: its number there
-};
-
 struct Aggregate {
   Aggregate* next;
-  ProfiledThread* thread;
+  SampledThread* thread;
   StackId stack;
   std::uint64_t peak_number;  // of the last moment at or before which `peak` was set
   Estimate allocated;
@@ -53,9 +46,8 @@ struct Aggregate {
 
 // All functions require samples_lock.
 
-// Called at most once for a block of the calling thread; `name` is the thread's present name. False
-// if there is no memory.
-bool add_block(const void* block, StackId stack, const char* name, const Estimate& estimate);
+// Called at most once for a block of the calling thread. False if there is no memory.
+bool add_block(const void* block, StackId stack, const Estimate& estimate);
 
 // False if the block has not been added.
 bool remove_block(const void* block);
@@ -64,7 +56,6 @@ bool remove_block(const void* block);
 Estimate at_peak(const Aggregate& aggregate);
 
 Aggregate* first_aggregate();
-ProfiledThread* first_thread();
 std::size_t recorded_blocks();
 
 }  // namespace corbel::alloc

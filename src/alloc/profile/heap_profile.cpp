@@ -27,10 +27,6 @@ constinit std::atomic<std::uint64_t> profile_started_at{0};
 constinit std::uint64_t samples_recorded = 0;
 constinit std::uint64_t samples_lost = 0;
 
-constexpr std::size_t kMaxThreadName = 16;
-thread_local constinit char own_name[kMaxThreadName]{};
-thread_local constinit unsigned samples_prepared = 0;
-
 Estimate estimate_of(const Sample& sample) {
   const double parts = sample.weight * double(1U << Estimate::kFractionBits);
   return {std::uint64_t(parts + 0.5), std::uint64_t(sample.weight * double(sample.size) + 0.5)};
@@ -38,14 +34,8 @@ Estimate estimate_of(const Sample& sample) {
 
 }  // namespace
 
-// Reading the name is a system call, and names seldom change.
-void prepare_to_record() {
-  constexpr unsigned kSamplesPerName = 16;
-  if (samples_prepared++ % kSamplesPerName == 0) os::read_thread_name(own_name, kMaxThreadName);
-}
-
 bool record_sample(const Sample& sample) {
-  const bool recorded = add_block(sample.block, sample.stack, own_name, estimate_of(sample));
+  const bool recorded = add_block(sample.block, sample.stack, estimate_of(sample));
   ++(recorded ? samples_recorded : samples_lost);
   return recorded;
 }
@@ -55,9 +45,13 @@ bool forget_sample(const void* block) { return remove_block(block); }
 void start_heap_profile(std::uint64_t every) {
   std::uint64_t none = 0;
   profile_started_at.compare_exchange_strong(none, os::wall_ns(), std::memory_order_relaxed);
+  const SampleRate rate = every == 0 ? SampleRate::kBounded : SampleRate::kExact;
+  if (every == 0) every = kDefaultProfileDistance;
   profile_every.store(every, std::memory_order_relaxed);
-  start_sampling(every);
+  start_sampling(every, SampledFor::kProfile, rate);
 }
+
+bool heap_profile_is_on() { return samples_for(SampledFor::kProfile); }
 
 bool heap_profile_has_begun() { return profile_started_at.load(std::memory_order_relaxed) != 0; }
 
@@ -81,7 +75,7 @@ void add_aggregates(PprofWriter& writer) {
     text.add("samples lost for want of memory: ").add_decimal(samples_lost);
     writer.add_comment(text.data(), text.size());
   }
-  for (ProfiledThread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (SampledThread* thread = first_sampled_thread(); thread != nullptr; thread = thread->next) {
     thread->label = writer.add_thread(thread->name, thread->id);
   }
   for (const Aggregate* a = first_aggregate(); a != nullptr; a = a->next) {

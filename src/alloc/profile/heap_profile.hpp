@@ -12,11 +12,13 @@ namespace corbel::alloc {
 inline constexpr std::uint64_t kDefaultProfileDistance = 512 * 1024;
 
 // Starts the profile, or continues it. Samples once in `every` bytes on average, from 1 (every
-// block) to kMaxSamplingDistance.
+// block) to kMaxSamplingDistance. 0: once in kDefaultProfileDistance, and less often in threads
+// that allocate very fast (SampleRate::kBounded).
 void start_heap_profile(std::uint64_t every);
 
-// Whether it has ever been started.
+// Whether it has ever been started, and whether it is on.
 bool heap_profile_has_begun();
+bool heap_profile_is_on();
 
 // Samples no more. Blocks that are sampled are still recorded when they are freed.
 void stop_heap_profile();

@@ -17,7 +17,7 @@ inline constexpr char kProfileForms[] =
     "or to time,every=1ms";
 
 struct ProfileSetting {
-  std::uint64_t every = kDefaultProfileDistance;
+  std::uint64_t every = 0;  // as for start_heap_profile()
   bool has_seed = false;
   std::uint64_t seed = 0;
   char file[ProfileFile::kMaxPath] = "corbel.heap.%p.pb.gz";

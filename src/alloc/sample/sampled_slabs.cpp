@@ -29,10 +29,16 @@ Block* take_first(Span* slab) {
   return block;
 }
 
-// Whether an empty slab is kept for the next sample of its class: one that holds little memory.
-bool is_kept(const SlabList& slabs, const Span* slab) {
-  constexpr std::size_t kMaxKept = 4096;
-  return slabs.first == slab && slabs.last == slab && slab->committed <= kMaxKept;
+// The empty slabs that are kept for the next sample of their class: one of each class, as long as
+// all together hold little memory. To make and release a slab takes as long as the rest of a sample
+// without its call stack. Under samples_lock.
+constexpr std::size_t kMaxKept = std::size_t(1) << 20;
+constinit std::size_t kept = 0;
+
+bool keep_empty(const SlabList& slabs, const Span* slab) {
+  if (slabs.first != slab || slabs.last != slab || slab->committed > kMaxKept - kept) return false;
+  kept += slab->committed;
+  return true;
 }
 
 }  // namespace
@@ -45,6 +51,8 @@ void* take_from_sampled_slab(unsigned size_class) {
     slab = new_slab(size_class, span_tag::kSampled, true, &shortage);
     if (slab == nullptr) return nullptr;
     slabs.push_back(slab);
+  } else if (slab->blocks.used.get() == 0 && slab->blocks.carved.get() != 0) {
+    kept -= slab->committed;  // It was kept, so it has freed blocks.
   }
   Block* const block = take_first(slab);
   if (!has_blocks_to_give(slab)) slabs.remove(slab);
@@ -57,7 +65,7 @@ bool put_into_sampled_slab(Span* slab, void* p) {
   Block* const block = static_cast<Block*>(p);
   block->next = slab->blocks.freed;
   slab->blocks.freed = block;
-  if (slab->blocks.used.decrement() != 0 || is_kept(slabs, slab)) return false;
+  if (slab->blocks.used.decrement() != 0 || keep_empty(slabs, slab)) return false;
   slabs.remove(slab);
   return release_slab(slab);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time profile of CORBEL_PROFILE=time, from the beginning of the process to its end.
 #include "alloc/map/instrument_hooks.hpp"
+#include "alloc/profile/lifetimes.hpp"
 #include "alloc/profile/profile_file.hpp"
 #include "alloc/time_profile/profiler.hpp"
 #include "alloc/time_profile/samples.hpp"
@@ -69,6 +70,8 @@ void begin_time_profile(const TimeSetting& setting) {
   begin_samples(setting.every);
   if (!start_profiler()) return say_time_off("the system has no thread for it");
   time_file_at_exit.choose(setting.file);
+  // Has no effect in a program that keeps the system's malloc.
+  start_lifetimes(kLifetimeDistance);
 }
 
 }  // namespace

@@ -151,6 +151,12 @@ void context_access::inherit_from(task_group_context& context, context_node& abo
   }
 }
 
+void context_access::take_cancellation(task_group_context& context, context_node& above) noexcept {
+  if (context.kind_ == task_group_context::isolated || &above == &node(context)) return;
+  // relaxed: a call that links the context meanwhile copies the state of the nodes above it
+  if (context.link.load(std::memory_order_relaxed) == 0) cancel(context);
+}
+
 void context_access::unlink_slow(task_group_context& context, context_node& above) noexcept {
   // relaxed: only the call with the last share sets the mark
   while ((context.link.load(std::memory_order_relaxed) & context_node::kIsCut) == 0) {

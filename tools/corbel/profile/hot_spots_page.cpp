@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hot_spots_page_files.hpp"
-#include "page/page_text.hpp"
+#include "page/page.hpp"
 #include "profile/advice.hpp"
 #include "profile/hot_spots_report.hpp"
 #include "profile/memory_functions.hpp"
@@ -140,11 +140,11 @@ json data_of(const HotSpots& all, const std::string& title) {
 }  // namespace
 
 std::string hot_spots_page(const HotSpots& all, const std::string& title) {
-  return fill_page(page::hot_spots_html,
-                   {{"@title@", escaped(title)},
-                    {"@style@", std::string(page::style_css) + std::string(page::hot_spots_css)},
-                    {"@data@", script_text(data_of(all, title))},
-                    {"@script@", std::string(page::hot_spots_js)}});
+  return page::filled(page::hot_spots_html,
+                      {{"title", page::html_text(title)},
+                       {"style", std::string(page::style_css) + std::string(page::hot_spots_css)},
+                       {"data", page::script_json(data_of(all, title))},
+                       {"script", std::string(page::hot_spots_js)}});
 }
 
 std::string hot_spots_json(const HotSpots& all, const std::string& title) {

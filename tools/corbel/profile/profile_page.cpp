@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "page/page_text.hpp"
+#include "page/page.hpp"
 #include "profile/report.hpp"
 #include "profile_page_files.hpp"
 #include "symbols/task_label.hpp"
@@ -204,28 +204,26 @@ std::string facts_of(const Profile& profile) {
   return text;
 }
 
-std::string filled(const Profile& profile, bool difference, const std::string& title) {
+std::string page_of(const Profile& profile, bool difference, const std::string& title) {
   json data = PageData(profile, difference).take();
   data["facts"] = facts_of(profile);
-  return fill_page(
+  return page::filled(
       page::profile_html,
-      {
-          {"@title@", escaped(title)},
-          {"@style@", std::string(page::style_css) + std::string(page::profile_css)},
-          {"@data@", script_text(data)},
-          {"@script@", std::string(page::profile_data_js) + std::string(page::profile_flame_js) +
-                           std::string(page::profile_table_js) + std::string(page::profile_js)},
-      });
+      {{"title", page::html_text(title)},
+       {"style", std::string(page::style_css) + std::string(page::profile_css)},
+       {"data", page::script_json(data)},
+       {"script", std::string(page::profile_data_js) + std::string(page::profile_flame_js) +
+                      std::string(page::profile_table_js) + std::string(page::profile_js)}});
 }
 
 }  // namespace
 
 std::string profile_page(const Profile& profile, const std::string& title) {
-  return filled(profile, false, title);
+  return page_of(profile, false, title);
 }
 
 std::string difference_page(const Profile& profile, const std::string& title) {
-  return filled(profile, true, title);
+  return page_of(profile, true, title);
 }
 
 }  // namespace corbel::cli

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "page/page.hpp"
 #include "timeline_page_files.hpp"
 
 namespace corbel::cli::timeline {
@@ -73,35 +74,6 @@ std::string data_of(const Trace& trace) {
   return numbers.base64();
 }
 
-// JSON inside of a script element, which nothing in it may end.
-std::string embedded(const nlohmann::json& value) {
-  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) {
-    text.replace(at, 1, "\\u003c");
-  }
-  return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string write_page(const Trace& trace, const std::string& title, const std::string& path) {
@@ -115,34 +87,21 @@ std::string write_page(const Trace& trace, const std::string& title, const std::
     about["functions"].push_back({{"name", f.name}, {"full", f.full_name}});
   }
 
+  const std::string page = page::filled(
+      page::timeline_html,
+      {{"title", page::html_text(title)},
+       {"style", std::string(page::timeline_css)},
+       {"scripts", std::string(page::timeline_data_js) + std::string(page::timeline_view_js) +
+                       std::string(page::timeline_js)},
+       {"about", page::script_json(about)},
+       {"data", data_of(trace)}});
   std::FILE* const file = std::fopen(path.c_str(), "we");
   if (file == nullptr) {
     return fmt::format("cannot write {}: {}; choose another file with -o", path,
                        std::strerror(errno));
   }
-  // A mark is a comment: {{name}} between <!-- and -->, or between /* and */.
-  std::string_view page = page::timeline_html;
-  const auto put = [file](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), file);
-  };
-  for (;;) {
-    const std::size_t begin = page.find("{{"), end = page.find("}}");
-    put(page.substr(0, begin));
-    if (begin == page.npos || end == page.npos) break;
-    const std::string_view name = page.substr(begin + 2, end - begin - 2);
-    page.remove_prefix(end + 2);
-    if (name == "title") put(escaped(title));
-    if (name == "style") put(page::timeline_css);
-    if (name == "scripts") {
-      for (const std::string_view script :
-           {page::timeline_data_js, page::timeline_view_js, page::timeline_js}) {
-        put(script);
-      }
-    }
-    if (name == "about") put(embedded(about));
-    if (name == "data") put(data_of(trace));
-  }
   errno = 0;
+  std::fwrite(page.data(), 1, page.size(), file);
   const bool failed = std::ferror(file) != 0;
   if (std::fclose(file) != 0 || failed) {
     return fmt::format("{} is incomplete ({}); make room or choose another file with -o", path,

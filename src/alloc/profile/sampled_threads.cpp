@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alloc/profile/sampled_threads.hpp"
+
+#include "alloc/heap/thread.hpp"
+#include "alloc/map/metadata.hpp"
+#include "alloc/sample/observer.hpp"
+#include "base/text.hpp"
+#include "os/os.hpp"
+
+namespace corbel::alloc {
+
+namespace {
+
+// Further threads share an entry: a program may start millions.
+constexpr unsigned kMaxThreads = 4096;
+
+constinit SampledThread* all_threads = nullptr;
+constinit unsigned thread_count = 0;
+thread_local constinit SampledThread* own_thread = nullptr;
+
+constexpr std::size_t kMaxName = sizeof(SampledThread::name);
+thread_local constinit char own_name[kMaxName]{};
+thread_local constinit unsigned samples_prepared = 0;
+
+}  // namespace
+
+// Reading the name is a system call, and names seldom change.
+void prepare_to_record() {
+  constexpr unsigned kSamplesPerName = 16;
+  if (samples_prepared++ % kSamplesPerName == 0) os::read_thread_name(own_name, kMaxName);
+}
+
+SampledThread* own_sampled_thread() {
+  if (own_thread == nullptr) {
+    if (thread_count > kMaxThreads) return own_thread = all_threads;
+    auto* const fresh = static_cast<SampledThread*>(allocate_metadata(sizeof(SampledThread)));
+    if (fresh == nullptr) return nullptr;
+    fresh->id = thread_count < kMaxThreads ? 1 : 0;
+    fresh->next = all_threads;
+    all_threads = fresh;
+    own_thread = fresh;
+    ++thread_count;
+  }
+  // Set each time: the child of a fork has another number, and threads get names after they start.
+  if (own_thread->id != 0) own_thread->id = known_thread_id();
+  TextInto text(own_thread->name, sizeof own_thread->name);
+  text.add(own_thread->id == 0 ? "other threads" : own_name).finish();
+  return own_thread;
+}
+
+SampledThread* first_sampled_thread() { return all_threads; }
+
+}  // namespace corbel::alloc

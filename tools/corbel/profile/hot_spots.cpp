@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/sort_down.hpp"
 #include "profile/time_stack.hpp"
 
 namespace corbel::cli {
@@ -249,8 +250,7 @@ class Evaluation {
   void add_lines() {
     std::vector<Line*> sorted;
     for (auto& [key, line] : lines_) sorted.push_back(&line);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Line* a, const Line* b) { return a->samples > b->samples; });
+    sort_down(sorted, [](const Line* line) { return line->samples; });
     std::map<std::set<SiteKey>, Spot> groups;
     for (Line* line : sorted) {
       std::set<SiteKey> sites;
@@ -267,11 +267,9 @@ class Evaluation {
       }
       if (spot.lines > 1) continue;
       spot.kind = Kind::kSharing;
-      std::stable_sort(line->accesses.begin(), line->accesses.end(),
-                       [](const LineAccess& a, const LineAccess& b) {
-                         return std::pair(a.access.writes, a.access.samples) >
-                                std::pair(b.access.writes, b.access.samples);
-                       });
+      sort_down(line->accesses, [](const LineAccess& each) {
+        return std::pair(each.access.writes, each.access.samples);
+      });
       spot.place = line->accesses.front().access.place;
       for (const LineAccess& each : line->accesses) {
         spot.accesses.push_back(each.access);
@@ -294,9 +292,7 @@ class Evaluation {
       }
       result_.threads.push_back(std::move(thread));
     }
-    std::stable_sort(
-        result_.threads.begin(), result_.threads.end(),
-        [](const ThreadTime& a, const ThreadTime& b) { return a.total() > b.total(); });
+    sort_down(result_.threads, [](const ThreadTime& thread) { return thread.total(); });
   }
 
   void finish_spots() {
@@ -316,8 +312,7 @@ class Evaluation {
       }
       std::vector<std::pair<std::int64_t, std::size_t>> stacks;
       for (const auto& [stack, known] : each.stacks) stacks.push_back(known);
-      std::stable_sort(stacks.begin(), stacks.end(),
-                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      sort_down(stacks, [](const auto& stack) { return stack.first; });
       for (std::size_t i = 0; i < std::min(stacks.size(), kStacks); ++i) {
         spot.stacks.push_back(
             {stacks[i].first,
@@ -326,8 +321,7 @@ class Evaluation {
       spot.more_stacks = stacks.size() - spot.stacks.size();
       result_.spots.push_back(std::move(spot));
     }
-    std::stable_sort(result_.spots.begin(), result_.spots.end(),
-                     [](const Spot& a, const Spot& b) { return a.cost > b.cost; });
+    sort_down(result_.spots, [](const Spot& spot) { return spot.cost; });
   }
 
   const Profile& profile_;

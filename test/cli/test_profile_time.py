@@ -227,7 +227,7 @@ class Advice(TimeTest):
         vector = ["malloc@libcorbelmalloc_proxy.so.1", "void std::vector<int>::_M_realloc_insert<int>(int&&)", "f()"]
         self.assertRegex(
             self.only((vector, {"cpu": 9 * MS, "allocations": 21, "allocated": 1 << 21}, {})),
-            r"this vector grows in 21 steps, with 2\.0 MiB of new blocks: call reserve\(\)")
+            r"this vector grows 21 times in all, into 2\.0 MiB of new blocks: call reserve\(\)")
         self.assertIn("moves its elements each time", self.only(cpu(*vector), malloc="system"))
         # What else the function allocates is not the vector's.
         both = self.spots((vector, {"cpu": 9 * MS, "allocations": 21, "allocated": 1 << 21}, {}),
@@ -240,6 +240,9 @@ class Advice(TimeTest):
             inside("malloc_consolidate", 75), inside("_int_malloc", 25), malloc="system"))
         self.assertIn("in 60.0 % of this time the allocator gets memory from the system", self.only(
             inside("__mmap", 60), inside("_int_malloc", 40), malloc="system"))
+        # The time of page faults is not in it.
+        self.assertIn("in 100.0 %", self.spots(inside("malloc_consolidate", 75), (
+            ["malloc_consolidate@libc.so.6", "malloc@libc.so.6", "f()"], {"faults": 9000}, {}))[0]["advice"])
         self.assertIn("allocate less often", self.only(
             inside("malloc_consolidate", 25), inside("_int_malloc", 75), malloc="system"))
 

@@ -301,6 +301,9 @@ class Evaluation {
       result_.merging += spot.merging;
       result_.system += spot.system;
       if (spot.cost <= 0) continue;
+      // The time of page faults is taken off the cost alone.
+      spot.merging = std::min(spot.merging, spot.cost);
+      spot.system = std::min(spot.system, spot.cost);
       const auto largest =
           std::max_element(each.tasks.begin(), each.tasks.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });

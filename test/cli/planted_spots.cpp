@@ -25,7 +25,7 @@ double processor_time() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-constexpr double kPart = 0.5;
+constexpr double kPart = 0.3;
 
 // ---- false sharing ----
 
@@ -50,7 +50,7 @@ void share() {
     bool enough = false;
     while (busy.load() > 0) {
       count(10000);
-      if (!enough && processor_time() > 2 * kPart) {
+      if (!enough && processor_time() > kPart) {
         enough = true;
         --busy;
       }
@@ -105,7 +105,7 @@ std::condition_variable changed;
 std::vector<Message*> sent;
 bool is_last = false;
 
-__attribute__((noinline)) Message* make_message() { return new Message; }
+Message* make_message() { return new Message; }
 
 __attribute__((noinline)) void consume(std::vector<Message*>& messages) {
   for (Message* message : messages) delete message;

@@ -153,6 +153,14 @@ class Kinds(TimeTest):
             if "f()" in stack and self.STACKS[stack] not in ("program", "start"):
                 self.assertEqual([spot["text"] for spot in self.spots(cpu(*stack))], ["f() f.cpp:7"])
 
+    def test_what_names_do_not_say(self):
+        """An allocator's function without a name does what others at the place do."""
+        unnamed = "libcorbelmalloc_proxy.so.1+0x3020@libcorbelmalloc_proxy.so.1"
+        named = "free@libcorbelmalloc_proxy.so.1"
+        self.assertEqual([(spot["kind"], spot["cost"]) for spot in self.spots(
+            cpu(unnamed, "f()", ms=1), cpu(named, "f()", ms=2), cpu(unnamed, "g()", ms=1))],
+            [("free", 3 * MS), ("allocation", MS)])
+
     def test_a_sample_with_values_of_several_kinds_is_split(self):
         raw = self.made((["malloc@libc.so.6", "f()"],
                          {"cpu": 5 * MS, "faults": 7, "allocations": 3, "received": 2}, {}))
@@ -219,7 +227,7 @@ class Advice(TimeTest):
         vector = ["malloc@libcorbelmalloc_proxy.so.1", "void std::vector<int>::_M_realloc_insert<int>(int&&)", "f()"]
         self.assertRegex(
             self.only((vector, {"cpu": 9 * MS, "allocations": 21, "allocated": 1 << 21}, {})),
-            r"this vector grows in 21 steps, with 2\.0 MiB of new blocks: call reserve\(\)")
+            r"this vector grows 21 times in all, into 2\.0 MiB of new blocks: call reserve\(\)")
         self.assertIn("moves its elements each time", self.only(cpu(*vector), malloc="system"))
         # What else the function allocates is not the vector's.
         both = self.spots((vector, {"cpu": 9 * MS, "allocations": 21, "allocated": 1 << 21}, {}),
@@ -232,6 +240,9 @@ class Advice(TimeTest):
             inside("malloc_consolidate", 75), inside("_int_malloc", 25), malloc="system"))
         self.assertIn("in 60.0 % of this time the allocator gets memory from the system", self.only(
             inside("__mmap", 60), inside("_int_malloc", 40), malloc="system"))
+        # The time of page faults is not in it.
+        self.assertIn("in 100.0 %", self.spots(inside("malloc_consolidate", 75), (
+            ["malloc_consolidate@libc.so.6", "malloc@libc.so.6", "f()"], {"faults": 9000}, {}))[0]["advice"])
         self.assertIn("allocate less often", self.only(
             inside("malloc_consolidate", 25), inside("_int_malloc", 75), malloc="system"))
 

@@ -108,8 +108,7 @@ class Profile:
             assert len(s["values"]) == len(self.types)
             labels = [message(label, {1: "key", 2: "text", 3: "number", 4: "unit"})
                       for label in s["label"]]
-            s["labels"] = {text(label["key"]): text(label["text"]) or label["number"] or ""
-                           for label in labels}
+            s["labels"] = {text(label["key"]): text(label["text"]) or label["number"] for label in labels}
             assert len(s["labels"]) == len(labels), "a label is there twice"
             self.samples.append(s)
 

@@ -112,8 +112,8 @@ std::string about_realloc(const Spot& spot) {
 std::string about_growth(const Spot& spot) {
   std::string facts = fmt::format("this {} grows", spot.container);
   if (spot.counts.allocations > 0) {
-    facts += fmt::format(" in {} steps, with {} of new blocks", rounded(spot.counts.allocations),
-                         bytes_text(spot.counts.bytes));
+    facts += fmt::format(" {} times in all, into {} of new blocks",
+                         rounded(spot.counts.allocations), bytes_text(spot.counts.bytes));
   } else {
     facts += " step by step and moves its elements each time";
   }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/sort_down.hpp"
 #include "profile/time_stack.hpp"
 
 namespace corbel::cli {
@@ -115,6 +116,8 @@ class Evaluation {
 
   HotSpots take() {
     for (std::size_t i = 0; i < profile_.samples.size(); ++i) add(i);
+    all_others_are_added_ = true;
+    for (const std::size_t number : unclear_) add(number);
     if (result_.period > 0) result_.samples = cpu_ / result_.period;
     add_lines();
     finish_threads();
@@ -142,10 +145,17 @@ class Evaluation {
 
   void add(std::size_t number) {
     const Sample& sample = profile_.samples[number];
-    const TimeStack stack = read_time_stack(profile_, sample);
+    TimeStack stack = read_time_stack(profile_, sample);
     const Place place =
         stack.places.empty() ? Place{"[no stack]", {}, {}, 0, false} : stack.places[stack.site];
     const SiteKey key{text_of(place), stack.container};
+    if (stack.is_unclear) {
+      // After all others, whose names say what the place does.
+      if (!all_others_are_added_) return unclear_.push_back(number);
+      if (drafts_.count({Kind::kFree, key}) > drafts_.count({Kind::kAllocation, key})) {
+        stack.function = MemoryFunction::kFree;
+      }
+    }
     const std::string thread = thread_of(profile_, sample);
     const auto& values = sample.values;
     cpu_ += values[kCpu];
@@ -240,8 +250,7 @@ class Evaluation {
   void add_lines() {
     std::vector<Line*> sorted;
     for (auto& [key, line] : lines_) sorted.push_back(&line);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Line* a, const Line* b) { return a->samples > b->samples; });
+    sort_down(sorted, [](const Line* line) { return line->samples; });
     std::map<std::set<SiteKey>, Spot> groups;
     for (Line* line : sorted) {
       std::set<SiteKey> sites;
@@ -258,11 +267,9 @@ class Evaluation {
       }
       if (spot.lines > 1) continue;
       spot.kind = Kind::kSharing;
-      std::stable_sort(line->accesses.begin(), line->accesses.end(),
-                       [](const LineAccess& a, const LineAccess& b) {
-                         return std::pair(a.access.writes, a.access.samples) >
-                                std::pair(b.access.writes, b.access.samples);
-                       });
+      sort_down(line->accesses, [](const LineAccess& each) {
+        return std::pair(each.access.writes, each.access.samples);
+      });
       spot.place = line->accesses.front().access.place;
       for (const LineAccess& each : line->accesses) {
         spot.accesses.push_back(each.access);
@@ -285,9 +292,7 @@ class Evaluation {
       }
       result_.threads.push_back(std::move(thread));
     }
-    std::stable_sort(
-        result_.threads.begin(), result_.threads.end(),
-        [](const ThreadTime& a, const ThreadTime& b) { return a.total() > b.total(); });
+    sort_down(result_.threads, [](const ThreadTime& thread) { return thread.total(); });
   }
 
   void finish_spots() {
@@ -296,6 +301,9 @@ class Evaluation {
       result_.merging += spot.merging;
       result_.system += spot.system;
       if (spot.cost <= 0) continue;
+      // The time of page faults is taken off the cost alone.
+      spot.merging = std::min(spot.merging, spot.cost);
+      spot.system = std::min(spot.system, spot.cost);
       const auto largest =
           std::max_element(each.tasks.begin(), each.tasks.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -307,8 +315,7 @@ class Evaluation {
       }
       std::vector<std::pair<std::int64_t, std::size_t>> stacks;
       for (const auto& [stack, known] : each.stacks) stacks.push_back(known);
-      std::stable_sort(stacks.begin(), stacks.end(),
-                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      sort_down(stacks, [](const auto& stack) { return stack.first; });
       for (std::size_t i = 0; i < std::min(stacks.size(), kStacks); ++i) {
         spot.stacks.push_back(
             {stacks[i].first,
@@ -317,13 +324,14 @@ class Evaluation {
       spot.more_stacks = stacks.size() - spot.stacks.size();
       result_.spots.push_back(std::move(spot));
     }
-    std::stable_sort(result_.spots.begin(), result_.spots.end(),
-                     [](const Spot& a, const Spot& b) { return a.cost > b.cost; });
+    sort_down(result_.spots, [](const Spot& spot) { return spot.cost; });
   }
 
   const Profile& profile_;
   HotSpots result_;
   std::int64_t cpu_ = 0;
+  std::vector<std::size_t> unclear_;  // samples
+  bool all_others_are_added_ = false;
   std::map<std::string, std::array<std::int64_t, kKinds>> threads_;
   std::map<std::pair<Kind, SiteKey>, Draft> drafts_;
   std::map<SiteKey, Site> sites_;

@@ -11,6 +11,7 @@
 #include "profile/advice.hpp"
 #include "profile/hot_spots_report.hpp"
 #include "profile/memory_functions.hpp"
+#include "profile/sort_down.hpp"
 #include "symbols/task_label.hpp"
 
 namespace corbel::cli {
@@ -125,8 +126,7 @@ json data_of(const HotSpots& all, const std::string& title) {
     const Counts& counts = site->counts;
     return std::max({counts.allocations, counts.received, counts.growths});
   };
-  std::stable_sort(sites.begin(), sites.end(),
-                   [&](const Site* a, const Site* b) { return weight(a) > weight(b); });
+  sort_down(sites, weight);
   for (std::size_t i = 0; i < std::min(sites.size(), kSites); ++i) {
     json site = json_of(sites[i]->counts);
     site["place"] = json_of(sites[i]->place);

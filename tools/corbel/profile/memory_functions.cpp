@@ -102,6 +102,8 @@ MemoryFunction memory_function(const std::string& name, const std::string& modul
 }
 
 MemoryFunction purpose_inside(std::string_view name) {
+  // "libcorbelmalloc.so.1+0x3020" is the name of the file.
+  if (has(name, "+0x")) return MemoryFunction::kInside;
   name = name.substr(0, name.find('('));
   if (const std::size_t scope = name.rfind("::"); scope != kNone) name.remove_prefix(scope + 2);
   if (has(name, "realloc")) return MemoryFunction::kReallocate;

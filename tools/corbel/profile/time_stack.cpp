@@ -77,6 +77,7 @@ TimeStack read_time_stack(const Profile& profile, const Sample& sample) {
     for (std::size_t i = end; i > begin && stack.function == MemoryFunction::kInside; --i) {
       stack.function = purpose_inside(places[i - 1].function);
     }
+    stack.is_unclear = stack.function == MemoryFunction::kInside;
   } else {
     end = 0;
     for (std::size_t i = 0; i < size && (i == 0 || is_helper(places[i - 1])); ++i) {

@@ -14,6 +14,7 @@ struct TimeStack {
   std::vector<Place> places;  // innermost first
   // The memory function that the program called; kNone when there is none.
   MemoryFunction function = MemoryFunction::kNone;
+  bool is_unclear = false;          // it is the allocator's, and no name says more
   SlowWork slow = SlowWork::kNone;  // in it
   bool copies = false;              // below realloc
   bool waits = false;               // for a lock below a memory function

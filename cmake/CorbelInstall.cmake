@@ -96,11 +96,14 @@ function(corbel_pkg_config library)
   install(FILES "${package_dir}/${library}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
 
-corbel_pkg_config(corbelmalloc VERSION ${PROJECT_VERSION} DESCRIPTION "Scalable memory allocator")
+# As corbel_static() has it for CMake.
+set(pc_static_allocator "-Wl,--eh-frame-hdr")
+corbel_pkg_config(corbelmalloc VERSION ${PROJECT_VERSION} LIBS_PRIVATE ${pc_static_allocator}
+                  DESCRIPTION "Scalable memory allocator")
 corbel_pkg_config(
   corbelmalloc_proxy VERSION ${PROJECT_VERSION} REQUIRES corbelmalloc REPLACES_MALLOC
   DESCRIPTION "Replaces malloc and operator new by Corbel's allocator")
-corbel_pkg_config(tbbmalloc VERSION ${CORBEL_TBB_VERSION}
+corbel_pkg_config(tbbmalloc VERSION ${CORBEL_TBB_VERSION} LIBS_PRIVATE ${pc_static_allocator}
                   DESCRIPTION "Corbel's allocator under the names of oneTBB's")
 corbel_pkg_config(
   tbbmalloc_proxy VERSION ${CORBEL_TBB_VERSION} REQUIRES tbbmalloc REPLACES_MALLOC

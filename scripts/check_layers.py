@@ -23,7 +23,7 @@ BASE = ["base", "arch", "os", "unwind", "sync"]
 LEVELS = {
     "alloc": [["alloc/map"], ["alloc/pages"], ["alloc/heap"], ["alloc/policy"], ["alloc/report"],
               ["alloc/stacks"], ["alloc/sample", "alloc/check"],
-              ["alloc/profile", "alloc/guard", "alloc/leaks"], ["alloc/time_profile"],
+              ["alloc/profile", "alloc/guard"], ["alloc/time_profile", "alloc/leaks"],
               ["alloc/control"], ["alloc"]],
     "sched": [["sched/core"], ["sched/trace"], ["sched/arena"], ["sched/pool"], ["sched/fibers"],
               ["sched/api", "sched/classic"]],

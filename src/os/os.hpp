@@ -532,13 +532,24 @@ bool has_thread(std::uint32_t thread);
 
 // ---- requests of other processes --------------------------------------------------------------
 
-// From now on calls `answer` when the corbel command asks something of this process. `number` names
-// the socket on which it listens. The call comes in a signal handler, in any thread, and anywhere
-// in the program's or this library's code; all signals but those of the thread's own faults are
+struct Request {
+  std::uint64_t number;  // names the socket on which the other side listens
+  // From here on, the stack that the interrupted thread was on, or the one that the program has for
+  // its signal handlers, is the program's.
+  std::uintptr_t program_stack;
+  // What the registers of the interrupted thread were, in any order.
+  const std::uintptr_t* registers;
+  std::size_t register_count;
+};
+
+// From now on calls `answer` when the corbel command asks something of this process. The call comes
+// in a signal handler, in any thread, and anywhere in the program's or this library's code, on a
+// stack of its own of kRequestStack bytes; all signals but those of the thread's own faults are
 // blocked meanwhile. Returns false, and changes nothing, where the process has more privileges than
 // the user who started it, where what the signal does has been chosen already, by the program or by
 // the one that started it, or where there is no such way to ask.
-bool take_requests(void (*answer)(std::uint64_t number));
+bool take_requests(void (*answer)(const Request& request));
+constexpr std::size_t kRequestStack = std::size_t(128) << 10;
 
 // For the thread of start_thread(), in which no code of the program is interrupted: lets requests
 // in for some seconds after the last one. Otherwise keeps them out, and always when the program has

@@ -18,7 +18,8 @@ def clean_environment(**changes):
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "CORBEL_LIBRARY",
                                    "CORBEL_STATS", "CORBEL_HEAP_LIMIT", "CORBEL_HEAP_HARD_LIMIT", "CORBEL_HUGE_PAGES",
-                                   "CORBEL_HELPER_THREAD", "CORBEL_LEAKS", "CORBEL_PROFILE", "LSAN_OPTIONS",
+                                   "CORBEL_HELPER_THREAD", "CORBEL_LEAKS", "CORBEL_PROFILE",
+                                   "CORBEL_CHECK", "CORBEL_CONTROL", "LSAN_OPTIONS",
                                    "TBB_MALLOC_USE_HUGE_PAGES")}
     environment["NO_COLOR"] = "1"
     environment.update({name: str(value) for name, value in changes.items()})

@@ -217,6 +217,14 @@ class Commands(unittest.TestCase):
     def test_core(self):
         self.check(self.dead)
 
+    def test_guarded(self):
+        commands = ["corbel block used", "corbel stats"]
+        output = run_gdb("set environment CORBEL_CHECK guards,every=1,slots=1000",
+                         "break stop_here", "run", *marked(commands), program=self.program)
+        found = answers(output, commands)
+        self.assertRegex(found["corbel block used"], r"^0x[0-9a-f]+: in the pool of guarded blocks")
+        self.assertRegex(found["corbel stats"], r"large +980.0 KiB")
+
     def test_corrupt_lists_end(self):
         loop = ["set var *(void**)freed = freed"]
         found = ask(self.program, ["corbel block used", "corbel block freed", "corbel heaps",

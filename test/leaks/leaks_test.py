@@ -189,10 +189,16 @@ def test_options(program):
     if run([program], "0").stderr:
         print("CORBEL_LEAKS=0 reports")
         result = 1
-    for wrong in ("yes", "1,", "1,file=", "1,everything"):
+    result |= expect("guards", run([program], "1", CORBEL_CHECK="guards").stderr,
+                     r"^corbel: CORBEL_CHECK=guards is ignored: CORBEL_LEAKS records every block")
+    result |= expect("sampled", run([program], "sampled,every=1").stderr,
+                     r"^corbel: about \d+ blocks, [\d.]+ KiB definitely leaked at \d+ places, by \d+ "
+                     r"sampled blocks$")
+    for wrong in ("yes", "1,", "1,file=", "1,everything", "sampled,every=0"):
         text = run([program], wrong).stderr
         if text != (f"corbel: CORBEL_LEAKS={wrong} is ignored: set it to 1, with ,possible "
-                    ",reachable ,file=PATH as needed\n"):
+                    ",reachable ,file=PATH as needed; or to sampled, with ,every=SIZE "
+                    ",file=PATH\n"):
             print(f"CORBEL_LEAKS={wrong}: {text!r}")
             result = 1
     result |= expect("a file that cannot be written", run([program], "1,file=/none/x").stderr,

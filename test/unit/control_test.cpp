@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "alloc/heap/thread.hpp"
+#include "alloc/map/instrument_hooks.hpp"
+#include "alloc/map/metadata.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/container_limit.hpp"
 #include "alloc/policy/heap_limit.hpp"
@@ -239,6 +241,25 @@ TEST_F(ControlTest, StartsAndWritesTheHeapProfile) {
   EXPECT_EQ(profile.substr(0, 3), "\x1f\x8b\x08");
   EXPECT_NE(profile.find("alloc_space"), std::string::npos);  // stored, not compressed
   EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "again");
+  EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
+}
+
+TEST_F(ControlTest, ChecksForLeaks) {
+  EXPECT_EQ(answer_to("leaks").rfind("error its blocks are not recorded", 0), 0U);
+  EXPECT_EQ(answer_to("leaks sampled").rfind("error no block has been sampled", 0), 0U);
+  EXPECT_EQ(answer_to("leaks now").rfind("error ", 0), 0U);
+  EXPECT_EQ(content_of(answer_to("profile heap start every=1")), "off");
+  const int self = gettid();
+  for (sync::Lock* lock : {&samples_lock, &metadata_lock}) {
+    lock->lock();
+    beside([&] { EXPECT_EQ(ask("leaks sampled", self), "busy\n"); });
+    lock->unlock();
+  }
+  const std::string report = content_of(answer_to("leaks sampled"));
+  EXPECT_EQ(report.rfind("corbel-leaks 1\nprocess ", 0), 0U) << report;
+  EXPECT_NE(report.find("\nsampled 1 "), std::string::npos) << report;
+  EXPECT_EQ(report.substr(report.size() - 5), "\nend\n");
 }
 
 TEST_F(ControlTest, StartsTheHeapProfileBesideAnotherUseOfSamples) {
@@ -247,7 +268,7 @@ TEST_F(ControlTest, StartsTheHeapProfileBesideAnotherUseOfSamples) {
   EXPECT_TRUE(samples_for(SampledFor::kProfile));
   EXPECT_EQ(content_of(answer_to("profile heap start")), "on");
   EXPECT_EQ(answer_to("profile heap stop"), std::string("ok\n\0\0\0\0", 7));
-  EXPECT_EQ(content_of(answer_to("profile heap start")), "off");
+  EXPECT_EQ(content_of(answer_to("profile heap start")), "again");
   stop_sampling();
   stop_sampling(SampledFor::kGuards);
 }
@@ -257,10 +278,9 @@ TEST_F(ControlTest, NeedsLittleStack) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizers need more stack";
 #endif
-  constexpr std::size_t kUsual = 8192;  // SIGSTKSZ, before processors had more state to be saved
-  constexpr std::size_t kUsualState = 2048;
+  // What the kernel needs for itself, and a little.
   const std::size_t size =
-      (kUsual - kUsualState + std::size_t(sysconf(_SC_MINSIGSTKSZ)) + 4095) & ~std::size_t(4095);
+      (std::size_t(sysconf(_SC_MINSIGSTKSZ)) + 1024 + 4095) & ~std::size_t(4095);
   char* memory = static_cast<char*>(
       mmap(nullptr, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
@@ -271,7 +291,7 @@ TEST_F(ControlTest, NeedsLittleStack) {
   ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
   const int self = gettid();
   for (const char* command : {"version", "stats", "state", "tasks", "profile heap start every=1",
-                              "profile heap write", "profile heap stop"}) {
+                              "profile heap write", "leaks sampled", "profile heap stop"}) {
     beside([&] { EXPECT_EQ(ask(command, self).rfind("busy", 0), std::string::npos); });
   }
   std::size_t untouched = 0;

@@ -77,6 +77,33 @@ CLI::Validator at_least(long least) {
       "");
 }
 
+CLI::Validator sample_interval() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
+        const std::string unit = end;
+        const bool good = !text.empty() && text[0] >= '0' && text[0] <= '9' && value > 0 &&
+                          value <= 1u << 30 &&
+                          (unit.empty() || unit == "K" || unit == "M" || unit == "G");
+        return good ? std::string()
+                    : "a number of bytes expected, such as 65536, 512K or 4M, not '" + text + "'";
+      },
+      "");
+}
+
+CLI::Validator seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return text.empty() || *end != '\0' || !(value >= 0.1 && value <= 86400)
+                   ? "seconds from 0.1 to 86400 expected, not '" + text + "'"
+                   : std::string();
+      },
+      "");
+}
+
 CLI::Validator memory_amount() {
   return CLI::Validator([](std::string& text) { return memory_amount_problem(text); }, "");
 }

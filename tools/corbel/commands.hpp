@@ -45,6 +45,8 @@ std::string tbb_problem(const std::string& value);
 // Validators without a name, which CLI11 would print after every option.
 CLI::Validator at_least(long least);
 CLI::Validator memory_amount();
+CLI::Validator sample_interval();
+CLI::Validator seconds();  // from 0.1 to a day
 
 // Prints a wrong use of `app`, and how to get help; returns the exit code.
 int usage_error(const std::string& text, const CLI::App* app);

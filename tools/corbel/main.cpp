@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <sstream>
@@ -157,7 +159,13 @@ int main_of(int count, char** values) {
 
 int main(int count, char** values) {
   try {
-    return corbel::cli::main_of(count, values);
+    const int code = corbel::cli::main_of(count, values);
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    // An earlier error has no number any more.
+    corbel::cli::complain(fmt::format("cannot write to standard output{}{}", errno != 0 ? ": " : "",
+                                      errno != 0 ? std::strerror(errno) : ""));
+    return corbel::cli::kExitOwnFailure;
   } catch (const std::exception& error) {
     corbel::cli::complain(error.what());
     return corbel::cli::kExitOwnFailure;

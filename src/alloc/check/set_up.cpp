@@ -27,6 +27,11 @@ void begin_checks() {
   const bool checks = check_options.blocks == CheckedBlocks::kEvery;
   const bool leaks = set_up_leaks();
   if (!checks && !leaks) return;
+  if (!checks && check_options.blocks == CheckedBlocks::kSome) {
+    constexpr char kLine[] =
+        "corbel: CORBEL_CHECK=guards is ignored: CORBEL_LEAKS records every block; unset one\n";
+    os::write_error(kLine, sizeof kLine - 1);
+  }
   if (!checks) check_options = kRecordOnly;
   if (!ledger.set_up()) {
     constexpr char kLine[] =

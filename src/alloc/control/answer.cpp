@@ -33,10 +33,10 @@ void end_answer() { answering.store(0, std::memory_order_release); }
 
 }  // namespace
 
-void answer_request(std::uint64_t number) {
-  os::RequestSocket socket(number);
+void answer_request(const os::Request& request) {
+  os::RequestSocket socket(request.number);
   if (!socket.is_open()) return;
-  Reply reply(socket);
+  Reply reply(socket, request);
   if (!begin_answer()) return reply.busy();
   char line[512];  // os/linux/request.hpp has the limit
   if (socket.read_line(line, sizeof line)) run_command(line, reply);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "alloc/control/leaks_command.hpp"
 #include "alloc/control/profile_command.hpp"
 #include "alloc/control/words.hpp"
 #include "alloc/report/stats_json.hpp"
@@ -17,7 +18,7 @@ namespace {
 // relaxed both: the function is part of a loaded library, and nothing else is read because of it
 constinit std::atomic<TaskFigures> task_figures{nullptr};
 
-// Not on the stack, which may be small. At most one command runs at a time (answer.cpp).
+// At most one command runs at a time (answer.cpp).
 constinit Stats stats_buffer{};
 constinit char text_buffer[kMaxJson + 64];
 constinit char tasks_buffer[1024];
@@ -66,7 +67,8 @@ void tell_tasks(const char*, Reply& reply) {
 
 const ControlCommand kControlCommands[] = {
     {"version", tell_version}, {"stats", tell_stats},        {"tasks", tell_tasks},
-    {"state", tell_state},     {"profile", command_profile}, {nullptr, nullptr},
+    {"state", tell_state},     {"profile", command_profile}, {"leaks", command_leaks},
+    {nullptr, nullptr},
 };
 
 void run_command(const char* line, Reply& reply) {

@@ -9,8 +9,8 @@
 namespace corbel::alloc {
 
 // A command runs in a signal handler that may have interrupted anything. It takes a lock only by
-// try_lock_in_handler(), and answers "busy" if it does not get it; it does not call malloc; and it
-// needs little stack, since the program may have provided a small one for its signal handlers.
+// try_lock_in_handler(), and answers "busy" if it does not get it; and it does not call malloc. It
+// has a stack of its own (os::kRequestStack).
 struct ControlCommand {
   const char* name;
   // `words` is what follows the name, without the blank.

@@ -2,6 +2,7 @@
 #include "alloc/control/profile_command.hpp"
 
 #include <errno.h>
+#include <string.h>
 
 #include "alloc/control/words.hpp"
 #include "alloc/profile/heap_profile.hpp"
@@ -20,8 +21,10 @@ void start(const char* words, Reply& reply) {
     }
   }
   const bool was_on = heap_profile_is_on();
+  const bool had_begun = heap_profile_has_begun();
   if (!was_on || *words != '\0') start_heap_profile(every);
-  if (was_on ? reply.add("on", 2) : reply.add("off", 3)) reply.finish();
+  const char* const before = was_on ? "on" : had_begun ? "again" : "off";
+  if (reply.add(before, strlen(before))) reply.finish();
 }
 
 void write(Reply& reply) {

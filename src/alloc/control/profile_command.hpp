@@ -6,7 +6,7 @@
 namespace corbel::alloc {
 
 // "profile heap start [every=SIZE]": starts the heap profile. The content is "on" if it was on
-// already, when only `every` can change, else "off".
+// already, when only `every` can change; "again" if it has been on before; else "off".
 // "profile heap stop": ends the sampling.
 // "profile heap write": the content is the profile, a pprof file.
 void command_profile(const char* words, Reply& reply);

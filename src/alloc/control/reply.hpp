@@ -12,7 +12,10 @@ namespace corbel::alloc {
 // and then finish().
 class Reply {
  public:
-  explicit Reply(os::RequestSocket& socket) : socket_(socket) {}
+  Reply(os::RequestSocket& socket, const os::Request& request)
+      : socket_(socket), request_(request) {}
+
+  const os::Request& request() const { return request_; }
 
   // The figures cannot be had now: the other side asks again.
   void busy();
@@ -28,6 +31,7 @@ class Reply {
   bool put(const void* data, std::size_t size);
 
   os::RequestSocket& socket_;
+  const os::Request& request_;
   bool begun_ = false;
   bool failed_ = false;
 };

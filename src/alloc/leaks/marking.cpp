@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/leaks/marking.hpp"
 
-#include "os/os.hpp"
+#include "alloc/leaks/words.hpp"
 
 namespace corbel::alloc {
 
@@ -10,15 +10,6 @@ namespace {
 using BlockMark = ScannedBlock::Mark;
 
 constexpr std::size_t kHeader = 16;
-
-// Of a larger block, only the pages that have been touched are read: reading the others would make
-// the system fill them in.
-constexpr std::size_t kTouchedOnly = std::size_t(1) << 20;
-
-// A word of the program's, whatever its type is.
-using Word [[gnu::may_alias]] = std::uintptr_t;
-
-const Word* words_at(std::uintptr_t address) { return reinterpret_cast<const Word*>(address); }
 
 }  // namespace
 
@@ -32,41 +23,19 @@ bool Marking::set_up(Scratch* scratch) {
   return true;
 }
 
-template <class Each>
-void Marking::for_each_word(const ScannedBlock& block, Each each) const {
-  const std::uintptr_t start = align_up(block.start, sizeof(Word));
-  const std::uintptr_t end = align_down(block.start + block.size, sizeof(Word));
-  const auto read = [&](std::uintptr_t from, std::uintptr_t to) {
-    unreadable_->for_each_gap(from, to, [&](std::uintptr_t a, std::uintptr_t b) {
-      for (const Word* p = words_at(a); p < words_at(b); ++p) each(std::uintptr_t(*p));
-    });
-  };
-  if (start >= end) return;
-  const std::size_t page = os::page_size();
-  if (block.size < kTouchedOnly) return read(start, end);
-  const std::uintptr_t first = align_up(start, page), last = align_down(end, page);
-  read(start, first);
-  os::for_each_touched(
-      first, last,
-      [](void* to, std::uintptr_t a, std::uintptr_t b) {
-        (*static_cast<decltype(read)*>(to))(a, b);
-      },
-      const_cast<void*>(static_cast<const void*>(&read)));
-  read(last, end);
-}
-
 bool Marking::is_like_beginning(const ScannedBlock& block, std::uintptr_t address) const {
   const std::uintptr_t offset = address - block.start;
   if (offset == 0) return true;
   if (offset >= block.size) return false;  // just past the end
   if (offset <= kHeader) return true;
-  if (address % sizeof(Word) != 0 || address + sizeof(Word) > block.start + block.size)
+  if (address % sizeof(ScannedWord) != 0 ||
+      address + sizeof(ScannedWord) > block.start + block.size)
     return false;
-  if (block.start % sizeof(Word) != 0 || unreadable_->has(block.start) ||
+  if (block.start % sizeof(ScannedWord) != 0 || unreadable_->has(block.start) ||
       unreadable_->has(address)) {
     return false;
   }
-  return constants_->has(*words_at(block.start)) && constants_->has(*words_at(address));
+  return constants_->has(*scanned_word(block.start)) && constants_->has(*scanned_word(address));
 }
 
 void Marking::follow_strong(std::uintptr_t value) {
@@ -84,7 +53,8 @@ void Marking::follow_strong(std::uintptr_t value) {
 
 void Marking::drain_strong() {
   while (stack_size_ != 0) {
-    for_each_word((*blocks_)[stack_[--stack_size_]],
+    const ScannedBlock& block = (*blocks_)[stack_[--stack_size_]];
+    for_each_word(*unreadable_, block.start, block.size,
                   [&](std::uintptr_t value) { follow_strong(value); });
   }
 }
@@ -135,7 +105,8 @@ void Marking::finish() {
   while (stack_size_ != 0) {
     ScannedBlock& block = (*blocks_)[stack_[--stack_size_]];
     block.set_mark(BlockMark::kPossible);
-    for_each_word(block, [&](std::uintptr_t value) { follow_weak(value); });
+    for_each_word(*unreadable_, block.start, block.size,
+                  [&](std::uintptr_t value) { follow_weak(value); });
   }
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {
     ScannedBlock& first = (*blocks_)[i];
@@ -144,7 +115,8 @@ void Marking::finish() {
     push(i);
     while (stack_size_ != 0) {
       const ScannedBlock& block = (*blocks_)[stack_[--stack_size_]];
-      for_each_word(block, [&](std::uintptr_t value) { adopt(i, value); });
+      for_each_word(*unreadable_, block.start, block.size,
+                    [&](std::uintptr_t value) { adopt(i, value); });
     }
   }
   for (std::uint32_t i = 0; i < blocks_->count(); ++i) {

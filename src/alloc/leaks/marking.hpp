@@ -50,8 +50,6 @@ class Marking {
   void drain_strong();
   bool is_like_beginning(const ScannedBlock& block, std::uintptr_t address) const;
   std::uint32_t leader_of(std::uint32_t block);
-  template <class Each>
-  void for_each_word(const ScannedBlock& block, Each each) const;
 
   BlockTable* blocks_;
   const Ranges* constants_;

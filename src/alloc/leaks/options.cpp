@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "alloc/profile/profile_setting.hpp"
 #include "base/text.hpp"
 #include "os/os.hpp"
 
@@ -21,10 +22,19 @@ struct LeakItem {
 bool read_leak_item(const LeakItem& item, LeakOptions* options) {
   constexpr char kFile[] = "file=";
   constexpr std::size_t kName = sizeof kFile - 1;
-  if (item.is("1")) return options->on = true;
-  if (item.is("0")) return options->on = false, true;
+  constexpr char kEvery[] = "every=";
+  constexpr std::size_t kEverySize = sizeof kEvery - 1;
+  if (item.is("1")) return options->blocks = LeakBlocks::kEvery, true;
+  if (item.is("sampled")) return options->blocks = LeakBlocks::kSampled, true;
+  if (item.is("0")) return options->blocks = LeakBlocks::kNone, true;
   if (item.is("possible")) return options->possible = true;
   if (item.is("reachable")) return options->reachable = true;
+  char distance[32] = {};
+  if (item.size > kEverySize && item.size - kEverySize < sizeof distance &&
+      memcmp(item.text, kEvery, kEverySize) == 0) {
+    memcpy(distance, item.text + kEverySize, item.size - kEverySize);
+    return profile_setting::parse_distance(distance, &options->every);
+  }
   if (item.size <= kName || item.size - kName >= kMaxLeakPath ||
       memcmp(item.text, kFile, kName) != 0) {
     return false;
@@ -41,10 +51,13 @@ void read_leak_options(const char* text, LeakOptions* options) {
   for (const char* at = text;; ++at) {
     const LeakItem item{at, strcspn(at, ",")};
     if (!read_leak_item(item, options)) {
-      options->on = false;
+      options->blocks = LeakBlocks::kNone;
       Text<512> line;
       line.add("corbel: CORBEL_LEAKS=").add(text);
-      line.add(" is ignored: set it to 1, with ,possible ,reachable ,file=PATH as needed\n");
+      line.add(
+          " is ignored: set it to 1, with ,possible ,reachable ,file=PATH as needed; or to "
+          "sampled, "
+          "with ,every=SIZE ,file=PATH\n");
       os::write_error(line.data(), line.size());
       return;
     }

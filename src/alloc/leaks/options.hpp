@@ -3,13 +3,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "alloc/profile/heap_profile.hpp"
 
 namespace corbel::alloc {
 
 inline constexpr std::size_t kMaxLeakPath = 4096;
 
+enum class LeakBlocks : std::uint8_t {
+  kNone,
+  kSampled,
+  kEvery,
+};
+
 struct LeakOptions {
-  bool on = false;
+  // Which blocks are recorded, to be checked at exit.
+  LeakBlocks blocks = LeakBlocks::kNone;
+  std::uint64_t every = 0;  // of kSampled, as start_heap_profile() takes it
   // Which places are listed on stderr beside the definite leaks. A file has all.
   bool possible = false;
   bool reachable = false;

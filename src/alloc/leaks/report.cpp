@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.hpp"
 #include "base/text.hpp"
 
 namespace corbel::alloc {
@@ -52,13 +53,13 @@ void add_amount(Builder& text, const LeakTotal& total) {
 
 // Why there was no scan, and what to do about it.
 template <class Builder>
-void add_failure(Builder& text, const LeakScan& scan, LeakScan::Result result) {
+void add_failure(Builder& text, const LeakFindings& scan) {
   using Stop = os::StopOutcome::Kind;
-  if (result == LeakScan::Result::kNoMemory) {
+  if (scan.result() == LeakFindings::Result::kNoMemory) {
     text.add("the system has no memory for the scan");
     return;
   }
-  if (result == LeakScan::Result::kNoMappings) {
+  if (scan.result() == LeakFindings::Result::kNoMappings) {
     text.add("/proc/self/maps cannot be read (mount /proc)");
     return;
   }
@@ -131,10 +132,15 @@ void write(const LeakLine& line) { os::write_error(line.data(), line.size()); }
 // "12 bytes in 1 block definitely leaked, and 40 bytes in 2 blocks through them".
 void write_place(const LeakPlace& place) {
   LeakLine line;
-  line.add("corbel: ");
+  line.add(place.samples != 0 ? "corbel: about " : "corbel: ");
   add_bytes(line, place.bytes);
   line.add(" in ");
   add_count(line, place.blocks, "block");
+  if (place.samples != 0) {
+    line.add(" (");
+    add_count(line, place.samples, "sample");
+    line.add(")");
+  }
   line.add(" ").add(phrase_of(place.kind));
   if (place.indirect_blocks != 0) {
     line.add(", and with them ");
@@ -153,7 +159,26 @@ void write_place(const LeakPlace& place) {
   }
 }
 
-void write_summary(const LeakScan& scan) {
+void write_sampled_summary(const LeakFindings& scan) {
+  const LeakTotal& lost = scan.total(LeakKind::kDefinite);
+  const LeakTotal& others = scan.total(LeakKind::kReachable);
+  LeakLine line;
+  line.add("corbel: ");
+  if (lost.samples == 0) {
+    line.add("no definite leaks");
+  } else {
+    line.add("about ");
+    add_amount(line, lost);
+    line.add(" definitely leaked at ");
+    add_count(line, lost.places, "place");
+  }
+  line.add(", by ");
+  add_count(line, lost.samples + others.samples, "sampled block");
+  write(line.add("\n"));
+}
+
+void write_summary(const LeakFindings& scan) {
+  if (scan.is_sampled()) return write_sampled_summary(scan);
   LeakLine line;
   line.add("corbel: ");
   const LeakTotal& definite = scan.total(LeakKind::kDefinite);
@@ -186,26 +211,64 @@ void expand(const char* pattern, Text<kMaxLeakPath>* path) {
   }
 }
 
-void write_maps(os::NewFile* file) {
+// A line, or a part of one. Not on the stack, which may be small. One thread writes at a time.
+constinit char report_buffer[8192];
+
+class ReportPart : public TextInto {
+ public:
+  explicit ReportPart(const LeakSink& sink)
+      : TextInto(report_buffer, sizeof report_buffer), sink_(sink) {}
+  void write() {
+    const std::size_t size = finish();
+    sink_.put(sink_.place, report_buffer,
+              size < sizeof report_buffer ? size : sizeof report_buffer - 1);
+  }
+
+ private:
+  const LeakSink& sink_;
+};
+
+void write_head(const LeakFindings& findings, const LeakSink& sink) {
+  ReportPart head(sink);
+  head.add("corbel-leaks 1\nprocess ").add_decimal(os::process_id()).add("\ncommand ");
+  head.write();
+  os::read_command(report_buffer, sizeof report_buffer);
+  for (char* c = report_buffer; *c != '\0'; ++c) {
+    if (*c == '\n') *c = ' ';
+  }
+  sink.put(sink.place, report_buffer, strlen(report_buffer));
+  ReportPart rest(sink);
+  rest.add("\n");
+  if (findings.result() != LeakFindings::Result::kDone) {
+    rest.add("failed ");
+    add_failure(rest, findings);
+    rest.add("\n");
+  } else if (findings.is_sampled()) {
+    rest.add("sampled ").add_decimal(heap_profile_distance()).add(" ");
+    rest.add_decimal(findings.total(LeakKind::kReachable).samples).add("\n");
+  }
+  rest.write();
+}
+
+void write_maps(const LeakSink& sink) {
   os::for_each_memory_area(
       [](void* to, const os::MemoryArea& mapping) {
         if (!mapping.has_file) return;
-        LeakLine line;
+        ReportPart line(*static_cast<const LeakSink*>(to));
         line.add("map ").add_hex(mapping.start).add(" ").add_hex(mapping.end).add(" ");
         line.add_hex(mapping.offset).add(" ").add(mapping.name).add("\n");
-        static_cast<os::NewFile*>(to)->write(line.data(), line.size());
+        line.write();
       },
-      file);
+      const_cast<LeakSink*>(&sink));
 }
 
 }  // namespace
 
-void report_leaks_as_text(const LeakScan& scan, LeakScan::Result result,
-                          const LeakOptions& options) {
-  if (result != LeakScan::Result::kDone) {
+void report_leaks_as_text(const LeakFindings& scan, const LeakOptions& options) {
+  if (scan.result() != LeakFindings::Result::kDone) {
     LeakLine line;
     line.add("corbel: no leak report: ");
-    add_failure(line, scan, result);
+    add_failure(line, scan);
     return write(line.add("\n"));
   }
   std::uint64_t listed = 0, left_out = 0;
@@ -224,42 +287,38 @@ void report_leaks_as_text(const LeakScan& scan, LeakScan::Result result,
   write_summary(scan);
 }
 
-void report_leaks_to_file(const LeakScan& scan, LeakScan::Result result,
-                          const LeakOptions& options) {
-  Text<kMaxLeakPath> path;
-  expand(options.file, &path);
-  os::NewFile file(path.c_str());
-  const auto put = [&](const LeakLine& line) { file.write(line.data(), line.size()); };
-  LeakLine head;
-  char command[4096];
-  os::read_command(command, sizeof command);
-  for (char* c = command; *c != '\0'; ++c) {
-    if (*c == '\n') *c = ' ';
-  }
-  head.add("corbel-leaks 1\nprocess ").add_decimal(os::process_id()).add("\ncommand ");
-  put(head.add(command).add("\n"));
-  if (result != LeakScan::Result::kDone) {
-    LeakLine line;
-    line.add("failed ");
-    add_failure(line, scan, result);
-    put(line.add("\n"));
-  }
-  write_maps(&file);
-  for (const LeakPlace& place : scan) {
-    LeakLine line;
-    line.add("place ").add(word_of(place.kind));
-    for (const std::uint64_t n :
-         {place.blocks, place.bytes, place.indirect_blocks, place.indirect_bytes}) {
-      line.add(" ").add_decimal(n);
+void write_leaks(const LeakFindings& findings, const LeakSink& sink) {
+  write_head(findings, sink);
+  write_maps(sink);
+  for (const LeakPlace& place : findings) {
+    ReportPart line(sink);
+    if (findings.is_sampled()) {
+      line.add("sample ").add_decimal(place.samples).add(" ").add_decimal(place.blocks);
+      line.add(" ").add_decimal(place.bytes);
+    } else {
+      line.add("place ").add(word_of(place.kind));
+      for (const std::uint64_t n :
+           {place.blocks, place.bytes, place.indirect_blocks, place.indirect_bytes}) {
+        line.add(" ").add_decimal(n);
+      }
     }
     const Stack stack = stack_of(place.stack);
     for (unsigned i = 0; i < stack.count; ++i) {
       line.add(" ").add_hex(address_of(stack.frames[i]));
     }
-    put(line.add("\n"));
+    line.add("\n");
+    line.write();
   }
-  LeakLine last;
-  put(last.add("end\n"));
+  sink.put(sink.place, "end\n", 4);
+}
+
+void report_leaks_to_file(const LeakFindings& findings, const LeakOptions& options) {
+  Text<kMaxLeakPath> path;
+  expand(options.file, &path);
+  os::NewFile file(path.c_str());
+  write_leaks(findings, {&file, [](void* place, const void* data, std::size_t size) {
+                           return static_cast<os::NewFile*>(place)->write(data, size);
+                         }});
   if (file.finish()) return;
   LeakLine line;
   line.add("corbel: cannot write the leak report to ").add(path.c_str()).add(": error ");

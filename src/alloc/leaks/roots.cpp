@@ -62,8 +62,8 @@ void for_each_stack(Call call) {
   for_each_thread_stack(call_with<ThreadStack, Call>, &call);
 }
 
-// The scan's stack, and what exclude_own_data() adds.
-constexpr std::size_t kOwnRanges = 4;
+// The scan's stack, what exclude() adds, and what exclude_own_data() does.
+constexpr std::size_t kOwnRanges = 5;
 
 // The allocator's own variables lead to slabs and free blocks. They have one pointer that is the
 // program's: the context of the limit callback.
@@ -103,7 +103,15 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   });
   // Nothing is used below: the thread has called a function.
   if (own != nullptr) stack_pointers_[0] = own->stack_pointer;
+  MemoryArea before;
   for_each_memory_area([&](const MemoryArea& mapping) {
+    // What the linker has made read-only after the program's start (RELRO) lies before the data.
+    // In a static program, the C library has stored pointers there.
+    if (is_constant(before) && mapping.has_file && mapping.writable &&
+        before.end == mapping.start) {
+      mappings_.add(before.start, before.end);
+    }
+    before = mapping;
     if (is_constant(mapping)) constants_.add(mapping.start, mapping.end);
     if (!mapping.readable) unreadable_.add(mapping.start, mapping.end);
     if (!is_root(mapping)) return;
@@ -166,7 +174,9 @@ void Roots::for_each_piece(void (*visit)(void*, const std::uintptr_t*, std::size
 void Roots::visit_range(std::uintptr_t start, std::uintptr_t end) {
   std::uintptr_t run = start;
   for (std::uintptr_t unit = align_down(start, kUnit); unit < end; unit += kUnit) {
-    if (find_span(pointer_to(unit))->tag() == span_tag::kForeign) continue;
+    const std::uintptr_t tag = find_span(pointer_to(unit))->tag();
+    // A scan that knows only samples does not know the guarded blocks.
+    if (tag == span_tag::kForeign || tag == span_tag::kGuarded) continue;
     if (run < unit) visit_readable(run, unit);
     run = unit + kUnit;
   }

@@ -35,6 +35,10 @@ class Roots {
   const Ranges& constants() const { return constants_; }
   const Ranges& unreadable() const { return unreadable_; }
 
+  // Leaves out an object of the scan's own that lies on the stack of the calling thread. To be
+  // called after find(), at most once.
+  void exclude(std::uintptr_t start, std::uintptr_t end) { excluded_.add(start, end); }
+
   // Calls visit(context, words, count) for all of the roots, a piece at a time. `scratch` must have
   // all its areas by now.
   void for_each_piece(void (*visit)(void* context, const std::uintptr_t* words, std::size_t count),

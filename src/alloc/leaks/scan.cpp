@@ -28,19 +28,23 @@ LeakKind kind_of(const ScannedBlock& block) {
 
 }  // namespace
 
-LeakScan::Result LeakScan::run(const BlockSource& source, const LiveContext* own) {
+LeakFindings::Result LeakScan::run(const BlockSource& source, const LiveContext* own,
+                                   bool may_wait) {
   own_ = own;
   source_ = &source;
-  {
-    // Which memory is metadata must not change while the threads stop.
-    sync::LockGuard guard(metadata_lock);
-    stop_outcome_ = os::with_threads_stopped(
-        [](void* scan, const os::StoppedThreads& threads) {
-          static_cast<LeakScan*>(scan)->scan_stopped(threads);
-        },
-        this);
+  // Which memory is metadata must not change while the threads stop.
+  if (may_wait) {
+    metadata_lock.lock();
+  } else if (!metadata_lock.try_lock_in_handler()) {
+    return result_ = Result::kBusy;
   }
-  if (stop_outcome_.kind != os::StopOutcome::Kind::kDone) return Result::kNotStopped;
+  stop_outcome_ = os::with_threads_stopped(
+      [](void* scan, const os::StoppedThreads& threads) {
+        static_cast<LeakScan*>(scan)->scan_stopped(threads);
+      },
+      this);
+  metadata_lock.unlock();
+  if (stop_outcome_.kind != os::StopOutcome::Kind::kDone) return result_ = Result::kNotStopped;
   if (result_ == Result::kDone && !add_up()) result_ = Result::kNoMemory;
   return result_;
 }
@@ -65,6 +69,8 @@ void LeakScan::scan_stopped(const os::StoppedThreads& threads) {
   }
   Marking marking(&blocks_, &roots.constants(), &roots.unreadable());
   if (!blocks_.finish(&scratch_) || !marking.set_up(&scratch_)) return;
+  // The table of the blocks knows where the first begins and the last ends.
+  roots.exclude(address_of(this), address_of(this + 1));
   roots.for_each_piece([](void* to, const std::uintptr_t* words,
                           std::size_t n) { static_cast<Marking*>(to)->scan_root(words, n); },
                        &marking);
@@ -94,7 +100,7 @@ bool LeakScan::add_up() {
     LeakTotal& total = totals_[unsigned(kind)];
     if (place_count_ == 0 || places_[place_count_ - 1].kind != kind ||
         places_[place_count_ - 1].stack != stack) {
-      places_[place_count_++] = {kind, stack, 0, 0, 0, 0};
+      places_[place_count_++] = {kind, stack, 0, 0, 0, 0, 0};
       ++total.places;
     }
     LeakPlace& place = places_[place_count_ - 1];
@@ -105,9 +111,7 @@ bool LeakScan::add_up() {
     total.blocks += 1;
     total.bytes += block.size;
   }
-  std::sort(places_, places_ + place_count_, [](const LeakPlace& a, const LeakPlace& b) {
-    return std::tuple(a.kind, b.all_bytes(), a.stack) < std::tuple(b.kind, a.all_bytes(), b.stack);
-  });
+  sort_places();
   return true;
 }
 

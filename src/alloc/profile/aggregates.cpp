@@ -113,6 +113,13 @@ Estimate at_peak(const Aggregate& aggregate) {
   return aggregate.peak_number == peak_number ? aggregate.peak : aggregate.live;
 }
 
+void for_each_live_block(void (*visit)(void*, const void*, StackId, const Estimate&),
+                         void* context) {
+  live_blocks.for_each([&](const LiveBlock& entry) {
+    visit(context, entry.block, entry.aggregate->stack, entry.estimate);
+  });
+}
+
 Aggregate* first_aggregate() { return all_aggregates; }
 std::size_t recorded_blocks() { return live_blocks.size(); }
 

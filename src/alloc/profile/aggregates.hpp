@@ -55,6 +55,19 @@ bool remove_block(const void* block);
 // The value of the aggregate at the peak.
 Estimate at_peak(const Aggregate& aggregate);
 
+// Calls visit(context, block, stack, estimate) for the blocks that have not been removed.
+void for_each_live_block(void (*visit)(void* context, const void* block, StackId stack,
+                                       const Estimate& estimate),
+                         void* context);
+template <class Call>
+void for_each_live_block(Call call) {
+  for_each_live_block(
+      [](void* c, const void* block, StackId stack, const Estimate& estimate) {
+        (*static_cast<Call*>(c))(block, stack, estimate);
+      },
+      static_cast<void*>(&call));
+}
+
 Aggregate* first_aggregate();
 std::size_t recorded_blocks();
 

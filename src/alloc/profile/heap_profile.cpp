@@ -55,6 +55,8 @@ bool heap_profile_is_on() { return samples_for(SampledFor::kProfile); }
 
 bool heap_profile_has_begun() { return profile_started_at.load(std::memory_order_relaxed) != 0; }
 
+std::uint64_t heap_profile_distance() { return profile_every.load(std::memory_order_relaxed); }
+
 void stop_heap_profile() { stop_sampling(); }
 
 namespace {

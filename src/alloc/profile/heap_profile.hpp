@@ -20,6 +20,9 @@ void start_heap_profile(std::uint64_t every);
 bool heap_profile_has_begun();
 bool heap_profile_is_on();
 
+// The distance that start_heap_profile() got last.
+std::uint64_t heap_profile_distance();
+
 // Samples no more. Blocks that are sampled are still recorded when they are freed.
 void stop_heap_profile();
 

@@ -51,6 +51,13 @@ class OpenTable {
 
   std::size_t size() const { return size_; }
 
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; i < capacity(); ++i) {
+      if (!entries_[i].is_free()) visit(entries_[i]);
+    }
+  }
+
  private:
   static constexpr unsigned kMinBits = 8;
 

@@ -32,4 +32,19 @@ inline void set_floating_point(std::uint32_t settings) {
   __builtin_ia32_ldmxcsr(settings & 0xffc0U);
 }
 
+// Calls function(argument) on another stack, which ends at `top`, a multiple of 16.
+inline void call_on_stack(void (*function)(void*), void* argument, void* top) {
+  void* own;
+  asm volatile(
+      "mov %%rsp, %0\n\t"
+      "mov %3, %%rsp\n\t"
+      "call *%2\n\t"
+      "mov %0, %%rsp"
+      : "=&b"(own), "+D"(argument)
+      : "r"(function), "r"(top)
+      : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3",
+        "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+        "xmm15", "cc", "memory");
+}
+
 }  // namespace corbel::arch

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -55,10 +56,22 @@ BuildId find_in_notes(std::uintptr_t begin, std::size_t size) {
 
 }  // namespace
 
+#if defined(CORBEL_HAS_FIND_OBJECT)
+namespace {
+
+// In a program without a dynamic loader, the C library calls malloc to prepare _dl_find_object(),
+// which must not be called before: it would read through a null pointer.
+constinit bool is_past_start = false;
+__attribute__((constructor(101))) void note_start() { is_past_start = true; }
+bool can_find_objects() { return is_past_start || getauxval(AT_BASE) != 0; }
+
+}  // namespace
+#endif
+
 bool find_code(std::uintptr_t address, CodeObject* object) {
 #if defined(CORBEL_HAS_FIND_OBJECT)
   dl_find_object found;
-  if (_dl_find_object == nullptr ||
+  if (_dl_find_object == nullptr || !can_find_objects() ||
       _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) {
     return false;
   }

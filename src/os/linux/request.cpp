@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "arch/arch.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/urgent_signal.hpp"
 #include "os/os.hpp"
@@ -27,8 +29,10 @@ namespace {
 // just sent a signal and listens; a longer wait means that it was stopped or has lost interest.
 constexpr long kPatience = 500;
 
+constexpr std::size_t kStackGrain = std::size_t(64) << 10;  // what map() wants
+
 // relaxed: the kernel orders the store before any signal that the handler takes
-constinit std::atomic<void (*)(std::uint64_t)> answer{nullptr};
+constinit std::atomic<void (*)(const Request&)> answer{nullptr};
 
 // The thread of start_thread() while it lets requests in. relaxed: only that thread compares it
 // with its own number
@@ -56,6 +60,23 @@ void pass_on(siginfo_t* info, void* context) {
   syscall(SYS_rt_sigqueueinfo, syscall(SYS_getpid), request::kSignal, info);
 }
 
+// Where the kernel has stored the registers ends. The general ones come first.
+std::uintptr_t end_of_registers(const ucontext_t* context) {
+#if defined(__x86_64__)
+  // Vector registers lie further up (the kernel's asm/sigcontext.h, struct _fpx_sw_bytes).
+  constexpr std::size_t kLegacySize = 512, kMarkAt = 464, kSizeAt = 468;
+  constexpr std::uint32_t kMark = 0x46505853;
+  const auto* vectors = reinterpret_cast<const char*>(context->uc_mcontext.fpregs);
+  if (vectors != nullptr) {
+    std::uint32_t mark, size;
+    memcpy(&mark, vectors + kMarkAt, sizeof mark);
+    memcpy(&size, vectors + kSizeAt, sizeof size);
+    return reinterpret_cast<std::uintptr_t>(vectors) + (mark == kMark ? size : kLegacySize);
+  }
+#endif
+  return reinterpret_cast<std::uintptr_t>(context + 1);
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
   // relaxed: as answer
@@ -64,7 +85,17 @@ void on_signal(int, siginfo_t* info, void* context) {
   if (!is_request(*info)) return pass_on(info, context);
   last_request.store(now_ms(), std::memory_order_relaxed);
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
-  answer.load(std::memory_order_relaxed)(value & request::kNumberMask);
+  const auto frame = reinterpret_cast<std::uintptr_t>(context);
+  const std::uintptr_t registers_end = end_of_registers(static_cast<ucontext_t*>(context));
+  Request request{value & request::kNumberMask, frame, static_cast<std::uintptr_t*>(context),
+                  (registers_end - frame) / sizeof(std::uintptr_t)};
+  // The program may have provided a small stack for its signal handlers.
+  void* const stack = map(kRequestStack, kStackGrain, nullptr);
+  if (stack == nullptr) return;  // as where no socket can be opened
+  arch::call_on_stack(
+      [](void* r) { answer.load(std::memory_order_relaxed)(*static_cast<const Request*>(r)); },
+      &request, static_cast<char*>(stack) + kRequestStack);
+  unmap(stack, kRequestStack);
 }
 
 void change_mask(int how) {
@@ -105,7 +136,7 @@ bool install_urgent_handler() {
   return sigaction(request::kSignal, &action, nullptr) == 0;
 }
 
-bool take_requests(void (*function)(std::uint64_t number)) {
+bool take_requests(void (*function)(const Request& request)) {
   ErrnoGuard guard;
   if (getauxval(AT_SECURE) != 0 || !install_urgent_handler()) return false;
   answer.store(function, std::memory_order_relaxed);

@@ -18,12 +18,11 @@ constexpr const char* kKinds[] = {"definite", "possible", "reachable"};
 
 class LeakReader {
  public:
-  explicit LeakReader(const std::string& path) : path_(path) {}
+  LeakReader(std::istream& file, const std::string& path) : file_(file), path_(path) {}
 
   LeakReport read() {
-    std::ifstream file(path_);
+    std::istream& file = file_;
     std::string line;
-    if (!file) throw std::runtime_error(fmt::format("cannot read {}", path_));
     if (!std::getline(file, line) || line != "corbel-leaks 1") {
       throw std::runtime_error(
           fmt::format("{} is not a leak report of this version (a program writes one with "
@@ -51,6 +50,10 @@ class LeakReader {
       report_.command = rest;
     } else if (word == "failed") {
       report_.failure = rest;
+    } else if (word == "sampled") {
+      words >> report_.sampled_every >> report_.reachable_samples;
+    } else if (word == "sample") {
+      take_sample(words);
     } else if (word == "map") {
       take_map(words);
     } else if (word == "place") {
@@ -76,6 +79,17 @@ class LeakReader {
     while (which < std::size(kKinds) && kind != kKinds[which]) ++which;
     if (which == std::size(kKinds)) bad();
     place.kind = LeakKind(which);
+    add(std::move(place), words);
+  }
+
+  void take_sample(std::istringstream& words) {
+    LeakPlace place;
+    words >> place.samples >> place.blocks >> place.bytes;
+    if (!words || place.samples == 0) bad();
+    add(std::move(place), words);
+  }
+
+  void add(LeakPlace place, std::istringstream& words) {
     Sample sample;
     std::uint64_t address = 0;
     // A return address belongs to the call before it.
@@ -119,6 +133,7 @@ class LeakReader {
     throw std::runtime_error(fmt::format("{} has a line that is none of a leak report", path_));
   }
 
+  std::istream& file_;
   const std::string& path_;
   Profile profile_;
   LeakReport report_;
@@ -129,6 +144,14 @@ class LeakReader {
 
 const char* name_of(LeakKind kind) { return kKinds[std::size_t(kind)]; }
 
-LeakReport read_leak_report(const std::string& path) { return LeakReader(path).read(); }
+LeakReport read_leak_report(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
+  return parse_leak_report(file, path);
+}
+
+LeakReport parse_leak_report(std::istream& content, const std::string& path) {
+  return LeakReader(content, path).read();
+}
 
 }  // namespace corbel::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct LeakPlace {
   LeakKind kind = LeakKind::kDefinite;
   std::uint64_t blocks = 0, bytes = 0;
   std::uint64_t indirect_blocks = 0, indirect_bytes = 0;
+  std::uint64_t samples = 0;     // that the figures are estimated from; 0: they are exact
   std::vector<LeakFrame> stack;  // innermost first; inlined calls have frames of their own
 };
 
@@ -31,6 +33,8 @@ struct LeakReport {
   std::uint64_t process = 0;
   std::string command;
   std::string failure;  // why there was no scan; empty: there was one
+  // The mean distance between samples, and how many of them are reachable; 0: all blocks are known.
+  std::uint64_t sampled_every = 0, reachable_samples = 0;
   std::vector<LeakPlace> places;
   std::string advice;  // what the user can do to get missing names; may be empty
 };
@@ -38,5 +42,7 @@ struct LeakReport {
 // Reads a report and names its addresses. Throws std::runtime_error with one line when the file is
 // not a whole report.
 LeakReport read_leak_report(const std::string& path);
+// The same for the content of a file; messages name it `path`.
+LeakReport parse_leak_report(std::istream& content, const std::string& path);
 
 }  // namespace corbel::cli

@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
+#include "pprof/profile_file.hpp"
+#include "process/control.hpp"
 #include "program/library.hpp"
 #include "run/child.hpp"
 #include "temporary_folder.hpp"
@@ -41,8 +44,7 @@ void write_json(const std::string& path, const std::vector<JudgedReport>& report
     fmt::print("{}", text);
     return;
   }
-  std::ofstream file(path);
-  if (!(file << text).flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
+  write_file(path, text);
 }
 
 struct Verdict {
@@ -50,12 +52,7 @@ struct Verdict {
   bool failed = false;  // a process had no scan
 };
 
-Verdict report_all(const std::vector<std::string>& files, const Suppressions& suppressions,
-                   const LeaksOptions& options) {
-  std::vector<JudgedReport> reports;
-  for (const std::string& file : files) {
-    reports.push_back(judge(read_leak_report(file), suppressions));
-  }
+Verdict report_all(std::vector<JudgedReport> reports, const LeaksOptions& options) {
   std::sort(reports.begin(), reports.end(), [](const JudgedReport& a, const JudgedReport& b) {
     return a.report.process < b.report.process;
   });
@@ -67,6 +64,15 @@ Verdict report_all(const std::vector<std::string>& files, const Suppressions& su
   }
   if (!options.json_file.empty()) write_json(options.json_file, reports);
   return verdict;
+}
+
+std::vector<JudgedReport> read_all(const std::vector<std::string>& files,
+                                   const Suppressions& suppressions) {
+  std::vector<JudgedReport> reports;
+  for (const std::string& file : files) {
+    reports.push_back(judge(read_leak_report(file), suppressions));
+  }
+  return reports;
 }
 
 int exit_code(const Verdict& verdict, const LeaksOptions& options, int otherwise) {
@@ -89,8 +95,8 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
                          WTERMSIG(child.status), strsignal(WTERMSIG(child.status))));
   } else {
     complain(
-        fmt::format("{}: no leak report: it did not run on Corbel, or ended by _exit or exec "
-                    "(see: corbel check -- {})",
+        fmt::format("{}: no leak report: it did not run on Corbel, ended by _exit or exec, or "
+                    "could not write it (see: corbel check -- {})",
                     command, command));
   }
   return files.empty();
@@ -99,12 +105,14 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
 int run_and_report(const LeaksOptions& options, const Suppressions& suppressions) {
   const TemporaryFolder folder("corbel-leaks");
   RunOptions run = options.run;
-  run.leaks = "1,file=" + path_for(folder, "CORBEL_LEAKS") + "/%p.leaks";
+  run.leaks = options.sampled ? "sampled," : "1,";
+  if (!options.every.empty()) run.leaks += "every=" + options.every + ",";
+  run.leaks += "file=" + path_for(folder, "CORBEL_LEAKS") + "/%p.leaks";
   const PreparedRun prepared = prepare_run(run);
   if (prepared.error_code != 0) return prepared.error_code;
   const EndedChild child = run_child(run.command, prepared.path);
   const std::vector<std::string> files = folder.files();
-  Verdict verdict = report_all(files, suppressions, options);
+  Verdict verdict = report_all(read_all(files, suppressions), options);
   verdict.failed |= explain_missing(child, files, run.command.front());
   const int code = exit_code(verdict, options, -1);
   if (code >= 0) return code;
@@ -112,6 +120,27 @@ int run_and_report(const LeaksOptions& options, const Suppressions& suppressions
   std::error_code error;
   std::filesystem::remove_all(folder.path(), error);
   return end_like(child.status);
+}
+
+// The threads of the process stand still meanwhile; it takes longer, the more memory it has.
+constexpr std::chrono::minutes kScanPatience{30};
+
+int check_process(const LeaksOptions& options, const Suppressions& suppressions) {
+  AskOptions how;
+  how.into_sandbox = options.into_sandbox;
+  how.answer_patience = kScanPatience;
+  const Answer answer = ask(options.pid, options.sampled ? "leaks sampled" : "leaks", how);
+  if (!answer.is_complete()) {
+    complain(printable(answer.error));
+    return kExitOwnFailure;
+  }
+  std::istringstream content(answer.content);
+  std::vector<JudgedReport> reports;
+  reports.push_back(
+      judge(parse_leak_report(content, fmt::format("the answer of process {}", options.pid)),
+            suppressions));
+  const Verdict verdict = report_all(std::move(reports), options);
+  return exit_code(verdict, options, verdict.failed ? kExitOwnFailure : kExitOk);
 }
 
 }  // namespace
@@ -135,10 +164,12 @@ JudgedReport judge(LeakReport report, const Suppressions& suppressions) {
 int leaks(const LeaksOptions& options) {
   try {
     const Suppressions suppressions = read_suppressions(options);
+    if (!options.json_file.empty() && options.json_file != "-") check_writable(options.json_file);
+    if (options.pid != 0) return check_process(options, suppressions);
     if (options.files.empty()) return run_and_report(options, suppressions);
-    return exit_code(report_all(options.files, suppressions, options), options, kExitOk);
+    return exit_code(report_all(read_all(options.files, suppressions), options), options, kExitOk);
   } catch (const std::runtime_error& error) {
-    complain(error.what());
+    complain(printable(error.what()));
     return kExitOwnFailure;
   }
 }

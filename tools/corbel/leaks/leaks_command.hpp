@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `corbel leaks`: runs a command, and reports the blocks that it loses.
+// `corbel leaks`: runs a command, or asks a running process, and reports the blocks that it loses.
 #pragma once
 
 #include <string>
@@ -17,6 +17,10 @@ struct LeaksOptions {
   std::vector<std::string> suppressions;  // files
   std::string json_file;                  // "-": standard output; empty: none
   bool possible = false, reachable = false;
+  bool sampled = false;  // only the blocks that the sampler records
+  std::string every;     // bytes between samples; empty: the default
+  int pid = 0;           // the running process that is checked instead of a command; 0: none
+  bool into_sandbox = false;
   int exit_code = 0;  // with definite leaks; 0: the command's own
   int count = 50;     // places listed of each process
 };

@@ -46,8 +46,11 @@ std::string place_text(const LeakFrame& frame) {
 }
 
 void print_place(const LeakPlace& place) {
-  std::string text = fmt::format("{} in {} {}", size_text(place.bytes),
-                                 count_text(place.blocks, "block"), phrase_of(place.kind));
+  std::string text = fmt::format(
+      "{}{} in {}{} {}", place.samples != 0 ? "about " : "", size_text(place.bytes),
+      count_text(place.blocks, "block"),
+      place.samples != 0 ? fmt::format(" ({})", count_text(place.samples, "sample")) : "",
+      phrase_of(place.kind));
   if (place.indirect_blocks != 0) {
     text +=
         fmt::format(", and with {} {} in {}", place.blocks == 1 ? "it" : "them",
@@ -57,12 +60,31 @@ void print_place(const LeakPlace& place) {
   fmt::print(stderr, "{}, allocated at\n", paint(text, colour, 2));
   if (place.stack.empty()) fmt::print(stderr, "    an unknown place\n");
   for (const LeakFrame& frame : place.stack) {
-    fmt::print(stderr, "    {}  {}\n", frame.function, paint(place_text(frame), Colour::kDim, 2));
+    fmt::print(stderr, "    {}  {}\n", printable(frame.function),
+               paint(printable(place_text(frame)), Colour::kDim, 2));
   }
   fmt::print(stderr, "\n");
 }
 
+std::string sampled_summary(const JudgedReport& judged) {
+  const LeakTotals& lost = judged.totals[0];
+  std::uint64_t samples = judged.report.reachable_samples;
+  for (const LeakPlace& place : judged.report.places) samples += place.samples;
+  std::string text = "no definite leaks";
+  if (lost.blocks != 0) {
+    text = fmt::format("about {}, {} definitely leaked at {}", count_text(lost.blocks, "block"),
+                       size_text(lost.bytes), count_text(lost.places, "place"));
+  }
+  text += fmt::format(", by {}, one in {} of allocations", count_text(samples, "live sample"),
+                      size_text(judged.report.sampled_every));
+  if (judged.suppressed.blocks != 0) {
+    text += fmt::format("; about {} suppressed", size_text(judged.suppressed.bytes));
+  }
+  return text;
+}
+
 std::string summary(const JudgedReport& judged) {
+  if (judged.report.sampled_every != 0) return sampled_summary(judged);
   const LeakTotals& definite = judged.totals[0];
   std::string text = "no definite leaks";
   if (definite.blocks != 0) {
@@ -96,22 +118,24 @@ nlohmann::ordered_json place_as_json(const LeakPlace& place) {
     }
     stack.push_back(std::move(each));
   }
-  return {{"kind", name_of(place.kind)},
-          {"blocks", place.blocks},
-          {"bytes", place.bytes},
-          {"indirect_blocks", place.indirect_blocks},
-          {"indirect_bytes", place.indirect_bytes},
-          {"stack", std::move(stack)}};
+  nlohmann::ordered_json json{{"kind", name_of(place.kind)},
+                              {"blocks", place.blocks},
+                              {"bytes", place.bytes},
+                              {"indirect_blocks", place.indirect_blocks},
+                              {"indirect_bytes", place.indirect_bytes}};
+  if (place.samples != 0) json["samples"] = place.samples;
+  json["stack"] = std::move(stack);
+  return json;
 }
 
 }  // namespace
 
 void print_leaks(const JudgedReport& judged, const LeaksOptions& options) {
   const LeakReport& report = judged.report;
-  const std::string who = fmt::format(
-      "{} ({})", file_name(report.command.substr(0, report.command.find(' '))), report.process);
+  const std::string program = file_name(report.command.substr(0, report.command.find(' ')));
+  const std::string who = fmt::format("{} ({})", printable(program), report.process);
   if (!report.failure.empty()) {
-    complain(fmt::format("{}: no leak report: {}", who, report.failure));
+    complain(fmt::format("{}: no leak report: {}", who, printable(report.failure)));
     return;
   }
   int listed = 0;
@@ -130,7 +154,7 @@ void print_leaks(const JudgedReport& judged, const LeaksOptions& options) {
         fmt::format("{}: {} more (-n {} lists them)", who, count_text(left_out, "place"), listed));
   }
   complain(fmt::format("{}: {}", who, summary(judged)));
-  if (!report.advice.empty() && listed != 0) complain(report.advice);
+  if (!report.advice.empty() && listed != 0) complain(printable(report.advice));
 }
 
 std::string leaks_as_json(const std::vector<JudgedReport>& reports) {
@@ -142,6 +166,10 @@ std::string leaks_as_json(const std::vector<JudgedReport>& reports) {
       process["failure"] = report.failure;
       processes.push_back(std::move(process));
       continue;
+    }
+    if (report.sampled_every != 0) {
+      process["sampled_every"] = report.sampled_every;
+      process["reachable_samples"] = report.reachable_samples;
     }
     for (const LeakKind kind : kAllKinds) {
       process[name_of(kind)] = totals_as_json(judged.totals[std::size_t(kind)]);

@@ -113,8 +113,9 @@ std::string pack(const std::string& content) {
 
 }  // namespace
 
-Profile read_profile(const std::string& path) {
-  std::string content = read_file(path);
+Profile read_profile(const std::string& path) { return parse_profile(read_file(path), path); }
+
+Profile parse_profile(std::string content, const std::string& path) {
   if (content.empty()) {
     fail(
         fmt::format("{} is empty (did the program end by _exit or by a signal before it wrote "
@@ -155,8 +156,19 @@ void write_file(const std::string& path, std::string_view content) {
   if (error == 0 && !in_place) check(std::rename(draft.c_str(), path.c_str()) == 0);
   if (error == 0) return;
   if (!in_place) unlink(draft.c_str());
-  fail(fmt::format("cannot write {}: {} (choose another place with -o)", path,
-                   std::strerror(error)));
+  fail(fmt::format("cannot write {}: {} (choose another place)", path, std::strerror(error)));
+}
+
+void check_writable(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) fail(fmt::format("cannot write {}: it is a directory", path));
+    if (access(path.c_str(), W_OK) == 0) return;
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (access(folder.c_str(), W_OK) == 0) return;
+  fail(fmt::format("cannot write {}: {} (choose another place)", path, std::strerror(errno)));
 }
 
 }  // namespace corbel::cli

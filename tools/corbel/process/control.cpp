@@ -157,8 +157,8 @@ File accept_from(const Listener& listener, int pid, Clock::time_point end) {
 // Reads up to the end of the answer. The content of an answer that is cut off is dropped.
 class AnswerReader {
  public:
-  AnswerReader(const File& file, std::chrono::milliseconds patience)
-      : file_(file), patience_(patience) {}
+  AnswerReader(const File& file, int pid, std::chrono::milliseconds patience)
+      : file_(file), pid_(pid), patience_(patience) {}
 
   enum class Result { kComplete, kBusy, kError, kCutOff, kNothing };
 
@@ -187,10 +187,23 @@ class AnswerReader {
   }
 
  private:
+  // Does not wait for a process that has been stopped. A scan for leaks holds its threads like a
+  // debugger, so that does not count.
+  bool wait() const {
+    constexpr std::chrono::milliseconds kLook{2000};
+    const Clock::time_point end = Clock::now() + patience_;
+    for (;;) {
+      const Clock::time_point now = Clock::now();
+      if (file_.waits_for_input(std::min(end, now + kLook))) return true;
+      const auto facts = read_process(pid_);
+      if (now + kLook >= end || !facts || facts->is_over() || facts->state == 'T') return false;
+    }
+  }
+
   bool read_exactly(void* data, std::size_t size) {
     char* next = static_cast<char*>(data);
     while (size != 0) {
-      if (!file_.waits_for_input(Clock::now() + patience_)) return false;
+      if (!wait()) return false;
       const ssize_t got = recv(file_.number(), next, size, 0);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return false;
@@ -201,6 +214,7 @@ class AnswerReader {
   }
 
   const File& file_;
+  int pid_;
   std::chrono::milliseconds patience_;
 };
 
@@ -210,7 +224,7 @@ std::string silence(int pid, std::chrono::milliseconds patience) {
   if (const std::string why = why_it_cannot_run(*facts); !why.empty()) return why;
   return fmt::format(
       "process {} did not answer within {:.1f} s: it handles SIGURG itself, cannot open a socket, "
-      "or waits for a device; try again, or start it with CORBEL_STATS=1 instead",
+      "or waits for a device; try again",
       pid, double(patience.count()) / 1000);
 }
 
@@ -219,8 +233,15 @@ enum class Asked { kDone, kBusy };
 Asked ask_once(int pid, const std::string& command, const AskOptions& options, Answer& answer) {
   std::optional<Listener> listener = make_listener(pid, answer.error);
   if (!listener) return Asked::kDone;
-  const int helper = helper_thread_of(pid);
-  if (helper == 0 && every_thread_blocks_requests(pid)) {
+  int helper = helper_thread_of(pid);
+  // A thread that is about to end its answer to another request blocks them, too.
+  const Clock::time_point blocked_end = Clock::now() + options.patience / 2;
+  while (helper == 0 && every_thread_blocks_requests(pid)) {
+    if (Clock::now() < blocked_end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      helper = helper_thread_of(pid);
+      continue;
+    }
     answer.error =
         fmt::format("process {} blocks SIGURG in all of its threads, so it cannot be asked", pid);
     return Asked::kDone;
@@ -247,7 +268,8 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
       send(peer.number(), line.data(), line.size(), MSG_NOSIGNAL) == ssize_t(line.size());
   using Result = AnswerReader::Result;
   std::string text;
-  const Result result = sent ? AnswerReader(peer, options.patience).read(text) : Result::kNothing;
+  const auto patience = std::max(options.patience, options.answer_patience);
+  const Result result = sent ? AnswerReader(peer, pid, patience).read(text) : Result::kNothing;
   switch (result) {
     case Result::kComplete:
       answer.content = std::move(text);

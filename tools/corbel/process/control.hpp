@@ -19,15 +19,19 @@ struct Answer {
 struct AskOptions {
   // How long the process may take until it answers, and without progress while it answers.
   std::chrono::milliseconds patience{2000};
+  // How long the answer may take once the process has begun it; 0: as `patience`.
+  std::chrono::milliseconds answer_patience{0};
   // Ask also where a sandbox may end the process because it opens a socket.
   bool into_sandbox = false;
 };
 
 // Asks process `pid` for what `command` names:
 //   "version", "stats" (JSON), "tasks" (JSON), "state" (JSON: {"heap":<stats>,"tasks":<or null>})
-//   "profile heap start [every=SIZE]"  content "on" if the profile was on already, else "off"
+//   "profile heap start [every=SIZE]"  content "on" if the profile is on already, "again" if it
+//                                      has been on before, else "off"
 //   "profile heap write"               content: a pprof file, gzip
 //   "profile heap stop"                no content
+//   "leaks", "leaks sampled"           content: a leak report; its threads stop for it
 // The signal that the process gets may end one of its system calls with EINTR, unless Corbel's
 // helper thread takes it.
 Answer ask(int pid, const std::string& command, const AskOptions& options = {});

@@ -101,8 +101,9 @@ Corbel find_corbel(int pid) {
 std::string why_it_has_no_handler(int given, const ProcessFacts& facts) {
   switch (find_corbel(facts.pid)) {
     case Corbel::kNoRightToLook:
-      return fmt::format("no right to look into process {}: {}", given,
-                         geteuid() == 0 ? "it needs the right to trace it" : "ask as root");
+      return fmt::format(
+          "no right to look into process {}: {}", given,
+          geteuid() == 0 ? "corbel needs the right to trace it (CAP_SYS_PTRACE)" : "ask as root");
     case Corbel::kNo:
       return fmt::format(
           "process {} is not on Corbel: start it with 'corbel run -- CMD'; 'corbel check --pid {}' "

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pprof/profile.hpp"
+#include "profile/output.hpp"
 #include "run/run.hpp"
 
 namespace corbel::cli {
@@ -16,6 +17,9 @@ struct HeapOptions {
   std::string output;  // the profile; empty: named after the program
   std::string page;    // the page; empty: beside the profile
   bool no_page = false;
+  int pid = 0;          // the running process that is profiled instead of a command; 0: none
+  double duration = 0;  // how many seconds it is sampled; 0: until a signal asks for the end
+  bool into_sandbox = false;
 };
 
 struct TimeOptions {
@@ -45,6 +49,7 @@ struct DiffOptions {
 // ended by one.
 int profile_heap(const HeapOptions& options);
 int profile_time(const TimeOptions& options);
+int profile_heap_of_process(const HeapOptions& options);
 int profile_show(const ShowOptions& options);
 int profile_diff(const DiffOptions& options);
 
@@ -52,5 +57,11 @@ int profile_diff(const DiffOptions& options);
 // label "kind". Prints what names lack. Throws std::runtime_error with one line when a file is not
 // a profile.
 Profile load_profiles(const std::vector<std::string>& files);
+// The same for profiles that have been read.
+Profile name_profiles(std::vector<Profile> parts);
+
+// Writes a heap profile and its page, and prints the places that hold most. Throws
+// std::runtime_error with one line when the profile has not been written.
+void report_heap(const Profile& profile, const ProfileOutput& output, const std::string& title);
 
 }  // namespace corbel::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of `corbel profile` and of the commands below it.
-#include <cstdlib>
 #include <memory>
 
 #include "commands.hpp"
@@ -26,14 +25,20 @@ constexpr char kHeapFooter[] =
     "the\n"
     "ten places that hold most memory. Processes that the command starts are in the same profile.\n"
     "\n"
+    "With --pid, a process that runs on Corbel already is sampled for --duration, or until "
+    "Ctrl-C;\n"
+    "the profile has the blocks that it allocates meanwhile. One that was started with\n"
+    "CORBEL_PROFILE=heap has its profile from the start, which is taken at once.\n"
+    "\n"
     "Exit code: the command's, which may be a signal; 125 when the profile cannot be made; else "
     "as\n"
-    "for run.\n"
+    "for run. With --pid: 0, or 125.\n"
     "\n"
     "Examples:\n"
     "  corbel profile heap -- ./server --once\n"
     "  corbel profile heap --every 64K -o before.pb.gz -- ./app input\n"
-    "  corbel profile heap --every 64K -- env PYTHONMALLOC=malloc python3 job.py";
+    "  corbel profile heap --every 64K -- env PYTHONMALLOC=malloc python3 job.py\n"
+    "  corbel profile heap --pid $(pidof server) --duration 60";
 
 constexpr char kTimeFooter[] =
     "The command runs as with corbel run. Its threads are sampled while they use a processor, "
@@ -92,26 +97,12 @@ CLI::Validator sample_period() {
       "");
 }
 
-CLI::Validator sample_interval() {
-  return CLI::Validator(
-      [](std::string& text) {
-        char* end = nullptr;
-        const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
-        const std::string unit = end;
-        const bool good = !text.empty() && text[0] >= '0' && text[0] <= '9' && value > 0 &&
-                          value <= 1u << 30 &&
-                          (unit.empty() || unit == "K" || unit == "M" || unit == "G");
-        return good ? std::string()
-                    : "a number of bytes expected, such as 65536, 512K or 4M, not '" + text + "'";
-      },
-      "");
-}
-
 Subcommand add_heap(CLI::App& parent) {
   const auto options = std::make_shared<HeapOptions>();
   const auto tbb = std::make_shared<std::string>();
-  CLI::App* app = add_command(parent, "heap", "Run a command and profile its heap",
-                              "[OPTIONS] -- CMD …", kHeapFooter);
+  CLI::App* app =
+      add_command(parent, "heap", "Profile the heap of a command, or of a running process",
+                  "[OPTIONS] -- CMD …   or   corbel profile heap [OPTIONS] --pid PID", kHeapFooter);
   app->prefix_command();
   app->add_option("--every", options->every, "Bytes between two samples, on average (512K)")
       ->type_name("SIZE")
@@ -122,9 +113,23 @@ Subcommand add_heap(CLI::App& parent) {
       app->add_option("--html", options->page, "Write the page to FILE (beside the profile)")
           ->type_name("FILE");
   app->add_flag("--no-html", options->no_page, "Write no page")->excludes(page);
+  const auto pid = app->add_option("--pid", options->pid, "Profile this process")
+                       ->type_name("PID")
+                       ->check(at_least(1));
+  app->add_option("--duration", options->duration, "Sample for S seconds (until Ctrl-C)")
+      ->type_name("S")
+      ->needs(pid)
+      ->check(seconds());
+  app->add_flag("--sandboxed", options->into_sandbox,
+                "Ask also where a sandbox may end the process for it")
+      ->needs(pid);
   add_tbb(app, *tbb, "Replace libtbb.so.12, too, as corbel run does");
   app->add_flag("-v,--verbose", options->run.verbose, "Print each step before it is taken");
   return {app, [=](const std::vector<std::string>& command) {
+            if (options->pid != 0) {
+              if (!command.empty()) return usage_error("--pid excludes a command", app);
+              return profile_heap_of_process(*options);
+            }
             if (command.empty()) return usage_error("no command given after '--'", app);
             options->run.tbb = tbb_mode(*tbb);
             options->run.command = command;

@@ -43,11 +43,12 @@ int show_time(const Profile& profile, const std::string& name, const ShowOptions
 
 Profile load_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> parts;
-  for (const std::string& file : files) {
-    Profile part = read_profile(file);
-    name_code_without_file(part);
-    parts.push_back(std::move(part));
-  }
+  for (const std::string& file : files) parts.push_back(read_profile(file));
+  return name_profiles(std::move(parts));
+}
+
+Profile name_profiles(std::vector<Profile> parts) {
+  for (Profile& part : parts) name_code_without_file(part);
   // What only started others is not in the profile, and does not make it one of several processes.
   const bool some = std::any_of(parts.begin(), parts.end(),
                                 [](const Profile& part) { return !part.samples.empty(); });

@@ -182,7 +182,12 @@ std::optional<ElfFacts> read_elf_facts(const std::string& path) {
   facts.machine = half(18);
   const auto header = file.at<Elf64_Ehdr>(0);
   if (facts.bits != 64 || !facts.little_endian || !header) return facts;
-  for (const Elf64_Phdr& segment : program_headers(file, *header)) {
+  const auto segments = program_headers(file, *header);
+  facts.is_truncated = segments.size() < header->e_phnum;
+  for (const Elf64_Phdr& segment : segments) {
+    const bool is_whole =
+        segment.p_offset <= bytes.size() && bytes.size() - segment.p_offset >= segment.p_filesz;
+    if (segment.p_type == PT_LOAD && !is_whole) facts.is_truncated = true;
     if (segment.p_type == PT_DYNAMIC) facts.has_dynamic = true;
     if (segment.p_type == PT_INTERP && segment.p_offset < bytes.size()) {
       const std::string_view text = bytes.substr(segment.p_offset, segment.p_filesz);

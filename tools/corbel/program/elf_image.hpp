@@ -61,6 +61,7 @@ struct ElfFacts {
   std::uint16_t type = 0;
   bool has_dynamic = false;
   std::string interpreter;  // PT_INTERP; empty in a static program
+  bool is_truncated = false;
 };
 
 // The facts about `path`; nullopt when it is not an ELF file or cannot be read.

@@ -118,6 +118,11 @@ std::vector<Obstacle> find_obstacles(const std::string& path, const ElfFacts& fa
                     fmt::format("build Corbel for {}", machine_name(facts.machine, facts.bits))});
     return list;
   }
+  if (facts.is_truncated) {
+    list.push_back({"truncated", "the file is truncated: it ends before its segments do",
+                    "build or install it again"});
+    return list;
+  }
   const bool is_loader =
       facts.has_dynamic && fs::path(path).filename().string().rfind("ld-linux", 0) == 0;
   if (is_loader) return list;

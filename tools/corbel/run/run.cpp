@@ -53,10 +53,11 @@ PreparedRun prepare_run(const RunOptions& options) {
     return {{}, program.error_code};
   }
   for (const Obstacle& obstacle : program.obstacles) {
+    if (obstacle.id == "static" && file_is_corbel(program.path)) continue;  // linked with it
     std::string hint =
         options.force ? "; it runs on its own malloc" : " (--force starts it all the same)";
-    // Without Corbel there is no profile to start it for.
-    if (!options.profile.empty()) hint = obstacle.help.empty() ? "" : " (" + obstacle.help + ")";
+    // Without Corbel there is nothing to report, which the other commands start it for.
+    if (!options.may_force) hint = obstacle.help.empty() ? "" : " (" + obstacle.help + ")";
     complain(fmt::format("{}: {}{}", program.path, obstacle.text, hint));
     if (!options.force) return {{}, kExitCannotExecute};
   }

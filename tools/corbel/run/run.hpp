@@ -24,6 +24,7 @@ struct RunOptions {
   TbbMode tbb = TbbMode::kOff;
   bool verbose = false;
   bool force = false;
+  bool may_force = false;  // the command has an option for it
 };
 
 // What the environment of this process is set up for.

@@ -89,6 +89,7 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
              if (command.empty()) return usage_error("no command given after '--'", app);
              options->tbb = tbb_mode(*tbb);
              options->command = command;
+             options->may_force = true;
              return run(*options);
            }}};
 }

@@ -113,7 +113,8 @@ End watch(const TopOptions& options, int pid, HeapSample first, bool on_screen,
     } else {
       print_sample(options, history.before(), history.last());
     }
-    if (options.once) return End::kWanted;
+    // main() says that nothing can be written.
+    if (options.once || std::ferror(stdout) != 0) return End::kWanted;
     const auto next = Clock::now() + std::chrono::duration<double>(options.interval);
     for (auto now = Clock::now(); now < next; now = Clock::now()) {
       const double left = std::chrono::duration<double>(next - now).count();
@@ -204,7 +205,7 @@ int watch_all(const TopOptions& options, bool on_screen) {
       for (const std::string& line : lines) fmt::print("{}\n", line);
     }
     std::fflush(stdout);
-    if (options.once) return kExitOk;
+    if (options.once || std::ferror(stdout) != 0) return kExitOk;
     if (screen == nullptr) {
       std::this_thread::sleep_for(std::chrono::duration<double>(options.interval));
     } else if (const char key = screen->wait(options.interval); key == 'q' || key == 'Q') {

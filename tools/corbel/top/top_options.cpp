@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of `corbel top`.
-#include <cstdlib>
 #include <memory>
 
 #include "commands.hpp"
@@ -31,18 +30,6 @@ constexpr char kTopFooter[] =
     "  corbel top --json --interval 10 --pid 1234 >> heap.jsonl\n"
     "  corbel top --prometheus --listen 127.0.0.1:9464 --pid 1234\n"
     "  corbel top -- ./app input";
-
-CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        return text.empty() || *end != '\0' || !(value >= 0.1 && value <= 86400)
-                   ? "seconds from 0.1 to 86400 expected, not '" + text + "'"
-                   : std::string();
-      },
-      "");
-}
 
 }  // namespace
 

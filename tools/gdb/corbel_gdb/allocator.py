@@ -35,7 +35,8 @@ class Unit:
     @property
     def is_slab(self):
         p = self.process
-        special = p.tag_large < self.tag < p.tag_first_heap and self.tag != p.tag_free
+        special = (p.tag_large < self.tag < p.tag_first_heap and
+                   self.tag not in (p.tag_free, p.tag_guarded))
         return (self.tag >= p.tag_first_heap or special) and self.size_class < p.classes
 
     @property
@@ -45,6 +46,11 @@ class Unit:
     @property
     def is_free(self):
         return self.tag == self.process.tag_free
+
+    @property
+    def is_guarded(self):
+        """Whether the unit belongs to the pool of guarded blocks, which no span covers."""
+        return self.tag == self.process.tag_guarded
 
     @property
     def owner(self):
@@ -133,7 +139,7 @@ class Process:
         self.leaf_bits = layout["leaf_bits"]
         self.leaf_entries = 1 << (self.leaf_bits - self.unit_bits)
         self.classes = layout["classes"]
-        for tag in ("foreign", "interior", "follower", "large", "free", "first_heap"):
+        for tag in ("foreign", "interior", "follower", "large", "free", "guarded", "first_heap"):
             setattr(self, "tag_" + tag, layout["tag." + tag])
         table = memory.read(layout["size_classes"], self.classes * layout["SizeClass"])
         self.block_size, self.capacity = (
@@ -239,7 +245,8 @@ class Process:
             while entry < self.leaf_entries:
                 at = entry * size
                 tag = memory.number(data, at + tag_at, 8)
-                if tag in (self.tag_foreign, self.tag_interior, self.tag_follower):
+                if tag in (self.tag_foreign, self.tag_interior, self.tag_follower,
+                           self.tag_guarded):
                     entry += 1
                     continue
                 unit = Unit(self, index * self.leaf_entries + entry, data, at)

@@ -155,6 +155,9 @@ def describe(process, address):
     if unit is None or unit.tag == process.tag_foreign:
         return [f"{address:#x}: not Corbel's memory (a stack, a static variable, a mapping, or "
                 "another allocator's block)"]
+    if unit.is_guarded:
+        return [f"{address:#x}: in the pool of guarded blocks (CORBEL_CHECK=guards); a page that "
+                "can be read is a live block's"]
     head = process.head(unit.number)
     if head is None:
         return [f"{address:#x}: Corbel's memory, but in no span: a thread is just changing it, or "

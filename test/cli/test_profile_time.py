@@ -220,7 +220,9 @@ class Advice(TimeTest):
         first, second = self.spots(made, freed)
         self.assertIn("90.0 % of them freed by thread consumer (2)", first["advice"])
         self.assertIn("900 blocks that other threads allocated are freed here", second["advice"])
-        other = (freed[0][:1] + ["drop()"], freed[1], {"thread": "other (3)"})
+        few = (freed[0][:1] + ["drop()"], {"received": 9}, {"thread": "other (3)"})
+        self.assertIn("freed by thread consumer (2)", self.spots(made, freed, few)[0]["advice"])
+        other = (freed[0][:1] + ["drop()"], {"received": 90}, {"thread": "other (3)"})
         self.assertIn("freed by 2 other threads", self.spots(made, freed, other)[0]["advice"])
 
     def test_growth(self):

@@ -15,15 +15,21 @@ bool most(std::int64_t part, std::int64_t whole) { return part > 0 && 2 * part >
 
 std::string bytes_text(std::int64_t bytes) { return amount(bytes, "bytes"); }
 
-// "thread worker (12)", "3 other threads".
-std::string receivers_text(const HotSpots& all) {
-  // Which thread freed the blocks of which place is not recorded. One that alone frees blocks of
-  // others freed these, too.
+// "thread worker (12)", "3 other threads": what frees `count` blocks that others have allocated.
+std::string receivers_text(const HotSpots& all, std::int64_t count) {
   std::map<std::string, std::int64_t> receivers;
+  std::int64_t sum = 0;
   for (const Site& site : all.sites) {
-    for (const auto& [thread, count] : site.counts.receivers) receivers[thread] += count;
+    for (const auto& [thread, received] : site.counts.receivers) {
+      receivers[thread] += received;
+      sum += received;
+    }
   }
-  if (receivers.size() == 1) return "thread " + receivers.begin()->first;
+  // Which thread freed the blocks of which place is not recorded. But where all others together
+  // freed few, it was this one.
+  for (const auto& [thread, received] : receivers) {
+    if (100 * (sum - received) <= count) return "thread " + thread;
+  }
   return receivers.empty() ? "another thread" : fmt::format("{} other threads", receivers.size());
 }
 
@@ -71,7 +77,7 @@ std::string about_allocation(const Spot& spot, const HotSpots& all) {
         "{}, {} of them freed by {}: let the thread that frees them allocate them, or hand them "
         "back in batches",
         allocated_text(counts), percent_text(counts.handed_over, counts.allocations),
-        receivers_text(all));
+        receivers_text(all, counts.handed_over));
   }
   std::string rate;
   if (all.duration > 0) {

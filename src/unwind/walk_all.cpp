@@ -148,6 +148,9 @@ bool FullWalk::step() {
   return by_stack && !knows_stack_ ? follow_frame_pointer() : follow(rules);
 }
 
+// More frames than any stack has room for. A damaged one may lead in a circle.
+constexpr unsigned kMaxSteps = 1U << 20;
+
 void add_all(FullWalk& walk, FrameList* list) {
   while (walk.pc() >= kMinCodeAddress && list->add(walk.pc()) && walk.step()) {
   }
@@ -164,8 +167,8 @@ __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameLi
   arch::Registers registers{};
   arch::read_registers(&registers);
   FullWalk walk(registers, false);
-  while (walk.stack() < first_stack) {
-    if (!walk.step()) return;
+  for (unsigned i = 0; walk.stack() < first_stack; ++i) {
+    if (i == kMaxSteps || walk.pc() < kMinCodeAddress || !walk.step()) return;
   }
   if (walk.stack() == first_stack) add_all(walk, list);
 }
@@ -173,10 +176,11 @@ __attribute__((noinline)) void walk_all_from(std::uintptr_t first_stack, FrameLi
 namespace {
 
 bool walk_to(FullWalk& walk, CodeRange code) {
-  while (!code.has_return(reinterpret_cast<const void*>(walk.pc()))) {
+  for (unsigned i = 0; i != kMaxSteps && walk.pc() >= kMinCodeAddress; ++i) {
+    if (code.has_return(reinterpret_cast<const void*>(walk.pc()))) return true;
     if (!walk.step()) return false;
   }
-  return true;
+  return false;
 }
 
 }  // namespace

@@ -42,15 +42,15 @@ class Lifetimes(unittest.TestCase):
             ("handed_over", "count"), ("received", "count"), ("growths", "count"),
             ("copied", "bytes")])
 
-    # A thread that allocates fast is sampled less often, but a few hundred samples of each place
-    # remain. The bounds are five standard deviations of a hundred.
+    # There are about a hundred samples of each place, so the bounds are five standard deviations. All
+    # of them are those that may come as fast as they like (SamplePace).
     def test_allocations(self):
-        for place, blocks, size in (("new_kept", 20000, 1024), ("small_freed", 300000, 112),
-                                    ("handed_over", 60000, 1024), ("grow", 30000, 6144)):
+        for place, blocks, size in (("new_kept", 2000, 1024), ("small_freed", 20000, 112),
+                                    ("handed_over", 2000, 1024), ("grow", 400, 6144)):
             with self.subTest(place):
                 totals = self.totals(place)
                 self.assertAlmostEqual(totals[ALLOCATIONS] / blocks, 1, delta=0.5)
-                self.assertAlmostEqual(totals[ALLOCATED] / totals[ALLOCATIONS], size, delta=1)
+                self.assertAlmostEqual(totals[ALLOCATED] / totals[ALLOCATIONS] / size, 1, delta=0.01)
 
     def test_what_becomes_of_blocks(self):
         kept = self.totals("new_kept")
@@ -69,16 +69,16 @@ class Lifetimes(unittest.TestCase):
     def test_growths(self):
         grown = self.totals("grow")
         self.assertEqual(grown[GROWTHS], grown[ALLOCATIONS])
-        self.assertAlmostEqual(grown[COPIED] / grown[GROWTHS], 2048, delta=1)
+        self.assertAlmostEqual(grown[COPIED] / grown[GROWTHS] / 2048, 1, delta=0.01)
         shrunk = self.totals("shrink")
         self.assertGreater(shrunk[ALLOCATIONS], 0)
         self.assertEqual(shrunk[GROWTHS:], [0, 0])
 
     def test_threads(self):
         self.assertEqual({sample["labels"]["thread"].split(" ")[0] for sample in self.profile.samples
-                          if sample["values"][RECEIVED] > 1000}, {"receiver"})
+                          if sample["values"][RECEIVED] > 500}, {"receiver"})
         self.assertEqual({sample["labels"]["thread"].split(" ")[0] for sample in self.profile.samples
-                          if sample["values"][HANDED_OVER] > 1000}, {"profile_profile"})
+                          if sample["values"][HANDED_OVER] > 500}, {"profile_profile"})
 
 
 if __name__ == "__main__":

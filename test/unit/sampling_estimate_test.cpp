@@ -132,16 +132,25 @@ TEST(SamplePaceTest, FollowsTheRate) {
     }
   };
   pace.since = now;
-  take(SamplePace::kMinInterval);
+  for (unsigned i = 0; i < 1000; ++i) take(SamplePace::kMinInterval);
   EXPECT_EQ(pace.shift, 0U);
-  take(SamplePace::kMinInterval / 2);
+  for (unsigned i = SamplePace::kSamples; i < SamplePace::kFree; i += SamplePace::kSamples) {
+    take(0);
+    EXPECT_EQ(pace.shift, 0U);
+  }
+  take(0);
   EXPECT_EQ(pace.shift, 1U);
+  take(SamplePace::kMinInterval / 2);
+  EXPECT_EQ(pace.shift, 2U);
   for (unsigned i = 0; i < 100; ++i) take(0);
   EXPECT_EQ(pace.shift, SamplePace::kMaxShift);
   // In the range from the least interval to four of them, it stays as it is.
   take(SamplePace::kMinInterval * 3);
   EXPECT_EQ(pace.shift, SamplePace::kMaxShift);
   for (unsigned i = 0; i < 100; ++i) take(SamplePace::kMinInterval * 4);
+  EXPECT_EQ(pace.shift, 0U);
+  // It has made up for them.
+  take(0);
   EXPECT_EQ(pace.shift, 0U);
 }
 

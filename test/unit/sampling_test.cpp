@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "alloc/heap/fast_path.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/policy/idle_heaps.hpp"
 #include "alloc/profile/heap_profile.hpp"
@@ -276,6 +277,15 @@ TEST_F(SamplingTest, ASecondFreeEndsTheProcess) {
             std::string::npos);
   deallocate(block);
   deallocate(other);
+}
+
+TEST_F(SamplingTest, ASizeThatIsNotTheBlocksEndsTheProcess) {
+  begin(1);
+  void* const block = allocate(100);
+  const Release by_size = Release::by(ReleaseKind::kDelete, 200);
+  EXPECT_NE(last_words([=] { deallocate_fast(block, by_size); }).find("the size is not that"),
+            std::string::npos);
+  deallocate_fast(block, Release::by(ReleaseKind::kDelete, 100));
 }
 
 // ---- aggregates -------------------------------------------------------------------------------

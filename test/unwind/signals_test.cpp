@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 
+#include "os/os.hpp"
 #include "unwind_test.hpp"
 
 namespace {
@@ -82,16 +83,6 @@ TEST_CASE(through_a_signal_on_another_stack) {
   munmap(memory, kSize);
 }
 
-// A handler that is itself interrupted.
-TEST_CASE(through_two_signals) {
-  set_handler(SIGUSR1, [](int, siginfo_t*, void*) { raise(SIGUSR2); }, 0);
-  set_handler(SIGUSR2, handle, 0);
-  recurse(3);
-  const Frames interrupted = list_interrupted.copy();
-  CHECK(count_in(interrupted, recurse) == 3);
-  CHECK(count_in(interrupted, main) == 1);
-}
-
 std::uintptr_t& pc_of(ucontext_t& context) {
 #if defined(__x86_64__)
   return reinterpret_cast<std::uintptr_t&>(context.uc_mcontext.gregs[REG_RIP]);
@@ -106,6 +97,53 @@ std::uintptr_t& sp_of(ucontext_t& context) {
   return reinterpret_cast<std::uintptr_t&>(context.uc_mcontext.sp);
 #endif
 }
+
+#if !defined(__SANITIZE_THREAD__)
+// What a damaged stack may have: the context says that the handler has interrupted its own return,
+// on the same stack, or code at address 0.
+bool leads_in_a_circle;
+unsigned captured;
+bool found;
+
+void handle_on_damaged_stack(int, siginfo_t*, void* context) {
+  auto& interrupted = *static_cast<ucontext_t*>(context);
+  const std::uintptr_t pc = pc_of(interrupted);
+  const std::uintptr_t sp = sp_of(interrupted);
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  // A return address is one more.
+  pc_of(interrupted) = (leads_in_a_circle ? here : 0) - 1;
+  sp_of(interrupted) = reinterpret_cast<std::uintptr_t>(context) - corbel::os::signal_context(0);
+  captured = corbel::unwind::capture(list_in_handler.frames, kMax, 0);
+  corbel::arch::Registers registers;
+  found = corbel::unwind::find_frame({1, 2}, &registers);
+  pc_of(interrupted) = pc;
+  sp_of(interrupted) = sp;
+}
+
+TEST_CASE(stacks_without_a_proper_end) {
+  CHECK(!corbel::os::can_read(0));
+  set_handler(SIGUSR1, handle_on_damaged_stack, 0);
+  leads_in_a_circle = true;
+  raise(SIGUSR1);
+  CHECK(captured == kMax);
+  CHECK(!found);
+  leads_in_a_circle = false;
+  raise(SIGUSR1);
+  CHECK(captured == 2);
+  CHECK(!found);
+}
+#endif
+
+// A handler that is itself interrupted.
+TEST_CASE(through_two_signals) {
+  set_handler(SIGUSR1, [](int, siginfo_t*, void*) { raise(SIGUSR2); }, 0);
+  set_handler(SIGUSR2, handle, 0);
+  recurse(3);
+  const Frames interrupted = list_interrupted.copy();
+  CHECK(count_in(interrupted, recurse) == 3);
+  CHECK(count_in(interrupted, main) == 1);
+}
+
 std::uintptr_t& fp_of(ucontext_t& context) {
 #if defined(__x86_64__)
   return reinterpret_cast<std::uintptr_t&>(context.uc_mcontext.gregs[REG_RBP]);

@@ -104,7 +104,10 @@ __attribute__((noinline)) void free_any(void* block, Span* span, Release release
   call_helper(MayStart::kNo);
   if (t == span_tag::kLarge) return free_large(slab, block);
   if (t == span_tag::kForeign) return free_foreign(block);
-  if (t == span_tag::kSampled) return free_sampled(slab, block);
+  if (t == span_tag::kSampled) {
+    check_told(slab, block, release);
+    return free_sampled(slab, block);
+  }
   if (t == span_tag::kGuarded) return free_guarded(block, release);
   if (t < span_tag::kFirstHeap) die("free", "no block is allocated there", block);
   Heap* const heap = heap_for_free();

@@ -127,8 +127,9 @@ bool copy_memory(void* to, std::uintptr_t from, std::size_t size) {
 }
 
 // The system reads the set of signals before it finds that the first argument is none of its
-// operations.
+// operations. A set at address 0 is no set, which it does not read.
 bool can_read(std::uintptr_t address) {
+  if (address == 0) return false;
   ErrnoGuard guard;
   constexpr int kNoOperation = -1;
   constexpr std::size_t kSetSize = 8;

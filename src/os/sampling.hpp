@@ -55,6 +55,10 @@ class SampleTimer {
   bool start(std::uint32_t thread, std::uint32_t number);
   void stop();
 
+  // With kPerf, the period is `period_ns` from now on. A program may do the same again and again in
+  // time with a period that never changes, and the samples would show one part of it alone.
+  void change_period(std::uint64_t period_ns);
+
   // Whether it gives kFaults, too.
   bool has_faults() const { return fault_file_ >= 0; }
 
@@ -72,6 +76,9 @@ void use_own_files();
 // Calls `visit` for the number of each thread of the process. Returns how many there are; 0 where
 // the system does not tell.
 unsigned for_each_thread(void (*visit)(void* context, std::uint32_t thread), void* context);
+
+// Whether the thread has ended, and waits for the end of the process, as the main thread may.
+bool has_ended(std::uint32_t thread);
 
 // Whether the thread is that of start_thread(), in which no code of the program runs.
 bool is_own_thread(std::uint32_t thread);

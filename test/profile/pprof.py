@@ -87,8 +87,10 @@ class Profile:
             s["addresses"] = [self.locations[id]["address"] for id in packed(s["locations"] or b"")]
             s["values"] = packed(s["values"])
             assert len(s["values"]) == len(self.types)
-            labels = [message(label, {1: "key", 2: "text"}) for label in s["label"]]
-            s["labels"] = {text(label["key"]): text(label["text"]) for label in labels}
+            labels = [message(label, {1: "key", 2: "text", 3: "number"}) for label in s["label"]]
+            assert not any(label["text"] and label["number"] for label in labels)
+            s["labels"] = {text(label["key"]): text(label["text"]) or label["number"]
+                           for label in labels}
             self.samples.append(s)
 
     def value_type(self, data):

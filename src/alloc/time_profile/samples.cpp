@@ -21,6 +21,7 @@ constinit std::atomic<bool> is_sampling{false};
 constinit std::atomic<std::uint64_t> longest_ns{0};
 constinit std::atomic<std::uint64_t> without_room{0};
 constinit std::atomic<std::uint64_t> lost_wait_ns{0};
+constinit std::atomic<std::uint64_t> handler_ns{0};
 
 void add_to(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
   sum.fetch_add(more, std::memory_order_relaxed);
@@ -134,7 +135,9 @@ void handle_sample(const os::SampleSignal& signal) {
     }
   }
   // The handler's own time belongs to no stack.
-  task->time_seen += os::own_time_ns() - begin;
+  const std::uint64_t took = os::own_time_ns() - begin;
+  task->time_seen += took;
+  add_to(handler_ns, took);
 }
 
 void begin_samples(std::uint64_t period_ns) {
@@ -145,6 +148,8 @@ void begin_samples(std::uint64_t period_ns) {
 }
 
 void end_samples() { is_sampling.store(false, std::memory_order_relaxed); }
+
+std::uint64_t samples_cost_ns() { return handler_ns.load(std::memory_order_relaxed); }
 
 LostSamples lost_samples() {
   return {without_room.load(std::memory_order_relaxed),

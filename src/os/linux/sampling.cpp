@@ -238,6 +238,11 @@ void SampleTimer::stop() {
   timer_ = -1;
 }
 
+void SampleTimer::change_period(std::uint64_t period_ns) {
+  ErrnoGuard guard;
+  if (time_file_ >= 0) syscall(SYS_ioctl, time_file_, PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
 bool interrupt_wait(std::uint32_t thread, std::uint32_t number) {
   ErrnoGuard guard;
   siginfo_t info{};

@@ -113,6 +113,15 @@ bool blocks_signal(std::uint32_t thread, int signal) {
   return (blocked >> (signal - 1) & 1) != 0;
 }
 
+bool has_ended(std::uint32_t thread) {
+  ErrnoGuard guard;
+  char text[256];
+  read_about(thread, "stat", text, sizeof text);
+  // The state comes after the name, which may have any characters.
+  const char* const name_end = strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
 bool find_wait(std::uint32_t thread, ThreadWait* wait) {
   ErrnoGuard guard;
   char text[256];

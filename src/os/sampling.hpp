@@ -50,8 +50,8 @@ bool samples_are_lost();
 // A clock of another thread, which calls the handler in that thread once in a period.
 class SampleTimer {
  public:
-  // `number` is below kMaxSampleNumber. False if the system has no more of them. Uses files of the
-  // calling thread: see use_own_files().
+  // `number` is below kMaxSampleNumber. False if the system has no more of them. The calling thread
+  // has called use_own_files().
   bool start(std::uint32_t thread, std::uint32_t number);
   void stop();
 
@@ -70,7 +70,8 @@ class SampleTimer {
 inline constexpr std::uint32_t kMaxSampleNumber = 1U << 20;
 
 // The files that the calling thread opens are its own from now on. Those of the program are no
-// longer open in this thread. Without effect where the system cannot do that.
+// longer open in this thread. Where the system cannot do that, no SampleTimer uses files: the
+// program may close all that it does not know.
 void use_own_files();
 
 // Calls `visit` for the number of each thread of the process. Returns how many there are; 0 where
@@ -113,8 +114,13 @@ bool interrupt_wait(std::uint32_t thread, std::uint32_t number);
 // stack pointer.
 bool was_waiting(const void* context, ThreadWait* wait);
 
-// For the handler: whether the signal has interrupted, or come at the end of, a system call.
-bool was_in_system_call(const void* context);
+// Whether this is the instruction that makes a system call.
+#if defined(__x86_64__)
+inline constexpr std::size_t kSystemCallSize = 2;
+#else
+inline constexpr std::size_t kSystemCallSize = 4;
+#endif
+bool is_system_call(const unsigned char* code);
 
 // The processor time that a thread of the process has used, in nanoseconds; 0 if there is no such
 // thread.

@@ -65,25 +65,48 @@ std::uintptr_t word_of(const void* context, int offset) {
   return arch::load_word(reinterpret_cast<std::uintptr_t>(context) + std::uintptr_t(offset));
 }
 
+// The code around the pc, of one page, because no other need be there. Code of a program or library
+// can be read where it is; other code need not be readable.
+constexpr std::uintptr_t kCodePage = 4096;
+struct CodeAt {
+  static constexpr std::size_t kBefore = 64;  // as much as arch::find_access() looks at
+  static constexpr std::size_t kAfter = 16;
+  unsigned char copy[kBefore + kAfter];
+  arch::CodeView view;
+
+  bool find(std::uintptr_t pc) {
+    const std::size_t before = std::min<std::size_t>(pc % kCodePage, kBefore);
+    const std::size_t after = std::min<std::size_t>(kCodePage - pc % kCodePage, kAfter);
+    os::CodeObject object;
+    view = {reinterpret_cast<const unsigned char*>(pc), before, after, pc};
+    if (os::find_code(pc, &object)) return true;
+    view.at = copy + before;
+    return os::copy_memory(copy, pc - before, before + after);
+  }
+
+  // Whether the thread was in a system call: what its registers hold is of the past.
+  bool is_after_system_call() const {
+    constexpr std::size_t kSize = os::kSystemCallSize;
+    return (view.before >= kSize && os::is_system_call(view.at - kSize)) ||
+           (view.after >= kSize && os::is_system_call(view.at));
+  }
+};
+
 // Sharing of cache lines shows in the accesses at which threads are when their time is sampled: one
 // that waits for the line of another processor is where a thread is for long.
 void add_access(std::uint32_t number, StackId stack, const void* context) {
-  constexpr std::uintptr_t kPage = 4096;  // of code: no other page need be there
-  constexpr std::size_t kBefore = 64;     // as much as find_access() looks at
-  constexpr std::size_t kAfter = 16;
   constexpr std::uintptr_t kBelowStack = 256;
   constexpr std::uintptr_t kNearStack = 4096;
-  if (os::was_in_system_call(context)) return;
+  CodeAt code;
+  if (!code.find(word_of(context, os::context_offset_of_pc())) || code.is_after_system_call()) {
+    return;
+  }
   std::uintptr_t registers[kOperandRegisters];
   for (unsigned i = 0; i < kOperandRegisters; ++i) {
     registers[i] = word_of(context, os::context_offset(i));
   }
-  const std::uintptr_t pc = word_of(context, os::context_offset_of_pc());
-  const arch::CodeView code{reinterpret_cast<const unsigned char*>(pc),
-                            std::min<std::size_t>(pc % kPage, kBefore),
-                            std::min<std::size_t>(kPage - pc % kPage, kAfter), pc};
   arch::MemoryAccess access;
-  if (!arch::find_access(code, registers, &access)) return;
+  if (!arch::find_access(code.view, registers, &access)) return;
   // What the thread has on its own stack, others seldom use.
   if (access.address - (registers[arch::kStackRegister] - kBelowStack) < kNearStack) return;
   if (!note_access(number, access)) return;

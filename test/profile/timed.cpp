@@ -115,12 +115,25 @@ int run_places() {
   return 0;
 }
 
-// In time with samples of a millisecond.
+// Each thread is in time with samples of a millisecond, until there have been some looks.
 int run_rounds() {
   wait_for_profiler();
-  const std::uint64_t begin = own_time();
-  for (std::uint64_t time = 0; time < 400000000; time = own_time() - begin) {
-    (time % 2000000 < 1500000 ? hot : cool)(10000);
+  for (int i = 0; i < 8; ++i) {
+    std::atomic<bool> end{false};
+    pthread_t thread;
+    pthread_create(
+        &thread, nullptr,
+        [](void* flag) -> void* {
+          const std::uint64_t begin = own_time();
+          while (!*static_cast<std::atomic<bool>*>(flag)) {
+            ((own_time() - begin) % 2000000 < 1500000 ? hot : cool)(10000);
+          }
+          return nullptr;
+        },
+        &end);
+    wait_for_looks(12);
+    end = true;
+    pthread_join(thread, nullptr);
   }
   return 0;
 }

@@ -50,10 +50,14 @@ bool samples_are_lost();
 // A clock of another thread, which calls the handler in that thread once in a period.
 class SampleTimer {
  public:
-  // `number` is below kMaxSampleNumber. False if the system has no more of them. Uses files of the
-  // calling thread: see use_own_files().
+  // `number` is below kMaxSampleNumber. False if the system has no more of them. The calling thread
+  // has called use_own_files().
   bool start(std::uint32_t thread, std::uint32_t number);
   void stop();
+
+  // With kPerf, the period is `period_ns` from now on. A program may do the same again and again in
+  // time with a period that never changes, and the samples would show one part of it alone.
+  void change_period(std::uint64_t period_ns);
 
   // Whether it gives kFaults, too.
   bool has_faults() const { return fault_file_ >= 0; }
@@ -66,12 +70,16 @@ class SampleTimer {
 inline constexpr std::uint32_t kMaxSampleNumber = 1U << 20;
 
 // The files that the calling thread opens are its own from now on. Those of the program are no
-// longer open in this thread. Without effect where the system cannot do that.
+// longer open in this thread. Where the system cannot do that, no SampleTimer uses files: the
+// program may close all that it does not know.
 void use_own_files();
 
 // Calls `visit` for the number of each thread of the process. Returns how many there are; 0 where
 // the system does not tell.
 unsigned for_each_thread(void (*visit)(void* context, std::uint32_t thread), void* context);
+
+// Whether the thread has ended, and waits for the end of the process, as the main thread may.
+bool has_ended(std::uint32_t thread);
 
 // Whether the thread is that of start_thread(), in which no code of the program runs.
 bool is_own_thread(std::uint32_t thread);
@@ -106,8 +114,13 @@ bool interrupt_wait(std::uint32_t thread, std::uint32_t number);
 // stack pointer.
 bool was_waiting(const void* context, ThreadWait* wait);
 
-// For the handler: whether the signal has interrupted, or come at the end of, a system call.
-bool was_in_system_call(const void* context);
+// Whether this is the instruction that makes a system call.
+#if defined(__x86_64__)
+inline constexpr std::size_t kSystemCallSize = 2;
+#else
+inline constexpr std::size_t kSystemCallSize = 4;
+#endif
+bool is_system_call(const unsigned char* code);
 
 // The processor time that a thread of the process has used, in nanoseconds; 0 if there is no such
 // thread.

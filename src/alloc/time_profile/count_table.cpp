@@ -58,12 +58,14 @@ CountRow* find_count(const CountKey& key) {
   return nullptr;
 }
 
+// The last part is kept nearly empty: only there can a key find all its places taken.
 void reserve_counts() {
+  constexpr unsigned kMaxShare = 64;
   for (unsigned part = 0; part < kMaxParts; ++part) {
     const std::size_t size = std::size_t(1) << (kFirstBits + part);
     if (count_parts[part].load(std::memory_order_relaxed) !=
         nullptr) {  // relaxed: only this thread sets
-      if (rows_in_part[part].load(std::memory_order_relaxed) < size / 4) return;
+      if (rows_in_part[part].load(std::memory_order_relaxed) < size / kMaxShare) return;
       continue;
     }
     auto* const rows = static_cast<CountRow*>(allocate_metadata(size * sizeof(CountRow)));

@@ -18,8 +18,9 @@ struct ProfiledTask {
   bool has_timer;
   std::uint32_t scan;  // the last one that has met the thread
   std::uint32_t scans;
-  os::ThreadWait wait;  // that the thread is expected to be in still
-  std::uint32_t next;   // the number of the next one in a list; 0: none
+  std::uint32_t samples_seen;  // `samples` when its period was last changed
+  os::ThreadWait wait;         // that the thread is expected to be in still
+  std::uint32_t next;          // the number of the next one in a list; 0: none
 
   // ---- of the handler, which runs in this thread ----
   std::uint64_t time_seen;    // os::own_time_ns() up to which the time is in the table

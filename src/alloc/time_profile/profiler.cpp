@@ -28,6 +28,7 @@ constinit std::atomic<std::uint32_t> profiler_thread{0};  // relaxed: compared w
 // The rest is the profiler's thread's, and of others after it has ended.
 constinit ProfilerFacts found_facts{};
 constinit std::uint64_t process_time_at_start = 0;
+constinit std::uint64_t asked_period = 0;
 constinit std::uint32_t live_tasks = 0;  // the first of a list; 0: none
 constinit std::uint32_t scan_number = 0;
 
@@ -99,6 +100,25 @@ void look_at_wait(ProfiledTask& task, std::uint32_t number, std::uint64_t elapse
   os::interrupt_wait(task.id, number);
 }
 
+// Between 3/4 and 5/4 of the period that was asked for.
+std::uint64_t other_period() {
+  static constinit std::uint64_t random = 0;
+  if (random == 0) random = os::random_word() | 1;
+  random ^= random << 13;  // Marsaglia, "Xorshift RNGs", 2003
+  random ^= random >> 7;
+  random ^= random << 17;
+  return asked_period / 4 * 3 + random % (asked_period / 2);
+}
+
+// Of a thread that has taken some samples since the last time: it costs an interrupt.
+void change_period(ProfiledTask& task) {
+  constexpr std::uint32_t kMinSamples = 4;
+  const std::uint32_t samples = task.samples.load(std::memory_order_relaxed);  // relaxed: a hint
+  if (samples - task.samples_seen < kMinSamples) return;
+  task.samples_seen = samples;
+  task.timer.change_period(other_period());
+}
+
 void visit_thread(void* context, std::uint32_t id) {
   if (id == profiler_thread.load(std::memory_order_relaxed) || os::is_own_thread(id)) return;
   std::uint32_t number = find_live(id);
@@ -110,6 +130,7 @@ void visit_thread(void* context, std::uint32_t id) {
   ProfiledTask& task = *task_at(number);
   task.scan = scan_number;
   look_at_wait(task, number, *static_cast<const std::uint64_t*>(context));
+  change_period(task);
   read_name_again(task);
 }
 
@@ -138,7 +159,10 @@ bool look_at_threads(std::uint64_t elapsed) {
   reserve_counts();
   if (os::for_each_thread(visit_thread, &elapsed) == 0) return true;
   forget_ended_threads();
-  return live_tasks != 0;
+  if (live_tasks == 0) return false;
+  // A main thread that has ended is listed until the process ends.
+  const ProfiledTask& task = *task_at(live_tasks);
+  return task.next != 0 || !os::is_main_thread(task.id) || !os::has_ended(task.id);
 }
 
 // The time that 64 pages take which are touched for the first time.
@@ -227,7 +251,8 @@ void* run_profiler(void*) {
 
 }  // namespace
 
-bool start_profiler() {
+bool start_profiler(std::uint64_t period_ns) {
+  asked_period = period_ns;
   process_time_at_start = os::process_time_ns();
   reserve_stacks();
   reserve_counts();

@@ -25,7 +25,7 @@ struct ProfilerFacts {
 };
 
 // False if the system has no thread for it.
-bool start_profiler();
+bool start_profiler(std::uint64_t period_ns);
 
 // Stops all timers and waits until the thread has ended, or for a second. No sample comes any more.
 void stop_profiler();

@@ -21,6 +21,7 @@ constinit std::atomic<bool> is_sampling{false};
 constinit std::atomic<std::uint64_t> longest_ns{0};
 constinit std::atomic<std::uint64_t> without_room{0};
 constinit std::atomic<std::uint64_t> lost_wait_ns{0};
+constinit std::atomic<std::uint64_t> handler_ns{0};
 
 void add_to(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
   sum.fetch_add(more, std::memory_order_relaxed);
@@ -64,25 +65,48 @@ std::uintptr_t word_of(const void* context, int offset) {
   return arch::load_word(reinterpret_cast<std::uintptr_t>(context) + std::uintptr_t(offset));
 }
 
+// The code around the pc, of one page, because no other need be there. Code of a program or library
+// can be read where it is; other code need not be readable.
+constexpr std::uintptr_t kCodePage = 4096;
+struct CodeAt {
+  static constexpr std::size_t kBefore = 64;  // as much as arch::find_access() looks at
+  static constexpr std::size_t kAfter = 16;
+  unsigned char copy[kBefore + kAfter];
+  arch::CodeView view;
+
+  bool find(std::uintptr_t pc) {
+    const std::size_t before = std::min<std::size_t>(pc % kCodePage, kBefore);
+    const std::size_t after = std::min<std::size_t>(kCodePage - pc % kCodePage, kAfter);
+    os::CodeObject object;
+    view = {reinterpret_cast<const unsigned char*>(pc), before, after, pc};
+    if (os::find_code(pc, &object)) return true;
+    view.at = copy + before;
+    return os::copy_memory(copy, pc - before, before + after);
+  }
+
+  // Whether the thread was in a system call: what its registers hold is of the past.
+  bool is_after_system_call() const {
+    constexpr std::size_t kSize = os::kSystemCallSize;
+    return (view.before >= kSize && os::is_system_call(view.at - kSize)) ||
+           (view.after >= kSize && os::is_system_call(view.at));
+  }
+};
+
 // Sharing of cache lines shows in the accesses at which threads are when their time is sampled: one
 // that waits for the line of another processor is where a thread is for long.
 void add_access(std::uint32_t number, StackId stack, const void* context) {
-  constexpr std::uintptr_t kPage = 4096;  // of code: no other page need be there
-  constexpr std::size_t kBefore = 64;     // as much as find_access() looks at
-  constexpr std::size_t kAfter = 16;
   constexpr std::uintptr_t kBelowStack = 256;
   constexpr std::uintptr_t kNearStack = 4096;
-  if (os::was_in_system_call(context)) return;
+  CodeAt code;
+  if (!code.find(word_of(context, os::context_offset_of_pc())) || code.is_after_system_call()) {
+    return;
+  }
   std::uintptr_t registers[kOperandRegisters];
   for (unsigned i = 0; i < kOperandRegisters; ++i) {
     registers[i] = word_of(context, os::context_offset(i));
   }
-  const std::uintptr_t pc = word_of(context, os::context_offset_of_pc());
-  const arch::CodeView code{reinterpret_cast<const unsigned char*>(pc),
-                            std::min<std::size_t>(pc % kPage, kBefore),
-                            std::min<std::size_t>(kPage - pc % kPage, kAfter), pc};
   arch::MemoryAccess access;
-  if (!arch::find_access(code, registers, &access)) return;
+  if (!arch::find_access(code.view, registers, &access)) return;
   // What the thread has on its own stack, others seldom use.
   if (access.address - (registers[arch::kStackRegister] - kBelowStack) < kNearStack) return;
   if (!note_access(number, access)) return;
@@ -134,7 +158,9 @@ void handle_sample(const os::SampleSignal& signal) {
     }
   }
   // The handler's own time belongs to no stack.
-  task->time_seen += os::own_time_ns() - begin;
+  const std::uint64_t took = os::own_time_ns() - begin;
+  task->time_seen += took;
+  add_to(handler_ns, took);
 }
 
 void begin_samples(std::uint64_t period_ns) {
@@ -145,6 +171,8 @@ void begin_samples(std::uint64_t period_ns) {
 }
 
 void end_samples() { is_sampling.store(false, std::memory_order_relaxed); }
+
+std::uint64_t samples_cost_ns() { return handler_ns.load(std::memory_order_relaxed); }
 
 LostSamples lost_samples() {
   return {without_room.load(std::memory_order_relaxed),

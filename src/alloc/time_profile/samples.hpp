@@ -14,6 +14,9 @@ void handle_sample(const os::SampleSignal& signal);
 void begin_samples(std::uint64_t period_ns);
 void end_samples();
 
+// The time that the handler has taken in all threads.
+std::uint64_t samples_cost_ns();
+
 // What has come to nothing.
 struct LostSamples {
   std::uint64_t without_room;  // samples: there was no memory for the stack or the row

@@ -68,7 +68,7 @@ void begin_time_profile(const TimeSetting& setting) {
   time_facts.every = setting.every;
   time_facts.started_at = os::wall_ns();
   begin_samples(setting.every);
-  if (!start_profiler()) return say_time_off("the system has no thread for it");
+  if (!start_profiler(setting.every)) return say_time_off("the system has no thread for it");
   time_file_at_exit.choose(setting.file);
   // Has no effect in a program that keeps the system's malloc.
   start_lifetimes(kLifetimeDistance);

@@ -74,6 +74,7 @@ void TimeWriter::add_comments(const TimeProfileFacts& facts) {
   add_number("fault_cost", found.fault_cost_ns);
   add_number("process_cpu", found.process_time_ns);
   add_number("profiler_cpu", found.own_time_ns);
+  add_number("samples_cpu", samples_cost_ns());
   add_number("threads", found.threads);
   if (found.without_timer != 0) add_number("threads_without_timer", found.without_timer);
   if (found.blocked != 0) add_number("threads_that_block_the_signal", found.blocked);

@@ -20,6 +20,7 @@
 
 #include "arch/arch.hpp"
 #include "os/linux/errno_guard.hpp"
+#include "os/linux/thread_list.hpp"
 #include "os/linux/urgent_signal.hpp"
 #include "os/os.hpp"
 
@@ -216,7 +217,7 @@ bool samples_are_lost() {
 
 bool SampleTimer::start(std::uint32_t thread, std::uint32_t number) {
   ErrnoGuard guard;
-  if (sample_clock == SampleClock::kPerf) {
+  if (sample_clock == SampleClock::kPerf && has_own_files()) {
     time_file_ =
         start_counter(thread, PERF_COUNT_SW_TASK_CLOCK, sample_period, SampleKind::kTime, number);
     if (time_file_ >= 0) {
@@ -236,6 +237,11 @@ void SampleTimer::stop() {
   close_counter(&fault_file_);
   if (timer_ >= 0) syscall(SYS_timer_delete, timer_);
   timer_ = -1;
+}
+
+void SampleTimer::change_period(std::uint64_t period_ns) {
+  ErrnoGuard guard;
+  if (time_file_ >= 0) syscall(SYS_ioctl, time_file_, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
 bool interrupt_wait(std::uint32_t thread, std::uint32_t number) {
@@ -267,25 +273,20 @@ namespace {
 
 bool is_endless_wait(std::uintptr_t operation, std::uintptr_t timeout) {
   const auto command = unsigned(operation) & unsigned(FUTEX_CMD_MASK);
-  return timeout == 0 && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
-                          command == FUTEX_LOCK_PI || command == FUTEX_WAIT_REQUEUE_PI);
+  return timeout == 0 &&
+         (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI);
 }
-
-#if defined(__x86_64__)
-constexpr std::size_t kCallSize = 2;
-bool is_call(std::uintptr_t code) {
-  constexpr unsigned char kSyscall[kCallSize] = {0x0f, 0x05};
-  return memcmp(reinterpret_cast<const void*>(code), kSyscall, kCallSize) == 0;
-}
-#else
-constexpr std::size_t kCallSize = 4;
-bool is_call(std::uintptr_t code) {
-  constexpr std::uint32_t kSvc0 = 0xd4000001;
-  return code % kCallSize == 0 && *reinterpret_cast<const std::uint32_t*>(code) == kSvc0;
-}
-#endif
 
 }  // namespace
+
+bool is_system_call(const unsigned char* code) {
+#if defined(__x86_64__)
+  constexpr unsigned char kCall[kSystemCallSize] = {0x0f, 0x05};  // syscall
+#else
+  constexpr unsigned char kCall[kSystemCallSize] = {0x01, 0x00, 0x00, 0xd4};  // svc #0
+#endif
+  return memcmp(code, kCall, kSystemCallSize) == 0;
+}
 
 bool was_waiting(const void* context, ThreadWait* wait) {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -302,23 +303,13 @@ bool was_waiting(const void* context, ThreadWait* wait) {
   const std::uintptr_t pc = machine.pc;
   wait->stack = machine.sp;
 #endif
-  if (number != SYS_futex || !is_endless_wait(arguments[1], arguments[3]) || !is_call(pc)) {
+  unsigned char code[kSystemCallSize];
+  if (number != SYS_futex || !is_endless_wait(arguments[1], arguments[3]) ||
+      !copy_memory(code, pc, sizeof code) || !is_system_call(code)) {
     return false;
   }
   wait->address = arguments[0];
   return true;
-}
-
-bool was_in_system_call(const void* context) {
-  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-  const auto pc = std::uintptr_t(machine.gregs[REG_RIP]);
-#else
-  const std::uintptr_t pc = machine.pc;
-#endif
-  // What lies before the beginning of a page may not be there.
-  constexpr std::uintptr_t kPage = 4096;
-  return is_call(pc) || (pc % kPage >= kCallSize && is_call(pc - kCallSize));
 }
 
 }  // namespace corbel::os

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "os/linux/errno_guard.hpp"
+#include "os/linux/thread_list.hpp"
 #include "os/os.hpp"
 #include "os/sampling.hpp"
 
@@ -24,6 +25,8 @@
 
 namespace corbel::os {
 namespace {
+
+constinit bool files_are_own = false;  // of the profiler's thread
 
 int open_read(const char* path, int more = 0) {
   return int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more));
@@ -67,8 +70,10 @@ bool take_number(const char** text, std::uint64_t* value) {
 
 void use_own_files() {
   ErrnoGuard guard;
-  syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
+  files_are_own = syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
 }
+
+bool has_own_files() { return files_are_own; }
 
 unsigned for_each_thread(void (*visit)(void* context, std::uint32_t thread), void* context) {
   ErrnoGuard guard;
@@ -113,6 +118,15 @@ bool blocks_signal(std::uint32_t thread, int signal) {
   return (blocked >> (signal - 1) & 1) != 0;
 }
 
+bool has_ended(std::uint32_t thread) {
+  ErrnoGuard guard;
+  char text[256];
+  read_about(thread, "stat", text, sizeof text);
+  // The state comes after the name, which may have any characters.
+  const char* const name_end = strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
 bool find_wait(std::uint32_t thread, ThreadWait* wait) {
   ErrnoGuard guard;
   char text[256];
@@ -125,8 +139,7 @@ bool find_wait(std::uint32_t thread, ThreadWait* wait) {
   }
   if (words[0] != SYS_futex || words[4] != 0) return false;
   const auto command = unsigned(words[2]) & unsigned(FUTEX_CMD_MASK);
-  if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI &&
-      command != FUTEX_WAIT_REQUEUE_PI) {
+  if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI) {
     return false;
   }
   wait->address = std::uintptr_t(words[1]);

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -55,10 +56,23 @@ BuildId find_in_notes(std::uintptr_t begin, std::size_t size) {
 
 }  // namespace
 
+#if defined(CORBEL_HAS_FIND_OBJECT)
+namespace {
+
+// In a static program, the C library calls malloc while it prepares _dl_find_object, which would
+// read a null pointer then. Constructors run later.
+constinit bool constructors_run = false;
+__attribute__((constructor(101))) void note_constructors() { constructors_run = true; }
+
+bool may_find_objects() { return constructors_run || getauxval(AT_BASE) != 0; }
+
+}  // namespace
+#endif
+
 bool find_code(std::uintptr_t address, CodeObject* object) {
 #if defined(CORBEL_HAS_FIND_OBJECT)
   dl_find_object found;
-  if (_dl_find_object == nullptr ||
+  if (_dl_find_object == nullptr || !may_find_objects() ||
       _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) {
     return false;
   }

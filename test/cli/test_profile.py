@@ -121,7 +121,7 @@ class Files(ProfileTest):
         self.assertIn("No such file", self.refused("show", self.folder / "none"))
         self.assertIn("directory", self.refused("show", self.folder))
         good = self.profile("a.pb", (["f"], ONE, {}))
-        self.assertIn("with -o", self.refused("show", good, "-o", self.folder / "no" / "x.pb.gz"))
+        self.assertIn("another place", self.refused("show", good, "-o", self.folder / "no" / "x.pb.gz"))
         self.assertIn("cannot write", self.refused("show", good, "--html", self.folder))
 
     @unittest.skipUnless(Path("/dev/full").exists(), "no /dev/full here")

@@ -275,9 +275,8 @@ void stop_profiler() {
   end_samples();
   if (profiler_thread.load(std::memory_order_relaxed) == os::thread_id()) return;
   auto expected = std::uint32_t(ProfilerState::kRuns);
-  // (2) acquire on failure: sees what the thread has stored; relaxed: is_told_to_end()
+  // (2) acquire: on failure, sees what the thread has stored
   if (profiler_state.compare_exchange_strong(expected, std::uint32_t(ProfilerState::kEnds),
-                                             std::memory_order_relaxed,
                                              std::memory_order_acquire)) {
     os::wake_all(profiler_state);
   }

@@ -2,12 +2,16 @@
 // Programs that run one of several cases, each a small misuse.
 #pragma once
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 namespace misuse {
 
@@ -38,6 +42,50 @@ int run_case(int argc, char** argv, const Case (&cases)[kCount]) {
   }
   for (const Case& c : cases) std::puts(c.name);
   return 2;
+}
+
+// Calls `body` in two threads, at the same time as far as possible.
+template <class Body>
+void at_the_same_time(Body body) {
+  std::atomic<int> ready{0};
+  const auto wait_and_run = [&] {
+    ++ready;
+    while (ready != 2) {
+    }
+    body();
+  };
+  std::thread other(wait_and_run);
+  wait_and_run();
+  other.join();
+}
+
+// Forks `forks` times while other threads call `busy` over and over; each child calls `use`. False
+// if one of them does not end.
+template <class Busy, class Use>
+bool fork_while_busy(int forks, Busy busy, Use use) {
+  constexpr int kThreads = 3;
+  constexpr unsigned kMaxSeconds = 8;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) busy();
+    });
+  }
+  bool ended = true;
+  for (int i = 0; i < forks && ended; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(kMaxSeconds);
+      use();
+      _exit(0);
+    }
+    int status = -1;
+    ended = waitpid(child, &status, 0) == child && status == 0;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  return ended;
 }
 
 }  // namespace misuse

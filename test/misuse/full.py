@@ -114,7 +114,8 @@ def main():
             failures += 1
             print(f"{case}: {problem}")
     for case, options in (("pattern", "full"), ("spans-and-slabs", "full,quarantine=0"),
-                          ("spans-and-slabs", "full,quarantine=8M")):
+                          ("spans-and-slabs", "full,quarantine=8M"), ("fork", "full"),
+                          ("slabs-on-the-move", "full,quarantine=0,frames=0")):
         done = run(program, [case], options, library)
         if done.stdout != "intact\nright\n" or done.returncode != 0:
             failures += 1

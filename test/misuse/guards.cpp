@@ -115,16 +115,7 @@ const misuse::Case kMisuses[] = {
     {"double-free-threads",
      [] {
        volatile char* block = new_block(48);
-       std::atomic<int> ready{0};
-       const auto body = [&] {
-         ++ready;
-         while (ready != 2) {
-         }
-         free_block(block);
-       };
-       std::thread other(body);
-       body();
-       other.join();
+       misuse::at_the_same_time([&] { free_block(block); });
      }},
     {"free-inside", [] { free_block(new_block(100) + 16); }},
     {"realloc-freed",
@@ -273,6 +264,21 @@ void fork_and_go_on() {
   expect(status == 0, "the child");
 }
 
+// A child is made while other threads are in the middle of allocating and freeing guarded blocks.
+void fork_among_threads() {
+  static void* blocks[16];
+  for (void*& block : blocks) block = allocate(100);
+  const auto use = [] {
+    for (void* block : blocks) release(block);
+    for (int i = 0; i < 200; ++i) release(allocate(100));
+    void* const block = allocate(4090);
+    if (!is_guarded(block, 4090)) _exit(1);
+    release(block);
+  };
+  expect(misuse::fork_while_busy(40, [] { release(allocate(48)); }, use), "the children");
+  use();
+}
+
 // Ends with SIGSEGV, not with a report: the address has nothing to do with the pool.
 void crash() {
   release(allocate(48));
@@ -280,8 +286,10 @@ void crash() {
 }
 
 const misuse::Case kRight[] = {
-    {"blocks", see_blocks},         {"use-up", use_up},       {"threads", run_threads},
-    {"own-handler", handle_faults}, {"fork", fork_and_go_on}, {"crash", crash},
+    {"blocks", see_blocks},   {"use-up", use_up},
+    {"threads", run_threads}, {"own-handler", handle_faults},
+    {"fork", fork_and_go_on}, {"fork-among-threads", fork_among_threads},
+    {"crash", crash},
 };
 
 }  // namespace

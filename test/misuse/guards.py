@@ -42,6 +42,7 @@ RIGHT = {
     "threads": ",every=1",
     "own-handler": ",every=1",
     "fork": ",every=1",
+    "fork-among-threads": ",every=1",
 }
 
 

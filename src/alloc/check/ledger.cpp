@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/check/ledger.hpp"
 
-#include <string.h>
+#include <algorithm>
 
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
@@ -12,6 +12,7 @@
 namespace corbel::alloc {
 
 constinit Ledger ledger;
+constinit std::uint32_t generation = 0;
 
 struct Ledger::Leaf {
   std::atomic<Group*> groups[kLeafEntries];
@@ -26,19 +27,27 @@ std::uintptr_t unit_of(const void* address) {
 }  // namespace
 
 BlockState BlockRef::take() const {
-  // In the child of a fork, the thread that took the record may not exist.
+  // After a fork without its handlers, the thread that took the record may not exist. Time in which
+  // the whole process was stopped does not count.
   constexpr std::uint64_t kMaxWait = 10000;  // ms
-  for (std::uint64_t begin = 0;;) {
+  constexpr std::uint64_t kMaxStep = 100;
+  std::uint64_t waited = 0;
+  for (std::uint64_t last = 0;;) {
     // (3) acquire: sees the fields published by (1); release: passes them on
-    const BlockState before =
-        record->state.exchange(BlockState::kChanging, std::memory_order_acq_rel);
-    if (before != BlockState::kChanging) return before;
+    const std::uint32_t before = record->state.exchange(changing(), std::memory_order_acq_rel);
+    if (before != changing()) {
+      const BlockState state = state_in(before);
+      return state == BlockState::kChanging ? BlockState::kLive : state;
+    }
     const std::uint64_t now = os::now_ms();
-    if (begin == 0) begin = now;
-    if (now - begin > kMaxWait) return BlockState::kLive;
+    if (last != 0) waited += std::min(now - last, kMaxStep);
+    last = now;
+    if (waited > kMaxWait) return BlockState::kLive;
     os::yield();
   }
 }
+
+void forget_record_takers() { ++generation; }
 
 bool Ledger::Group::has_unit(std::uintptr_t unit) const {
   // relaxed: a spare group, and one that is being made, has none of the caller's units
@@ -100,7 +109,7 @@ void Ledger::retire(Group* group) {
   group->start.store(nullptr, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < group->count; ++i) {
     // relaxed: as above
-    group->records[i].state.store(BlockState::kNone, std::memory_order_relaxed);
+    group->records[i].state.store(std::uint32_t(BlockState::kNone), std::memory_order_relaxed);
   }
   group->next_spare = spare_[group->count % kSpareKinds];
   spare_[group->count % kSpareKinds] = group;
@@ -176,6 +185,18 @@ BlockRef Ledger::find(const void* address) const {
   const BlockRef block{&group->records[index], start + index * group->block_size,
                        group->block_size};
   return block.state() != BlockState::kNone ? block : BlockRef{};
+}
+
+bool Ledger::try_take(const BlockRef& visited, BlockState seen) const {
+  if (!visited.try_take(seen)) return false;
+  // Now the block cannot go, so its group stays where it is. It may have moved before.
+  const BlockRef block = find(visited.raw);
+  if (block.record == visited.record && block.raw == visited.raw &&
+      block.capacity == visited.capacity) {
+    return true;
+  }
+  visited.set_state(seen);
+  return false;
 }
 
 }  // namespace corbel::alloc

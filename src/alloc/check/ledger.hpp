@@ -31,7 +31,8 @@ enum class BlockState : std::uint32_t {
 };
 
 struct BlockRecord {
-  std::atomic<BlockState> state;
+  // A BlockState, with kChanging also the generation (below).
+  std::atomic<std::uint32_t> state;
   // The fields below belong to the thread that makes the block, frees it or resizes it; the state
   // publishes them.
   StackId allocated_at;
@@ -47,6 +48,11 @@ struct BlockRecord {
 };
 static_assert(sizeof(BlockRecord) == 32);
 
+// How many forks lie between the first process and this one. The child of a fork does not have the
+// threads that had taken records, and what they took is live for it. Written in such a child, while
+// it has a single thread.
+extern std::uint32_t generation;
+
 // A record with the place of its block.
 struct BlockRef {
   BlockRecord* record = nullptr;
@@ -57,10 +63,11 @@ struct BlockRef {
   char* begin() const { return raw + record->front; }
   BlockState state() const {
     // (2) acquire: sees the fields published by (1)
-    return record->state.load(std::memory_order_acquire);
+    return state_in(record->state.load(std::memory_order_acquire));
   }
   void set_state(BlockState state) const {
-    record->state.store(state, std::memory_order_release);  // (1) release: publishes the fields
+    // (1) release: publishes the fields
+    record->state.store(std::uint32_t(state), std::memory_order_release);
   }
   // Sets the state to kChanging, so that no other thread changes the record or gives the raw block
   // back. If another thread has set it to kChanging, waits until it sets another one. Returns the
@@ -68,9 +75,19 @@ struct BlockRef {
   BlockState take() const;
   // The same if the state is `seen`, without waiting. False if it is another one by now.
   bool try_take(BlockState seen) const {
+    auto expected = std::uint32_t(seen);
     // (3) acquire: sees the fields published by (1); relaxed on failure: nothing is read
-    return record->state.compare_exchange_strong(
-        seen, BlockState::kChanging, std::memory_order_acquire, std::memory_order_relaxed);
+    return record->state.compare_exchange_strong(expected, changing(), std::memory_order_acquire,
+                                                 std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned kStateBits = 8;
+  static BlockState state_in(std::uint32_t word) {
+    return BlockState(word & ((1U << kStateBits) - 1));
+  }
+  static std::uint32_t changing() {
+    return generation << kStateBits | std::uint32_t(BlockState::kChanging);
   }
 };
 
@@ -87,14 +104,19 @@ class Ledger {
   // if there is none.
   BlockRef find(const void* address) const;
 
-  // Calls visit(context, block) for all records but those in the state kNone, until it returns
-  // false. Other threads may work meanwhile: a block may have gone, and come again, at any time.
+  // Calls visit(block) for all records but those in the state kNone, until it returns false. Other
+  // threads may work meanwhile: a block may have gone, and come again, at any time, and its record
+  // may be that of another block by now, which lies elsewhere. See try_take().
   template <class Visit>
   void for_each_block(Visit visit) const;
 
   // The same for the blocks of a single group: another one at each call, over and over.
   template <class Visit>
   void for_next_group(Visit visit);
+
+  // BlockRef::try_take() for a block that a visit has been given. False also if the record has
+  // become that of another block.
+  bool try_take(const BlockRef& visited, BlockState seen) const;
 
  private:
   struct Group;

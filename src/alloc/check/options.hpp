@@ -23,7 +23,8 @@ struct CheckOptions {
   // Whether at most one block is guarded every few milliseconds, whatever the program allocates.
   bool guard_seldom = true;
   // How many blocks are guarded at a time. A process may have 65,530 mappings, and the pool
-  // takes up to 16 for each: slots that have been used do not become one mapping again.
+  // takes up to 16 for each: slots that have been used do not become one mapping again. At the
+  // limit, the program can start no thread.
   static constexpr std::size_t kMaxGuardSlots = 2048;
   std::size_t guard_slots = 64;
 

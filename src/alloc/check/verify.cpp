@@ -49,7 +49,7 @@ void verify_block(const BlockRef& block, const Occasion& occasion) {
   const BlockState state = block.state();
   if (state != BlockState::kLive && state != BlockState::kQuarantined) return;
   // A block that another thread has taken is checked by that one, or the next time.
-  if (!block.try_take(state)) return;
+  if (!ledger.try_take(block, state)) return;
   if (state == BlockState::kLive) verify_redzones(block, state, occasion);
   if (state == BlockState::kQuarantined) verify_freed(block, occasion);
   block.set_state(state);

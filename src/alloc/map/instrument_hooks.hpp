@@ -29,6 +29,9 @@ bool set_up_leaks();  // leaks
 void note_thread_begins();  // leaks
 void note_thread_ends();
 
+// Called in the child of a fork, which has a single thread.
+void forget_record_takers();  // check
+
 // Adds to the line about a misuse that ends the process what full checks know of `block`.
 void add_to_death(const void* block);  // check
 

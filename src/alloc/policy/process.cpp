@@ -134,6 +134,7 @@ void after_fork_in_child() {
   span_heap.forget_other_threads();
   forget_helper_after_fork();
   forget_other_threads();
+  forget_record_takers();
   sync::Lock::end_fork();
 }
 

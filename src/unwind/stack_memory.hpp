@@ -18,7 +18,7 @@ class StackMemory {
   void use_stack_of(std::uintptr_t stack_pointer);
 
   // Reads the word at the address. False if that cannot be read or is not aligned.
-  bool load(std::uintptr_t address, std::uintptr_t* value) {
+  __attribute__((always_inline)) bool load(std::uintptr_t address, std::uintptr_t* value) {
     constexpr std::size_t kWord = sizeof(std::uintptr_t);
     if (address % kWord != 0) return false;
     if (address - low_ >= size_ && !find_page(address)) return false;
@@ -27,7 +27,7 @@ class StackMemory {
   }
 
  private:
-  bool find_page(std::uintptr_t address);
+  __attribute__((noinline)) bool find_page(std::uintptr_t address);
 
   // What is known to be readable: whole words.
   std::uintptr_t low_ = 0;

@@ -22,20 +22,26 @@ arch::Registers registers_of(const void* context) {
   return registers;
 }
 
+unsigned walk(const ReturnPlace& place, const FrameList& empty) {
+  FrameList list = empty;
+  if (!walk_fast({place.address, place.stack, place.frame, 0}, &list)) {
+    list = empty;
+    walk_all_from(place.stack, &list);
+  }
+  return list.count();
+}
+
 }  // namespace
 
 __attribute__((noinline)) unsigned capture(void** frames, unsigned max, unsigned skip) {
   if (max == 0) return 0;
-  const auto own_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const auto callers_stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
-  const Place caller{reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), callers_stack,
-                     arch::load_word(own_frame), 0};
-  FrameList list(frames, max, skip);
-  if (!walk_fast(caller, &list)) {
-    list = FrameList(frames, max, skip);
-    walk_all_from(callers_stack, &list);
-  }
-  return list.count();
+  const ReturnPlace place = own_return_place();
+  return walk(place, FrameList(frames, max, skip));
+}
+
+unsigned capture_at(const ReturnPlace& place, void** frames, unsigned max,
+                    bool (*is_left_out)(const void* frame)) {
+  return max == 0 ? 0 : walk(place, FrameList(frames, max, is_left_out));
 }
 
 unsigned capture_from(const void* context, void** frames, unsigned max) {
@@ -44,9 +50,9 @@ unsigned capture_from(const void* context, void** frames, unsigned max) {
   const Place place{registers.pc, registers.at[arch::kStackRegister],
                     registers.at[arch::kFrameRegister],
                     arch::kReturnsByLinkRegister ? registers.at[arch::kReturnColumn] : 0};
-  FrameList list(frames, max, 0);
+  FrameList list(frames, max, 0U);
   if (!walk_fast(place, &list)) {
-    list = FrameList(frames, max, 0);
+    list = FrameList(frames, max, 0U);
     walk_all(registers, &list);
   }
   return list.count();

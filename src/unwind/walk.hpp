@@ -12,6 +12,9 @@ namespace corbel::unwind {
 class FrameList {
  public:
   FrameList(void** frames, unsigned max, unsigned skip) : frames_(frames), max_(max), skip_(skip) {}
+  // Without the innermost frames for which `is_left_out` is true.
+  FrameList(void** frames, unsigned max, bool (*is_left_out)(const void*))
+      : frames_(frames), max_(max), skip_(0), is_left_out_(is_left_out) {}
 
   // False when the list is full.
   bool add(std::uintptr_t return_address) {
@@ -20,7 +23,9 @@ class FrameList {
       return true;
     }
     if (count_ == max_) return false;
-    frames_[count_++] = reinterpret_cast<void*>(return_address);
+    auto* const frame = reinterpret_cast<void*>(return_address);
+    if (count_ == 0 && is_left_out_ != nullptr && is_left_out_(frame)) return true;
+    frames_[count_++] = frame;
     return count_ != max_;
   }
   unsigned count() const { return count_; }
@@ -29,6 +34,7 @@ class FrameList {
   void** frames_;
   unsigned max_;
   unsigned skip_;
+  bool (*is_left_out_)(const void*) = nullptr;
   unsigned count_ = 0;
 };
 

@@ -127,27 +127,32 @@ bool FastWalk::follow(Row row) {
   if (by_stack && !knows_stack_) return follow_frame_pointer();
   const std::uintptr_t cfa = (by_stack ? place_.stack : place_.frame) + row.cfa_offset();
   const std::uintptr_t saved_at = cfa - row.saved_below();
-  Place next{0, cfa, place_.frame, 0};
+  std::uintptr_t caller = 0;
+  std::uintptr_t frame = place_.frame;
   if constexpr (arch::kReturnsByLinkRegister) {
     switch (row.saved()) {
       case Row::Saved::kNothing:
-        next.pc = place_.link;
+        caller = place_.link;
         break;
       case Row::Saved::kReturn:
-        if (!memory_.load(saved_at, &next.pc)) return false;
+        if (!memory_.load(saved_at, &caller)) return false;
         break;
       default:
-        if (!memory_.load(saved_at, &next.frame)) return false;
-        if (!memory_.load(saved_at + sizeof(std::uintptr_t), &next.pc)) return false;
+        if (!memory_.load(saved_at, &frame)) return false;
+        if (!memory_.load(saved_at + sizeof(std::uintptr_t), &caller)) return false;
     }
     // A leaf function may have no frame.
     if (cfa < place_.stack || (cfa == place_.stack && place_.link == 0)) return false;
   } else {
     if (cfa <= place_.stack) return false;
-    if (!memory_.load(cfa - sizeof(std::uintptr_t), &next.pc)) return false;
-    if (row.saved() != Row::Saved::kNothing && !memory_.load(saved_at, &next.frame)) return false;
+    if (!memory_.load(cfa - sizeof(std::uintptr_t), &caller)) return false;
+    if (row.saved() != Row::Saved::kNothing && !memory_.load(saved_at, &frame)) return false;
   }
-  place_ = next;
+  // One word at a time: two that have just been stored cannot be forwarded to a load of both.
+  place_.pc = caller;
+  place_.stack = cfa;
+  place_.frame = frame;
+  place_.link = 0;
   knows_stack_ = true;
   return true;
 }

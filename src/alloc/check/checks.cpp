@@ -36,7 +36,12 @@ constexpr std::size_t kMaxFill = kMediumMax;
 
 constinit thread_local std::uint32_t allocations = 0;
 
-StackId capture(unsigned frames) { return frames != 0 ? capture_stack(nullptr, frames) : 0; }
+using unwind::own_return_place;
+using unwind::ReturnPlace;
+
+StackId capture(const ReturnPlace& caller, unsigned frames) {
+  return frames != 0 ? capture_stack_at(caller, frames) : 0;
+}
 
 std::size_t alignment_of(const BlockRecord& record) {
   return record.log_alignment == 0 ? 0 : std::size_t(1) << record.log_alignment;
@@ -118,12 +123,22 @@ std::size_t quarantine_limit() {
   return std::max(footprint.bytes() / 8, CheckOptions::kMinQuarantine);
 }
 
+// Loads into the processor's cache what the next free will look at when it gives the block back:
+// it has been out of use for long.
+void prepare_to_give_back(const char* raw) {
+  ledger.prefetch(raw);
+  __builtin_prefetch(raw, 1);
+  __builtin_prefetch(raw + 64, 1);
+}
+
 // Gives the oldest blocks back while there is more in quarantine than `limit`. Returns whether
 // there was one. Requires: the thread is in no InsideAllocator.
 bool shrink_quarantine(std::size_t limit) {
   bool any = false;
-  while (char* const raw = quarantine.take_excess(limit)) {
+  char* next = nullptr;
+  while (char* const raw = quarantine.take_excess(limit, &next)) {
     any = true;
+    if (next != nullptr) prepare_to_give_back(next);
     const BlockRef block = ledger.find(raw);
     block.take();
     verify_freed(block, {.doing = "found"});
@@ -135,9 +150,10 @@ bool shrink_quarantine(std::size_t limit) {
 
 // ---- the life of a block ------------------------------------------------------------------------
 
-BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill fill) {
+BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill fill,
+                    const ReturnPlace& caller) {
   if (size > kMaxBlock || alignment > kMaxBlock) return {};
-  const StackId stack = capture(check_options.frames);
+  const StackId stack = capture(caller, check_options.frames);
   BlockRef block;
   bool zeroed = false;
   do {
@@ -158,11 +174,11 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
 }
 
 // Requires: the caller has taken the record.
-void end_block(const BlockRef& block) {
+void end_block(const BlockRef& block, const ReturnPlace& caller) {
   BlockRecord& record = *block.record;
   // Half of the frames: which code frees a block is mostly clear from the innermost, and each takes
   // time.
-  record.freed_at = capture((check_options.frames + 1) / 2);
+  record.freed_at = capture(caller, (check_options.frames + 1) / 2);
   record.freed_by = known_thread_id();
   const std::size_t limit = quarantine_limit();
   std::size_t bytes = record.size + sizeof(BlockRecord);
@@ -182,15 +198,17 @@ void end_block(const BlockRef& block) {
 
 }  // namespace
 
-void* watched_allocate(std::size_t size, std::size_t alignment, Origin origin, Fill fill) {
-  const BlockRef block = make_block(size, alignment, origin, fill);
+// Not inlined, as own_return_place() requires.
+__attribute__((noinline)) void* watched_allocate(std::size_t size, std::size_t alignment,
+                                                 Origin origin, Fill fill) {
+  const BlockRef block = make_block(size, alignment, origin, fill, own_return_place());
   if (!block) return out_of_memory();
   block.set_state(BlockState::kLive);
   if (++allocations % kAllocationsPerCheck == 0 && check_options.redzone != 0) verify_some();
   return block.begin();
 }
 
-void watched_deallocate(void* pointer, Release release) {
+__attribute__((noinline)) void watched_deallocate(void* pointer, Release release) {
   if (!owns(pointer)) return free_foreign(pointer);
   const BlockRef block = take_live(name_of(release), Ends::kYes, pointer, ledger.find(pointer));
   if (check_options.judge) {
@@ -198,17 +216,19 @@ void watched_deallocate(void* pointer, Release release) {
     check_size(block, release);
   }
   verify_redzones(block, BlockState::kLive, {.doing = "freed"});
-  end_block(block);
+  end_block(block, own_return_place());
 }
 
-bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, void** result) {
+__attribute__((noinline)) bool watched_reallocate(void* pointer, std::size_t size,
+                                                  std::size_t alignment, void** result) {
   if (!owns(pointer)) return false;
   const BlockRef old = take_live("realloc", Ends::kNo, pointer, ledger.find(pointer));
   if (check_options.judge) check_family("realloc", old, kFreed);
   verify_redzones(old, BlockState::kLive, {.doing = "resized"});
   *result = nullptr;
+  const ReturnPlace caller = own_return_place();
   if (size == 0) {
-    end_block(old);
+    end_block(old, caller);
     return true;
   }
   const std::size_t old_size = old.record->size;
@@ -221,7 +241,7 @@ bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, 
     *result = pointer;
     return true;
   }
-  const BlockRef fresh = make_block(size, alignment, Origin::kMalloc, Fill::kAny);
+  const BlockRef fresh = make_block(size, alignment, Origin::kMalloc, Fill::kAny, caller);
   if (!fresh) {
     old.set_state(BlockState::kLive);
     *result = out_of_memory();
@@ -229,7 +249,7 @@ bool watched_reallocate(void* pointer, std::size_t size, std::size_t alignment, 
   }
   memcpy(fresh.begin(), pointer, std::min(size, old_size));
   fresh.set_state(BlockState::kLive);
-  end_block(old);
+  end_block(old, caller);
   *result = fresh.begin();
   return true;
 }

@@ -187,6 +187,16 @@ BlockRef Ledger::find(const void* address) const {
   return block.state() != BlockState::kNone ? block : BlockRef{};
 }
 
+void Ledger::prefetch(const void* raw) const {
+  const Group* const group = group_at(unit_of(raw));
+  if (group == nullptr) return;
+  // relaxed: a wrong address does no harm
+  const std::size_t offset =
+      address_of(raw) - address_of(group->start.load(std::memory_order_relaxed));
+  const std::size_t index = index_of(offset, group->block_size);
+  if (index < group->count) __builtin_prefetch(&group->records[index], 1);
+}
+
 bool Ledger::try_take(const BlockRef& visited, BlockState seen) const {
   if (!visited.try_take(seen)) return false;
   // Now the block cannot go, so its group stays where it is. It may have moved before.

@@ -104,6 +104,9 @@ class Ledger {
   // if there is none.
   BlockRef find(const void* address) const;
 
+  // Loads the record of the raw block that begins there into the processor's cache.
+  void prefetch(const void* raw) const;
+
   // Calls visit(block) for all records but those in the state kNone, until it returns false. Other
   // threads may work meanwhile: a block may have gone, and come again, at any time, and its record
   // may be that of another block by now, which lies elsewhere. See try_take().

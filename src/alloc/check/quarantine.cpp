@@ -73,7 +73,7 @@ void Quarantine::add(char* raw, std::size_t bytes) {
   }
 }
 
-char* Quarantine::take_first(unsigned index) {
+char* Quarantine::take_first(unsigned index, char** next) {
   sync::LockGuard guard(quarantine_locks[index]);
   Queue& queue = queues_[index];
   Chunk* const chunk = queue.first;
@@ -82,7 +82,9 @@ char* Quarantine::take_first(unsigned index) {
   queue.bytes.store(queue.bytes.load(std::memory_order_relaxed) - entry.bytes,
                     std::memory_order_relaxed);
   bytes_.fetch_sub(entry.bytes, std::memory_order_relaxed);
-  if (chunk->begin == chunk->end) {
+  if (chunk->begin != chunk->end) {
+    *next = chunk->entries[chunk->begin].raw;
+  } else {
     queue.first = chunk->next;
     if (queue.first == nullptr) queue.last = nullptr;
     chunk->next = queue.spare;
@@ -91,16 +93,17 @@ char* Quarantine::take_first(unsigned index) {
   return entry.raw;
 }
 
-char* Quarantine::take_excess(std::size_t limit) {
+char* Quarantine::take_excess(std::size_t limit, char** next) {
+  *next = nullptr;
   const unsigned own = queue_of_thread();
   if (bytes_.load(std::memory_order_relaxed) <= limit) return nullptr;
   // A thread that frees seldom must not lose its blocks at once because others have freed many.
   for (unsigned i = 0; i < kQuarantineLocks; ++i) {
     const unsigned index = (own + i) % kQuarantineLocks;
     if (queues_[index].bytes.load(std::memory_order_relaxed) <= limit / kQuarantineLocks) continue;
-    if (char* const raw = take_first(index)) return raw;
+    if (char* const raw = take_first(index, next)) return raw;
   }
-  return take_first(own);
+  return take_first(own, next);
 }
 
 }  // namespace corbel::alloc

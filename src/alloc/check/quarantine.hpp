@@ -20,8 +20,8 @@ class Quarantine {
   void add(char* raw, std::size_t bytes);
 
   // Removes the block that should go next if there is more in quarantine than `limit`; nullptr if
-  // there is not. The block took `*bytes`.
-  char* take_excess(std::size_t limit);
+  // there is not. Stores in `*next` the one that will probably go after it, or nullptr.
+  char* take_excess(std::size_t limit, char** next);
 
  private:
   struct Entry {
@@ -36,7 +36,7 @@ class Quarantine {
     std::atomic<std::size_t> bytes;
   };
 
-  char* take_first(unsigned index);
+  char* take_first(unsigned index, char** next);
 
   Queue queues_[kQuarantineLocks]{};
   std::atomic<std::size_t> bytes_{0};

@@ -8,7 +8,6 @@
 #include <new>
 
 #include "alloc/map/metadata.hpp"
-#include "unwind/unwind.hpp"
 
 namespace corbel::alloc {
 
@@ -232,6 +231,12 @@ __attribute__((noinline)) StackId capture_stack(const void* caller, unsigned max
   }
   while (first < count && is_hidden_code(frames[first])) ++first;
   return intern_stack(frames + first, count - first < max ? count - first : max);
+}
+
+StackId capture_stack_at(const unwind::ReturnPlace& place, unsigned max) {
+  void* frames[kMaxFrames];
+  if (max > kMaxFrames) max = kMaxFrames;
+  return intern_stack(frames, unwind::capture_at(place, frames, max, is_hidden_code));
 }
 
 }  // namespace corbel::alloc

@@ -8,6 +8,7 @@
 
 #include "alloc/map/private_api.hpp"
 #include "unwind/own_code.hpp"
+#include "unwind/unwind.hpp"
 
 namespace corbel::alloc {
 
@@ -41,6 +42,10 @@ Stack stack_of(StackId id);
 // links the allocator statically, which has no hidden code, tells its own frames.
 // Records at most `max` frames.
 StackId capture_stack(const void* caller = nullptr, unsigned max = kMaxFrames);
+
+// The same from the place on to which a function of the allocator will return that the program
+// called, perhaps by others. Takes less time: frames inside that function are not looked at.
+StackId capture_stack_at(const unwind::ReturnPlace& place, unsigned max);
 
 // Whether a return address lies in hidden code.
 bool is_hidden_code(const void* frame);

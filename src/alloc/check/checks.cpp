@@ -173,6 +173,11 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
   return block;
 }
 
+// What a protected block takes in quarantine: its record and span, and its mappings in the kernel.
+// With less, a program that allocates large blocks would get as many mappings as it may have, and
+// each fork copies them.
+constexpr std::size_t kProtectedBytes = 4096;
+
 // Requires: the caller has taken the record.
 void end_block(const BlockRef& block, const ReturnPlace& caller) {
   BlockRecord& record = *block.record;
@@ -183,7 +188,7 @@ void end_block(const BlockRef& block, const ReturnPlace& caller) {
   const std::size_t limit = quarantine_limit();
   std::size_t bytes = record.size + sizeof(BlockRecord);
   if (record.is_guarded) {
-    bytes = protect(block) ? sizeof(BlockRecord) : bytes;
+    bytes = protect(block) ? kProtectedBytes : bytes;
   } else if (check_options.fill) {
     memset(block.begin(), kFreedByte, record.size);
   }
@@ -243,8 +248,10 @@ __attribute__((noinline)) bool watched_reallocate(void* pointer, std::size_t siz
   }
   const BlockRef fresh = make_block(size, alignment, Origin::kMalloc, Fill::kAny, caller);
   if (!fresh) {
+    // Without memory, a block can still become smaller where it is.
+    const bool may_stay = size <= old_size && address_of(pointer) % alignment == 0;
     old.set_state(BlockState::kLive);
-    *result = out_of_memory();
+    *result = may_stay ? pointer : out_of_memory();
     return true;
   }
   memcpy(fresh.begin(), pointer, std::min(size, old_size));

@@ -64,6 +64,9 @@ ENTRIES = (
     Entry("corbel-full", "corbel", "testing", "full", {"CORBEL_CHECK": "full"}, slow=True),
     Entry("corbel-full-guards", "corbel", "testing", "full, guard=all",
           {"CORBEL_CHECK": "full,guard=all"}, slow=True, far=20000),
+    # A quarantine that keeps all that the program frees, as AddressSanitizer's does for a while.
+    Entry("corbel-full-leaks", "corbel", "testing", "full, quarantine=1G, and leaks",
+          {"CORBEL_CHECK": "full,quarantine=1G", "CORBEL_LEAKS": "1"}, slow=True),
     Entry("mimalloc3-debug", "mimalloc3-debug", "testing", "debug"),
     # mimalloc 3.3.2 has the same options, but reads them after it has set up the first heap.
     Entry("mimalloc2-guarded", "mimalloc2-debug", "testing", "debug, guards every block",

@@ -39,7 +39,7 @@ WORDS = {
 }
 WORDS = {fault: re.compile(words, re.I) for fault, words in WORDS.items()}
 # Lines that are no message about the program: notes of an allocator on itself, frames of a stack.
-NOISE = re.compile(r"^\W*$|^(==\d+==|\S+: )?warning\b|^\s*#\d|^\s*at 0x|^\s*by 0x", re.I)
+NOISE = re.compile(r"^\W*$|^corbel: no definite leaks|^(==\d+==|\S+: )?warning\b|^\s*#\d|^\s*at 0x|^\s*by 0x", re.I)
 ON_PURPOSE = {signal.SIGABRT, signal.SIGILL, signal.SIGTRAP}
 SAYS = re.compile(r"^(MISSED|DEFUSED|HARMED|IMPOSSIBLE): (.*)$", re.M)
 

@@ -62,6 +62,21 @@ class EstimateTest : public SamplingTest {
   }
 };
 
+// Guards need more samples than the profile, which gets only its part of them.
+TEST_F(EstimateTest, TheProfileGetsItsPartOfTheSamplesForGuards) {
+  constexpr std::size_t kSamples = 3000;
+  for (const auto& [size, every] : kCases) {
+    start_sampling(every / 16, SampledFor::kGuards);
+    begin(every);
+    const std::size_t count = blocks_for_samples(kSamples, size, every);
+    for (std::size_t i = 0; i < count; ++i) deallocate(allocate(size));
+    Truth truth;
+    truth.add(count, block_size(size), every);
+    expect_near(double(allocated().bytes), truth);
+    stop_sampling(SampledFor::kGuards);
+  }
+}
+
 TEST_F(EstimateTest, BlocksThatAreFreedAtOnce) {
   for (const auto& [request, every] : kCases) {
     SCOPED_TRACE(request);

@@ -175,7 +175,7 @@ BlockRef make_block(std::size_t size, std::size_t alignment, Origin origin, Fill
 
 // What a protected block takes in quarantine: its record and span, and its mappings in the kernel.
 // With less, a program that allocates large blocks would get as many mappings as it may have, and
-// each fork copies them.
+// each fork copies them. Not with guard=all, which asks for as many as there may be.
 constexpr std::size_t kProtectedBytes = 4096;
 
 // Requires: the caller has taken the record.
@@ -188,7 +188,7 @@ void end_block(const BlockRef& block, const ReturnPlace& caller) {
   const std::size_t limit = quarantine_limit();
   std::size_t bytes = record.size + sizeof(BlockRecord);
   if (record.is_guarded) {
-    bytes = protect(block) ? kProtectedBytes : bytes;
+    if (protect(block)) bytes = check_options.guard_all ? sizeof(BlockRecord) : kProtectedBytes;
   } else if (check_options.fill) {
     memset(block.begin(), kFreedByte, record.size);
   }

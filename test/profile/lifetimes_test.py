@@ -45,8 +45,8 @@ class Lifetimes(unittest.TestCase):
     # There are about a hundred samples of each place, so the bounds are five standard deviations. All
     # of them are those that may come as fast as they like (SamplePace).
     def test_allocations(self):
-        for place, blocks, size in (("new_kept", 2000, 1024), ("small_freed", 20000, 112),
-                                    ("handed_over", 2000, 1024), ("grow", 400, 6144)):
+        for place, blocks, size in (("new_kept", 1500, 1024), ("small_freed", 15000, 112),
+                                    ("handed_over", 1500, 1024), ("grow", 300, 6144)):
             with self.subTest(place):
                 totals = self.totals(place)
                 self.assertAlmostEqual(totals[ALLOCATIONS] / blocks, 1, delta=0.5)

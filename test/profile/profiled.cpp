@@ -72,18 +72,18 @@ PLACE_WITH_BLOCK(shrink, old = std::realloc(old, 600))
 PLACE_WITH_BLOCK(receive, std::free(old))
 
 void live() {
-  kept.reserve(2000);
-  for (int i = 0; i < 2000; ++i) keep(new_kept());
-  for (int i = 0; i < 20000; ++i) std::free(small_freed());
-  for (int i = 0; i < 400; ++i) {
+  kept.reserve(1500);
+  for (int i = 0; i < 1500; ++i) keep(new_kept());
+  for (int i = 0; i < 15000; ++i) std::free(small_freed());
+  for (int i = 0; i < 300; ++i) {
     void* block = peak_only();
     grow(block);
     shrink(block);
     std::free(block);
   }
   std::vector<void*> sent;
-  sent.reserve(2000);
-  for (int i = 0; i < 2000; ++i) sent.push_back(handed_over());
+  sent.reserve(1500);
+  for (int i = 0; i < 1500; ++i) sent.push_back(handed_over());
   pthread_t thread;
   pthread_create(
       &thread, nullptr,

@@ -13,8 +13,8 @@ namespace corbel::alloc {
 // come as fast as they like, so that there are some of a program that runs for a moment.
 struct SamplePace {
   static constexpr std::uint32_t kSamples = 32;           // between two looks at the clock
-  static constexpr std::uint64_t kMinInterval = 100'000;  // ns from one sample to the next, mean
-  static constexpr std::uint64_t kFree = 1024;            // samples
+  static constexpr std::uint64_t kMinInterval = 200'000;  // ns from one sample to the next, mean
+  static constexpr std::uint64_t kFree = 512;             // samples
   static constexpr unsigned kMaxShift = 12;
 
   std::uint64_t since = 0;    // the time of the last look

@@ -213,6 +213,8 @@ class TimeProfile(unittest.TestCase):
     def test_a_process_that_ends_with_its_last_thread(self):
         profile = self.profile_of("time", "leave")
         self.assertGreater(profile.totals(self.at("hot"))[CPU], 0)
+        self.assertEqual(profile.facts["ended_early"], "main")
+        self.assertEqual(self.places["end"], "0", "the last thread has the program's files")
 
     def test_default_name_has_the_process_in_it(self):
         result = self.run_program("time", "exit", "3")

@@ -70,6 +70,7 @@ void leave_thread(void*) {
   note_thread_ends();
   detach_heap();
   if (thread_is_main) {
+    end_time_profile();
     end_helper();
   } else {
     call_helper(MayStart::kNo);

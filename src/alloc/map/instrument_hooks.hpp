@@ -21,6 +21,10 @@ void set_up_control();   // control: requests from the corbel command
 // Called when the library is loaded, by its constructor: the profiler needs a thread.
 void set_up_time_profile();  // time_profile
 
+// Called when the main thread ends before the process: the C library ends the process with its last
+// thread, which must be one of the program's, and counts the profiler's. Waits for its end.
+void end_time_profile();  // time_profile
+
 // Called by set_up_checks(), once: reads CORBEL_LEAKS. Whether every block is to be recorded.
 bool set_up_leaks();  // leaks
 

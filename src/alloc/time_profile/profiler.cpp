@@ -289,6 +289,17 @@ void stop_profiler() {
   }
 }
 
+void end_profiler_with_main() {
+  // (2) acquire
+  if (profiler_state.load(std::memory_order_acquire) == std::uint32_t(ProfilerState::kNone)) return;
+  stop_profiler();
+  const std::uint32_t thread = profiler_thread.load(std::memory_order_relaxed);
+  found_facts.main_has_ended = true;
+  constexpr std::uint64_t kPatience = 1000;
+  const std::uint64_t begin = os::now_ms();
+  while (thread != 0 && os::has_thread(thread) && os::now_ms() - begin < kPatience) os::yield();
+}
+
 ProfilerFacts profiler_facts() { return found_facts; }
 
 }  // namespace corbel::alloc

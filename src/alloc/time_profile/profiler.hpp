@@ -21,6 +21,7 @@ struct ProfilerFacts {
   std::uint64_t threads;          // that have been watched
   std::uint64_t without_timer;    // threads that the system had no timer for
   std::uint64_t blocked;          // threads that blocked the signal when they were last looked at
+  bool main_has_ended;            // which ended the profile
   bool signal_was_taken;          // the program has replaced the handler
 };
 
@@ -29,6 +30,9 @@ bool start_profiler(std::uint64_t period_ns);
 
 // Stops all timers and waits until the thread has ended, or for a second. No sample comes any more.
 void stop_profiler();
+
+// Stops it as the main thread ends, and waits until the system has the thread no longer.
+void end_profiler_with_main();
 
 // After stop_profiler().
 ProfilerFacts profiler_facts();

@@ -76,6 +76,12 @@ void begin_time_profile(const TimeSetting& setting) {
 
 }  // namespace
 
+void end_time_profile() {
+  if (time_file_at_exit.is_chosen() && time_file_at_exit.is_of_this_process()) {
+    end_profiler_with_main();
+  }
+}
+
 void set_up_time_profile() {
   const char* const text = os::environment("CORBEL_PROFILE");
   if (text == nullptr || !is_time_setting(text)) return;

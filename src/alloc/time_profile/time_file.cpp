@@ -81,6 +81,7 @@ void TimeWriter::add_comments(const TimeProfileFacts& facts) {
   if (lost.without_room != 0) add_number("lost_samples", lost.without_room);
   if (lost.wait_ns != 0) add_number("lost_wait", lost.wait_ns);
   if (found.signal_was_taken) add("ended_early", "signal");
+  if (found.main_has_ended) add("ended_early", "main");
 }
 
 void TimeWriter::add_threads() {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "alloc/map/policy_hooks.hpp"
+#include "alloc/heap/watch.hpp"
 #include "alloc/profile/open_table.hpp"
 #include "alloc/time_profile/count_table.hpp"
 #include "alloc/time_profile/profiled_threads.hpp"

@@ -16,7 +16,7 @@ from lab import fetch, paths
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = [HERE / "engine.cpp", paths.ROOT / "tools" / "corbel" / "compare" / "measure.cpp"]
-INPUTS = [*SOURCES, paths.ROOT / "tools" / "corbel" / "measure.hpp"]
+INPUTS = [*SOURCES, SOURCES[-1].with_suffix(".hpp")]
 # All symbols are bound at start: binding one between fork and exec would add to the memory that a
 # command seems to use.
 FLAGS = ["-std=c++17", "-O2", "-Wl,-z,now"]

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large blocks that the program gives advice about, locks, or protects for a while, as array and
 // cryptography libraries do. The system then splits its mappings, and realloc and free must cope.
+// With "signals", also with signals that interrupt the system's calls.
+#include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <vector>
 
@@ -58,11 +61,26 @@ void grow_and_shrink(Treatment treat, std::size_t size, std::size_t skip, std::s
   std::free(wall);
 }
 
+void send_signals() {
+  struct sigaction action{};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);
+  struct sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGUSR1;
+  timer_t timer;
+  CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+  const itimerspec often{{0, 300000}, {0, 300000}};
+  CHECK(timer_settime(timer, 0, &often, nullptr) == 0);
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   life::give_up_after(120);
   life::check_replacement();
+  if (argc > 1 && std::strcmp(argv[1], "signals") == 0) send_signals();
   for (Treatment treat : kTreatments) {
     for (std::size_t size : {600000, 3000000, 9000000}) {
       grow_and_shrink(treat, size, 8 * kPage, 100 * kPage);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "arch/arch.hpp"
+#include "os/linux/all_signals_blocked.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/lines.hpp"
 #include "os/os.hpp"
@@ -247,25 +248,6 @@ int help(void* argument) {
 
 // ---- in the calling thread ----------------------------------------------------------------------
 
-// Blocks every signal in the calling thread, and in the helper process, which begins with the same
-// mask; the C library's function leaves its own signals out.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    unsigned char all[_NSIG / 8];
-    memset(all, 0xff, sizeof all);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, all, before_, sizeof all);
-  }
-  ~AllSignalsBlocked() {
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, before_, nullptr, sizeof before_);
-  }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  unsigned char before_[_NSIG / 8];
-};
-
 // A process that has protected itself from tracers cannot be traced by its helper either.
 class Dumpable {
  public:
@@ -311,6 +293,7 @@ bool prepare(Job* job) {
 }
 
 void run_helper(Job* job) {
+  // The helper process begins with the same mask.
   const AllSignalsBlocked blocked;
   const Dumpable dumpable;
   job->outcome = {Kind::kCrashed, SIGKILL};  // unless the helper process says otherwise

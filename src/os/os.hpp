@@ -299,6 +299,13 @@ enum class TakesSignals { kNone, kAsHere };
 bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
                     TakesSignals signals = TakesSignals::kNone);
 
+// Starts a thread that the C library does not know of: a program with one thread keeps the C
+// library's ways for one thread, a change of the user does not concern it, and the process ends
+// with the last other thread. It blocks all signals but those of its own faults. `run` may only use
+// functions that need no thread-local variables but errno and Corbel's: no malloc, no locale, no
+// function of pthreads. Its stack is never unmapped. Returns false when the system refuses.
+bool start_unlisted(std::size_t stack_size, int (*run)(void*));
+
 // The addresses of a stack, without its guard pages. Empty where the system does not tell.
 struct StackRange {
   std::uintptr_t low = 0, high = 0;

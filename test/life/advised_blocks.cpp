@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large blocks that the program gives advice about, locks, or protects for a while, as array and
 // cryptography libraries do. The system then splits its mappings, and realloc and free must cope.
-// With "signals", also with signals that interrupt the system's calls.
+// With "signals" or "stops", also with signals, or stops of the process, that interrupt the
+// system's calls.
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <string_view>
 #include <vector>
 
 #include "life.hpp"
@@ -75,12 +78,29 @@ void send_signals() {
   CHECK(timer_settime(timer, 0, &often, nullptr) == 0);
 }
 
+// Another process stops this one, and lets it go on, again and again.
+void send_stops() {
+  const pid_t stopped = getpid();
+  const pid_t sender = fork();
+  CHECK(sender >= 0);
+  if (sender != 0) return;
+  while (getppid() == stopped) {
+    kill(stopped, SIGSTOP);
+    usleep(50);
+    kill(stopped, SIGCONT);
+    usleep(300);
+  }
+  _exit(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   life::give_up_after(120);
   life::check_replacement();
-  if (argc > 1 && std::strcmp(argv[1], "signals") == 0) send_signals();
+  const std::string_view interruption = argc > 1 ? argv[1] : "";
+  if (interruption == "signals") send_signals();
+  if (interruption == "stops") send_stops();
   for (Treatment treat : kTreatments) {
     for (std::size_t size : {600000, 3000000, 9000000}) {
       grow_and_shrink(treat, size, 8 * kPage, 100 * kPage);

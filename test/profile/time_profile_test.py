@@ -210,6 +210,12 @@ class TimeProfile(unittest.TestCase):
                 self.assertEqual(profile.facts["threads_that_block_the_signal"], "1")
                 self.assertEqual(profile.totals()[CPU], 0)
 
+    def test_a_program_with_one_thread_keeps_one(self):
+        for timer in TIMERS:
+            with self.subTest(timer=timer):
+                result = self.run_program(f"time,timer={timer}", "single")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_a_process_that_ends_with_its_last_thread(self):
         profile = self.profile_of("time", "leave")
         self.assertGreater(profile.totals(self.at("hot"))[CPU], 0)

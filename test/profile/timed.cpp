@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that spends its time at known places, for time_profile_test.py.
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -336,6 +339,16 @@ int run_limited_wait() {
   return result == 0 && was_left_alone ? 0 : 1;
 }
 
+// The C library knows of one thread, and a change of the user succeeds.
+int run_single() {
+  if (setgid(getgid()) != 0 || setuid(getuid()) != 0) return 3;
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded ? 0 : 4;
+#else
+  return 0;
+#endif
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -359,6 +372,7 @@ int main(int count, char** arguments) {
   if (what == "blocked") return run_blocked();
   if (what == "leave") return run_leave();
   if (what == "limited") return run_limited_wait();
+  if (what == "single") return run_single();
   if (what == "exit") return std::atoi(arguments[2]);
   return 2;
 }

@@ -239,14 +239,14 @@ void watch_threads() {
   found_facts.process_time_ns = os::process_time_ns() - process_time_at_start;
 }
 
-void* run_profiler(void*) {
+int run_profiler(void*) {
   // relaxed: the thread itself reads it
   profiler_thread.store(os::thread_id(), std::memory_order_relaxed);
   watch_threads();
   // (1) release: publishes all that the thread has stored to (2)
   profiler_state.store(std::uint32_t(ProfilerState::kEnded), std::memory_order_release);
   os::wake_all(profiler_state);
-  return nullptr;
+  return 0;
 }
 
 }  // namespace
@@ -260,10 +260,8 @@ bool start_profiler(std::uint64_t period_ns) {
   profiler_state.store(std::uint32_t(ProfilerState::kRuns),
                        std::memory_order_relaxed);  // relaxed: before the thread
   constexpr std::size_t kStackSize = 256 << 10;
-  // The program's thread-local variables may need a larger stack.
   const ProgramCode code;
-  if (os::start_detached(kStackSize, run_profiler, nullptr) ||
-      os::start_detached(16 * kStackSize, run_profiler, nullptr)) {
+  if (os::start_unlisted(kStackSize, run_profiler)) {
     return true;
   }
   profiler_state.store(std::uint32_t(ProfilerState::kNone),

@@ -54,6 +54,12 @@ inline std::uintptr_t thread_pointer() {
   return value;
 }
 
+// Thread-local variables of libraries that are there from the start lie above the thread pointer.
+inline constexpr bool kThreadVariablesLieBelow = false;
+
+// Prepares `area` to be the thread pointer of a new thread: zeros will do.
+inline void make_thread_area(void*) {}
+
 // The return address without a signature of the processor in it (xpaclri, which does nothing on a
 // processor that signs no addresses).
 inline std::uintptr_t without_signature(std::uintptr_t address) {

@@ -53,6 +53,20 @@ inline std::uintptr_t thread_pointer() {
   return value;
 }
 
+// Thread-local variables of libraries that are there from the start lie below the thread pointer.
+inline constexpr bool kThreadVariablesLieBelow = true;
+
+// Prepares `area` to be the thread pointer of a new thread: code expects a pointer to itself there
+// (System V ABI, AMD64 supplement), and glibc one more, and the secrets of this process that guard
+// stacks and pointers.
+inline void make_thread_area(void* area) {
+  auto* const words = static_cast<void**>(area);
+  auto* const own = reinterpret_cast<void**>(thread_pointer());
+  words[0] = words[2] = area;
+  words[5] = own[5];
+  words[6] = own[6];
+}
+
 // The return address without a signature of the processor in it.
 inline std::uintptr_t without_signature(std::uintptr_t address) { return address; }
 

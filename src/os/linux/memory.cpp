@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/bits.hpp"
-#include "os/linux/all_signals_blocked.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
@@ -176,9 +175,11 @@ bool is_resident(void* address) {
 
 Moved move_pages(void* from, void* to, std::size_t size) {
   ErrnoGuard guard;
-  // Where the program has advised MADV_MERGEABLE, Linux gives the call up for a signal after it has
-  // moved a part, and then moves the part's empty source over it (seen on 6.18).
-  AllSignalsBlocked blocked;
+  // Where the program has advised MADV_MERGEABLE, a signal or a stop makes Linux give mremap up
+  // after it has moved a part; it starts again, and moves the part's empty source over the target
+  // (seen on 6.18). This call takes back the advice and can be repeated.
+  while (madvise(from, size, MADV_UNMERGEABLE) != 0 && errno == EINTR) {
+  }
   // If the kernel refuses, the token tells our target from another thread's mapping in its place.
   const std::uint64_t token = 0x9e3779b97f4a7c15U * (address_of(to) ^ address_of(from)) | 1;
   *static_cast<std::uint64_t*>(to) = token;

@@ -11,8 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
+#include "arch/arch.hpp"
+#include "base/bits.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
@@ -202,6 +205,35 @@ bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
   const bool started = pthread_create(&thread, &attributes, run, argument) == 0;
   pthread_attr_destroy(&attributes);
   return started;
+}
+
+// The new thread gets zeroed thread-local variables of its own, as far from its thread pointer as
+// those of the C library and of Corbel lie, and on the pointer's other side room for what the C
+// library keeps there.
+bool start_unlisted(std::size_t stack_size, int (*run)(void*)) {
+  ErrnoGuard guard;
+  static thread_local constinit char own_variable = 0;
+  constexpr std::size_t kGrain = 64 << 10;  // of map(); more than the variables of one library take
+  const std::uintptr_t pointer = arch::thread_pointer();
+  const auto distance = [pointer](const void* variable) {
+    const std::uintptr_t at = address_of(variable);
+    return arch::kThreadVariablesLieBelow ? pointer - at : at - pointer;
+  };
+  const std::size_t variables =
+      align_up(std::max(distance(&errno), distance(&own_variable)) + kGrain, kGrain);
+  stack_size = align_up(stack_size, kGrain);
+  const std::size_t size = stack_size + variables + kGrain;
+  void* const memory = map(size, kGrain, nullptr);
+  if (memory == nullptr) return false;
+  char* const stack_end = static_cast<char*>(memory) + stack_size;
+  char* const area = stack_end + (arch::kThreadVariablesLieBelow ? variables : kGrain);
+  arch::make_thread_area(area);
+  const SignalsForTheProgram blocked;
+  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                         CLONE_SYSVSEM | CLONE_SETTLS;
+  if (clone(run, stack_end, kFlags, nullptr, nullptr, area, nullptr) != -1) return true;
+  unmap(memory, size);
+  return false;
 }
 
 StackRange own_stack() {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `corbel profile heap`: runs a command with the heap profile on, and shows what it has written.
-#include <fmt/core.h>
-
 #include <stdexcept>
 
 #include "pprof/profile_file.hpp"
@@ -22,7 +20,7 @@ void report_heap(const Profile& profile, const ProfileOutput& output, const std:
         "no samples: the program requested too little memory for one (sample more often, as with "
         "--every 4K)");
   } else {
-    fmt::print(stderr, "{}", profile_table(profile, 10, 2));
+    tell(profile_table(profile, 10, 2));
   }
   print_output(output);
 }

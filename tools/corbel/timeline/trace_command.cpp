@@ -80,7 +80,7 @@ bool convert(const std::string& trace_file, const std::string& title, const std:
         ends_with(output, ".json") ? write_trace(trace, output) : write_page(trace, title, output);
   }
   if (problem.empty()) {
-    fmt::print(stderr, "corbel: the timeline is in {}\n", output);
+    tell(fmt::format("corbel: the timeline is in {}\n", output));
     return true;
   }
   complain(problem);
@@ -133,6 +133,8 @@ int run_child(const std::vector<std::string>& command, const std::string& path) 
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  // The raw file is removed even if the reader of the messages goes.
+  signal(SIGPIPE, SIG_IGN);
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   complain(fmt::format("the command was ended by signal {} ({})", WTERMSIG(status),
                        strsignal(WTERMSIG(status))));

@@ -215,7 +215,8 @@ class Planted(Run):
             self.assertEqual(data["malloc"], "system" if options else "corbel")
             found = self.kinds(data, "churn()")
             self.assertGreater(found["allocation"] + found["free"], 100, data["spots"])
-            self.assertEqual(self.kinds(data, "work()"), {})
+            # The first touch of a page of the stack or of the program's data is no work of an allocator.
+            self.assertLessEqual(set(self.kinds(data, "work()")), {"page fault"})
             share = data["all"]["memory"] / data["all"]["total"]
             self.assertTrue(0.25 < share < 0.75, share)
             self.assertIn("main", [place["function"] for place in data["spots"][0]["stacks"][0]["places"]])

@@ -293,6 +293,13 @@ class Planted(Run):
         done = self.time(self.program, "exit7", options=["-o", "/dev/full", "--no-html"])
         self.assertEqual(done.returncode, 7)
 
+    def test_timers(self):
+        data = self.data(self.program, "work", options=["--timer=cpu"])
+        self.assertEqual(data["timer"], "cpu")
+        done = self.time("true", options=["--timer=clock"])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cpu or perf expected", done.stderr)
+
     def test_nothing_is_left_behind(self):
         place = self.folder / "tmp"
         place.mkdir()

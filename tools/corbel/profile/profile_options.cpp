@@ -155,6 +155,14 @@ Subcommand add_time(CLI::App& parent) {
   app->add_option("--every", options->every, "Processor time between two samples (1ms)")
       ->type_name("TIME")
       ->check(sample_period());
+  app->add_option("--timer", options->timer, "Time samples by counters (perf) or by timers (cpu)")
+      ->type_name("cpu|perf")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text == "cpu" || text == "perf" ? std::string()
+                                                   : "cpu or perf expected, not '" + text + "'";
+          },
+          ""));
   app->add_option("-o,--output", options->output, "Write the profile to FILE (CMD.time.pb.gz)")
       ->type_name("FILE");
   const auto page =

@@ -43,9 +43,11 @@ int profile_time(const TimeOptions& options) {
                                                options.page, options.no_page);
     check_output(output);
     if (!options.json.empty()) check_writable(options.json);
+    std::string setting = "time";
+    if (!options.every.empty()) setting += ",every=" + options.every;
+    if (!options.timer.empty()) setting += ",timer=" + options.timer;
     return run_profiled(
-        options.run, options.every.empty() ? "time" : "time,every=" + options.every,
-        "it ended by _exit, or the library was not loaded into it",
+        options.run, setting, "it ended by _exit, or the library was not loaded into it",
         [&](const std::vector<std::string>& files) { report(options, output, files); });
   } catch (const std::runtime_error& error) {
     complain(printable(error.what()));

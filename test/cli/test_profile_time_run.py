@@ -283,7 +283,7 @@ class Planted(Run):
 
     def test_a_program_that_writes_no_profile(self):
         self.refused(self.time(self.program, "kill"), -signal.SIGKILL, "wrote no profile: signal 9")
-        self.refused(self.time(self.program, "_exit"), 0, "wrote no profile", "_exit")
+        self.refused(self.time(self.program, "_exit"), 125, "wrote no profile", "_exit", "set TMPDIR")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_a_full_disk(self):

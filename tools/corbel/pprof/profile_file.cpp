@@ -75,7 +75,7 @@ class Inflater {
       } else if (state == Z_BUF_ERROR || (state == Z_OK && rest == 0 && made == 0)) {
         fail(
             fmt::format("{} is truncated: it ends in the middle (profile the program again; if "
-                        "the disk was full, with -o on another one)",
+                        "the disk was full, with TMPDIR or file= on another one)",
                         path));
       } else if (state != Z_OK) {
         fail(

@@ -31,8 +31,7 @@ int profile_heap(const HeapOptions& options) {
                                                options.page, options.no_page);
     check_output(output);
     return run_profiled(options.run, options.every.empty() ? "heap" : "heap,every=" + options.every,
-                        "it requested no memory, ended by _exit, did not run on Corbel, or could "
-                        "not write it",
+                        "it requested no memory, ended by _exit, or did not run on Corbel",
                         [&](const std::vector<std::string>& files) {
                           report_heap(load_profiles(files), output, title_of(options.run.command));
                         });

@@ -204,9 +204,14 @@ class Compare(CliTest):
         done = corbel("compare", "--", self.compile_static())
         self.assertEqual(done.returncode, 126)
         self.assertIn("static", done.stderr)
-        done = corbel("compare", "-n", "1", "--json", self.folder / "no" / "file", "--", "true")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot write", done.stderr)
+
+    def test_a_file_that_cannot_be_written(self):
+        ran = self.folder / "ran"
+        done = corbel("compare", "-n", "1", "--json", self.folder / "no" / "file", "--", "touch", ran)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("No such file or directory", done.stderr)
+        # The command has not run for nothing.
+        self.assertFalse(ran.exists())
 
     def test_signals_and_stops_of_a_command_still_work(self):
         program = "import os, signal, sys, threading, time\n" \

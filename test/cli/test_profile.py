@@ -325,7 +325,7 @@ class Output(ProfileTest):
         file = self.profile("a.pb", (["a"], [1, 100, 0, 0, 1, 100], {}),
                             (["b"], [9, 900, 0, 0, 0, 0], {}))
         lines = corbel("profile", "show", file).stdout.splitlines()
-        self.assertTrue(lines[0].endswith("by at peak"), lines)
+        self.assertTrue(lines[0].endswith("place (most at peak first)"), lines)
         self.assertIn(" a a.cpp:7", lines[1])
 
     def test_the_page_has_all_samples(self):

@@ -165,6 +165,54 @@ class Heap(CliTest):
         self.assertIn("No space left", done.stderr)
         self.assertEqual(self.heap(self.program, 3, options=["-o", "/dev/full"]).returncode, 3)
 
+    def test_a_profile_that_cannot_be_written(self):
+        script = self.script("gone", f"""#!/bin/sh
+            file=${{CORBEL_PROFILE##*file=}}
+            rm -r "${{file%/*}}"
+            exec {self.program} $1""")
+        done = self.heap(script, 0)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("set TMPDIR", done.stderr.splitlines()[-1])
+        self.assertEqual(self.heap(script, 3).returncode, 3)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
+    def test_a_full_temporary_folder(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], check=False,
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("cannot mount here")
+        try:
+            with self.assertRaises(OSError), open(disk / "filler", "wb", buffering=0) as filler:
+                while True:
+                    filler.write(bytes(4096))
+            for words in (["profile", "heap", "--no-html"], ["leaks", "--exit-code"]):
+                done = subprocess.run([CORBEL, *words, "--", self.program, "0"], text=True, timeout=60,
+                                      stderr=subprocess.PIPE, env=clean_environment(TMPDIR=disk),
+                                      cwd=self.folder, check=False)
+                self.assertEqual(done.returncode, 125, done.stderr)
+                self.assertIn("is full (set TMPDIR", done.stderr.splitlines()[-1])
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_a_reader_that_goes_away(self):
+        place = self.folder / "tmp"
+        place.mkdir()
+        for words in (["profile", "heap"], ["profile", "time"], ["leaks"]):
+            process = subprocess.Popen([CORBEL, *words, "--", self.program, "0"], stderr=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, env=clean_environment(TMPDIR=place),
+                                       cwd=self.folder)
+            process.stderr.close()
+            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(list(place.iterdir()), [])
+
+    def test_a_link_stays_a_link(self):
+        self.output.symlink_to(self.folder / "file")
+        done = self.heap(self.program, options=["-o", self.output, "--no-html"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.output.is_symlink())
+        self.assertNotEqual(Decoded(self.folder / "file").samples, [])
+
     def test_without_the_temporary_folder(self):
         self.assertEqual(self.heap(self.program, TMPDIR="/none/at/all").returncode, 0)
 

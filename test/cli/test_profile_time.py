@@ -19,8 +19,8 @@ MS = 1000000
 
 
 class TimeTest(CliTest):
-    def made(self, *samples, name="raw.pb.gz", malloc="corbel", fault_cost=1000, period=MS, duration=1000 * MS,
-             comments=()):
+    def made(self, *samples, name="raw.pb.gz", malloc="corbel", fault_cost=1000, period=MS, time=0,
+             duration=1000 * MS, timer="perf", comments=()):
         """A profile with samples (stack, values by type, labels). A frame of a stack is "function",
         of the program's file f.cpp at the line 7, or "function@library", or a tuple of such: what was
         inlined, innermost first."""
@@ -50,15 +50,15 @@ class TimeTest(CliTest):
         path.write_bytes(encode(
             encoded, [(4096 * (i + 1), 4096 * (i + 2), 0, SYSTEM[each], "") for i, each in enumerate(modules)],
             types=TIME_TYPES, default="cpu", locations=locations, functions=functions, period=period,
-            duration=duration,
-            comments=[f"corbel.malloc={malloc}", f"corbel.fault_cost={fault_cost}", "corbel.timer=perf",
+            time=time, duration=duration,
+            comments=[f"corbel.malloc={malloc}", f"corbel.fault_cost={fault_cost}", f"corbel.timer={timer}",
                       *comments]))
         return path
 
-    def evaluated(self, path):
+    def evaluated(self, *paths):
         """What the page shows."""
         file = self.folder / "evaluated.json"
-        done = corbel("profile", "show", path, "--json", file)
+        done = corbel("profile", "show", *paths, "--json", file)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(file.read_text())
 
@@ -314,12 +314,30 @@ class Output(TimeTest):
         self.assertIn("--malloc=system", lines[-1])
         self.assertIn("and 1 more places", corbel("profile", "show", "-n", 1, raw).stdout)
 
+    def test_one_process_after_the_other(self):
+        """Rates are those of the whole time."""
+        second = 1000 * MS
+        calls = {"allocations": 3_000_000, "allocated": 48_000_000, "cpu": 100 * MS}
+        parts = [self.made((["malloc@libcorbelmalloc_proxy.so.1", "f()"], calls if i != 2 else {}, {}),
+                           name=f"{i}.pb.gz", time=(5 + i) * second, duration=second) for i in (0, 2)]
+        # Its shell has no samples; it begins first and ends last.
+        parts.append(self.made(name="shell.pb.gz", time=5 * second, duration=3 * second))
+        data = self.evaluated(*parts)
+        self.assertEqual(data["duration"], 3 * second)
+        self.assertIn("(1.0 million a second)", data["spots"][0]["advice"])
+
     def test_few_samples(self):
-        for samples, code, text in (([], 1, "no samples"), ([cpu("f()", ms=3)], 0, "only 3 samples"),
-                                    ([cpu("f()", ms=1)], 0, "only 1 sample:"), ([cpu("f()", ms=10)], 0, "")):
-            done = corbel("profile", "show", self.made(*samples))
+        for samples, timer, code, text in (
+                ([], "perf", 1, "no samples"), ([cpu("f()", ms=3)], "perf", 0, "only 3.0 ms of processor time"),
+                ([cpu("f()", ms=10)], "perf", 0, ""),
+                # Of a timer, 21 ms may be 5 samples.
+                ([cpu("f()", ms=21)], "cpu", 0, "only 21.0 ms of processor time"),
+                ([cpu("f()", ms=100)], "cpu", 0, "")):
+            done = corbel("profile", "show", self.made(*samples, timer=timer))
             self.assertEqual(done.returncode, code)
             self.assertIn(text, done.stderr)
+            if code == 0 and text:
+                self.assertIn("--timer=perf" if timer == "cpu" else "--every 100us", done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1 if text else 0)
 
     def test_gaps(self):

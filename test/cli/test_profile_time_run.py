@@ -215,7 +215,8 @@ class Planted(Run):
             self.assertEqual(data["malloc"], "system" if options else "corbel")
             found = self.kinds(data, "churn()")
             self.assertGreater(found["allocation"] + found["free"], 100, data["spots"])
-            self.assertEqual(self.kinds(data, "work()"), {})
+            # The first touch of a page of the stack or of the program's data is no work of an allocator.
+            self.assertLessEqual(set(self.kinds(data, "work()")), {"page fault"})
             share = data["all"]["memory"] / data["all"]["total"]
             self.assertTrue(0.25 < share < 0.75, share)
             self.assertIn("main", [place["function"] for place in data["spots"][0]["stacks"][0]["places"]])
@@ -277,12 +278,12 @@ class Planted(Run):
     def test_a_program_that_ends_at_once(self):
         done = self.time("true", options=["--malloc=system", "--no-html"])
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"corbel: (no samples|only \d sample)")
-        self.assertIn("--every 100us", done.stderr)
+        self.assertRegex(done.stderr, r"corbel: (no samples|only .* of processor time)")
+        self.assertRegex(done.stderr, "--every 100us|--timer=perf")
 
     def test_a_program_that_writes_no_profile(self):
         self.refused(self.time(self.program, "kill"), -signal.SIGKILL, "wrote no profile: signal 9")
-        self.refused(self.time(self.program, "_exit"), 0, "wrote no profile", "_exit")
+        self.refused(self.time(self.program, "_exit"), 125, "wrote no profile", "_exit", "set TMPDIR")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_a_full_disk(self):
@@ -291,6 +292,13 @@ class Planted(Run):
         self.assertIn("No space left", done.stderr)
         done = self.time(self.program, "exit7", options=["-o", "/dev/full", "--no-html"])
         self.assertEqual(done.returncode, 7)
+
+    def test_timers(self):
+        data = self.data(self.program, "work", options=["--timer=cpu"])
+        self.assertEqual(data["timer"], "cpu")
+        done = self.time("true", options=["--timer=clock"])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cpu or perf expected", done.stderr)
 
     def test_nothing_is_left_behind(self):
         place = self.folder / "tmp"

@@ -143,7 +143,7 @@ def put_varint(value):
 
 
 def encode(samples, mappings=(), *, types, comments=(), locations=None, functions=(), default="",
-           period=0, duration=0):
+           period=0, time=0, duration=0):
     """A profile. A sample is (addresses, values, labels) with texts or numbers for labels, a mapping
     (start, limit, offset, file, build id). `locations` gives an address its lines, [(function, line)],
     with 1 for the first of `functions`, (name, file)."""
@@ -179,5 +179,5 @@ def encode(samples, mappings=(), *, types, comments=(), locations=None, function
                              + number(4, text(file))))
     if comments:
         parts.append(content(13, pack(text(each) for each in comments)))
-    parts += [number(10, duration), number(12, period), number(14, text(default))]
+    parts += [number(9, time), number(10, duration), number(12, period), number(14, text(default))]
     return b"".join(content(6, each.encode()) for each in texts) + b"".join(parts)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -37,6 +38,13 @@ std::vector<std::string> TemporaryFolder::files() const {
   }
   std::sort(list.begin(), list.end());
   return list;
+}
+
+bool is_full(const TemporaryFolder& folder) {
+  constexpr std::uintmax_t kRoom = 1 << 20;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder.path(), error);
+  return !error && space.available < kRoom;
 }
 
 const std::string& path_for(const TemporaryFolder& folder, const char* used_in) {

@@ -25,6 +25,9 @@ class TemporaryFolder {
   std::string path_;
 };
 
+// Whether the folder's disk has no room for a report.
+bool is_full(const TemporaryFolder& folder);
+
 // The folder's path as an entry of a list with commas, the value of the environment variable
 // `used_in`. Throws std::runtime_error with one line if there is no folder, or if the list cannot
 // express its path.

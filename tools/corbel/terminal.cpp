@@ -75,9 +75,11 @@ std::string printable(const std::string& text) {
   return result;
 }
 
+void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void complain(std::string_view text) {
   std::fflush(stdout);
-  fmt::print(stderr, "{} {}\n", paint("corbel:", Colour::kBad, 2), text);
+  tell(fmt::format("{} {}\n", paint("corbel:", Colour::kBad, 2), text));
 }
 
 }  // namespace corbel::cli

@@ -21,7 +21,9 @@ int terminal_height(int fd);
 // `text` with a '?' for each byte that is not part of printable UTF-8. Names from files may have
 // sequences that control the terminal.
 std::string printable(const std::string& text);
-// Prints "corbel: <text>" to stderr.
+// Prints to stderr. Whether that is possible does not matter.
+void tell(std::string_view text);
+// Prints "corbel: <text>" and the end of the line to stderr, as tell() does.
 void complain(std::string_view text);
 
 // Exit codes of this program. `run` passes on the command's own.

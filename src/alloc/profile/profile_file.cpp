@@ -21,7 +21,8 @@ const char* what_to_do(int error) {
       return "permission denied; set file= to a name in a folder that the program may write to";
     case ENOSPC:
     case EDQUOT:
-      return "the disk is full; free some space, or set file= to a name on another disk";
+      return "the disk is full; free some space, or set file= (with corbel profile: TMPDIR) to "
+             "a place on another disk";
     case EISDIR:
     case EEXIST:
       return "that is a folder; set file= to the name of a file";

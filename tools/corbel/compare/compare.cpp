@@ -16,9 +16,11 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stdexcept>
 
 #include "check/check.hpp"
 #include "compare/progress.hpp"
+#include "pprof/profile_file.hpp"
 #include "program/library.hpp"
 #include "program/program.hpp"
 #include "terminal.hpp"
@@ -250,6 +252,14 @@ bool disturbed(const RunResult& run) {
 }
 
 int compare(const CompareOptions& options) {
+  if (!options.json_file.empty() && options.json_file != "-") {
+    try {
+      check_writable(options.json_file);
+    } catch (const std::runtime_error& error) {
+      complain(printable(error.what()));
+      return kExitOwnFailure;
+    }
+  }
   const LibrarySearch library = find_library();
   if (!library.error.empty()) {
     complain(library.error);
@@ -314,7 +324,9 @@ int compare(const CompareOptions& options) {
   if (!Rounds(options, start, comparison).go()) return kExitCannotExecute;
   if (options.json_file != "-") print_comparison(options, comparison);
   for (const std::string& each : comparison.problems) complain(each);
-  if (!options.json_file.empty() && !write_comparison(options, comparison)) return kExitNo;
+  if (!options.json_file.empty() && !write_comparison(options, comparison)) {
+    return kExitOwnFailure;
+  }
   return comparison.problems.empty() ? kExitOk : kExitNo;
 }
 

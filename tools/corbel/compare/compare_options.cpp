@@ -20,7 +20,7 @@ constexpr char kCompareFooter[] =
     "meanwhile; it still counts.\n"
     "\n"
     "Exit code: 0 when all runs agree; 1 when exit codes (or, with --check-output, outputs)\n"
-    "differ; 127, 126 and 125 as for run; 2 for wrong options.\n"
+    "differ; 125 when FILE cannot be written; 127, 126 and 125 as for run; 2 for wrong options.\n"
     "\n"
     "Examples:\n"
     "  corbel compare -- ./app input\n"

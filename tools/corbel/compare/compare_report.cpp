@@ -6,10 +6,12 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "compare/compare.hpp"
 #include "compare/machine.hpp"
 #include "compare/statistics.hpp"
+#include "pprof/profile_file.hpp"
 #include "program/library.hpp"
 #include "terminal.hpp"
 
@@ -267,14 +269,13 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
     fmt::print("{}\n", text);
     return true;
   }
-  std::ofstream file(options.json_file);
-  file << text << '\n';
-  file.close();
-  if (!file) {
-    complain(fmt::format("cannot write {}", options.json_file));
+  try {
+    write_file(options.json_file, text + "\n");
+    return true;
+  } catch (const std::runtime_error& error) {
+    complain(printable(error.what()));
     return false;
   }
-  return true;
 }
 
 std::string read_comparison(const CompareOptions& options, Comparison& comparison) {

@@ -83,8 +83,8 @@ int exit_code(const Verdict& verdict, const LeaksOptions& options, int otherwise
 
 // The command's own process ends without a report when it does not end by exit(). Returns whether
 // that leaves the caller without any: a shell that runs a program often ends so itself.
-bool explain_missing(const EndedChild& child, const std::vector<std::string>& files,
-                     const std::string& command) {
+bool explain_missing(const EndedChild& child, const TemporaryFolder& folder,
+                     const std::vector<std::string>& files, const std::string& command) {
   const std::string own = fmt::format("/{}.leaks", child.process);
   const bool found = std::any_of(files.begin(), files.end(), [&](const std::string& file) {
     return file.size() > own.size() && file.compare(file.size() - own.size(), own.size(), own) == 0;
@@ -93,11 +93,17 @@ bool explain_missing(const EndedChild& child, const std::vector<std::string>& fi
   if (WIFSIGNALED(child.status)) {
     complain(fmt::format("{}: no leak report: signal {} ({}) ended it", command,
                          WTERMSIG(child.status), strsignal(WTERMSIG(child.status))));
+  } else if (is_full(folder)) {
+    complain(
+        fmt::format("{}: no leak report: the disk of {} is full (set TMPDIR to a folder with "
+                    "room)",
+                    command, folder.path()));
   } else {
     complain(
-        fmt::format("{}: no leak report: it did not run on Corbel, ended by _exit or exec, or "
-                    "could not write it (see: corbel check -- {})",
-                    command, command));
+        fmt::format("{}: no leak report: it did not run on Corbel, ended by _exit or exec (see: "
+                    "corbel check -- {}), or could not write it to {} (set TMPDIR to a folder with "
+                    "room)",
+                    command, command, folder.path()));
   }
   return files.empty();
 }
@@ -113,7 +119,7 @@ int run_and_report(const LeaksOptions& options, const Suppressions& suppressions
   const EndedChild child = run_child(run.command, prepared.path);
   const std::vector<std::string> files = folder.files();
   Verdict verdict = report_all(read_all(files, suppressions), options);
-  verdict.failed |= explain_missing(child, files, run.command.front());
+  verdict.failed |= explain_missing(child, folder, files, run.command.front());
   const int code = exit_code(verdict, options, -1);
   if (code >= 0) return code;
   // A folder is not removed by a process that ends by a signal.

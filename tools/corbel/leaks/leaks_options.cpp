@@ -36,6 +36,7 @@ constexpr char kLeaksFooter[] =
     "Exit code: the command's, which may be a signal. With --exit-code: 1, or N, when there are\n"
     "definite leaks, 125 when there is no report or a scan failed. 125, 126, 127 and 2 as for "
     "run.\n"
+    "The processes write their reports to a folder in TMPDIR first.\n"
     "With --pid: 0, or 125 when the process cannot be asked or checked.\n"
     "\n"
     "Examples:\n"

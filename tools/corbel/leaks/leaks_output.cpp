@@ -57,13 +57,13 @@ void print_place(const LeakPlace& place) {
                     size_text(place.indirect_bytes), count_text(place.indirect_blocks, "block"));
   }
   const Colour colour = place.kind == LeakKind::kDefinite ? Colour::kBad : Colour::kBold;
-  fmt::print(stderr, "{}, allocated at\n", paint(text, colour, 2));
-  if (place.stack.empty()) fmt::print(stderr, "    an unknown place\n");
+  tell(fmt::format("{}, allocated at\n", paint(text, colour, 2)));
+  if (place.stack.empty()) tell("    an unknown place\n");
   for (const LeakFrame& frame : place.stack) {
-    fmt::print(stderr, "    {}  {}\n", printable(frame.function),
-               paint(printable(place_text(frame)), Colour::kDim, 2));
+    tell(fmt::format("    {}  {}\n", printable(frame.function),
+                     paint(printable(place_text(frame)), Colour::kDim, 2)));
   }
-  fmt::print(stderr, "\n");
+  tell("\n");
 }
 
 std::string sampled_summary(const JudgedReport& judged) {

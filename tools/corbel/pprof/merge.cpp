@@ -2,10 +2,12 @@
 // Several profiles in one: of the processes of a command, or of two runs to compare.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "pprof/profile.hpp"
 
@@ -176,10 +178,25 @@ Profile merge(const std::vector<Profile>& parts) {
     check_types(parts.front(), parts[i]);
     merger.add(parts[i], 0, parts[i].types.size(), false,
                parts.size() > 1 ? process_of(parts[i], i + 1) : std::string());
-    merger.result.time_ns = std::min(merger.result.time_ns, parts[i].time_ns);
-    merger.result.duration_ns = std::max(merger.result.duration_ns, parts[i].duration_ns);
   }
+  take_time(merger.result, parts);
   return std::move(merger.result);
+}
+
+void take_time(Profile& profile, const std::vector<Profile>& parts) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (const Profile& part : parts) {
+    spans.emplace_back(part.time_ns, part.time_ns + part.duration_ns);
+  }
+  if (spans.empty()) return;
+  std::sort(spans.begin(), spans.end());
+  profile.time_ns = spans.front().first;
+  profile.duration_ns = 0;
+  std::int64_t covered = profile.time_ns;
+  for (const auto& [start, end] : spans) {
+    profile.duration_ns += std::max<std::int64_t>(0, end - std::max(start, covered));
+    covered = std::max(covered, end);
+  }
 }
 
 Profile side_by_side(const Profile& before, const Profile& after) {

@@ -110,6 +110,10 @@ inline std::string file_name(const std::string& path) { return path.substr(path.
 // values differ.
 Profile merge(const std::vector<Profile>& parts);
 
+// Gives `profile` the start of the first of `parts`, and as duration the time during which at least
+// one of them ran.
+void take_time(Profile& profile, const std::vector<Profile>& parts);
+
 // The samples of both, with the values of `before` in the first half of the values and those of
 // `after` in the second. Functions and lines decide what is the same place, not addresses: these
 // differ between two runs and two builds. Throws like merge.

@@ -75,7 +75,7 @@ class Inflater {
       } else if (state == Z_BUF_ERROR || (state == Z_OK && rest == 0 && made == 0)) {
         fail(
             fmt::format("{} is truncated: it ends in the middle (profile the program again; if "
-                        "the disk was full, with -o on another one)",
+                        "the disk was full, with TMPDIR or file= on another one)",
                         path));
       } else if (state != Z_OK) {
         fail(
@@ -140,8 +140,8 @@ void write_profile(const Profile& profile, const std::string& path) {
 
 void write_file(const std::string& path, std::string_view content) {
   struct stat info{};
-  // What is not a file, such as /dev/stdout, is not replaced.
-  const bool in_place = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  // A device is not replaced, and neither is a link, such as /dev/stdout, by a file.
+  const bool in_place = lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   const std::string draft = in_place ? path : fmt::format("{}.{}~", path, getpid());
   int error = 0;
   const auto check = [&](bool good) {

@@ -127,14 +127,15 @@ std::string about_growth(const Spot& spot) {
                                             : ": call reserve() before it is filled");
 }
 
-std::string about_faults(const Spot& spot) {
+std::string about_faults(const Spot& spot, const HotSpots& all) {
   const std::string facts =
       fmt::format("{} page faults, each the first use of fresh memory", rounded(spot.count));
   if (!spot.container.empty()) {
     return fmt::format("{}, while a {} grows: call reserve(), and keep it for the next use", facts,
                        spot.container);
   }
-  return facts + ": keep buffers and use them again, or set CORBEL_HUGE_PAGES=always";
+  return facts + ": keep buffers and use them again" +
+         (all.system_malloc ? "" : ", or set CORBEL_HUGE_PAGES=always");
 }
 
 // "thread app (12) waits", "3 threads wait".
@@ -239,7 +240,7 @@ std::string advice_for(const Spot& spot, const HotSpots& all) {
     case Kind::kGrowth:
       return about_growth(spot);
     case Kind::kPageFault:
-      return about_faults(spot);
+      return about_faults(spot, all);
     case Kind::kAllocatorLock:
       return about_allocator_lock(spot, all);
     case Kind::kLock:

@@ -118,7 +118,6 @@ class Evaluation {
     for (std::size_t i = 0; i < profile_.samples.size(); ++i) add(i);
     all_others_are_added_ = true;
     for (const std::size_t number : unclear_) add(number);
-    if (result_.period > 0) result_.samples = cpu_ / result_.period;
     add_lines();
     finish_threads();
     finish_spots();
@@ -158,7 +157,7 @@ class Evaluation {
     }
     const std::string thread = thread_of(profile_, sample);
     const auto& values = sample.values;
-    cpu_ += values[kCpu];
+    result_.cpu += values[kCpu];
 
     const auto spend = [&](Kind kind, std::int64_t cost, std::int64_t count) {
       threads_[thread][static_cast<std::size_t>(kind)] += cost;
@@ -329,7 +328,6 @@ class Evaluation {
 
   const Profile& profile_;
   HotSpots result_;
-  std::int64_t cpu_ = 0;
   std::vector<std::size_t> unclear_;  // samples
   bool all_others_are_added_ = false;
   std::map<std::string, std::array<std::int64_t, kKinds>> threads_;

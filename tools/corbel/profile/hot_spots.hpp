@@ -121,7 +121,7 @@ struct HotSpots {
   bool system_malloc = false;
   std::string timer;
   std::int64_t period = 0, duration = 0, fault_cost = 0;  // nanoseconds
-  std::int64_t samples = 0;                               // of time on a processor
+  std::int64_t cpu = 0;                                   // nanoseconds on a processor
   ThreadTime all;
   std::int64_t merging = 0, system = 0;  // of that time: what the allocator does (see Spot)
   std::vector<ThreadTime> threads;       // most time first

@@ -92,8 +92,11 @@ json json_of(const Spot& spot, const HotSpots& all) {
 std::string facts_of(const HotSpots& all) {
   std::string text = all.system_malloc ? "the program's own malloc" : "Corbel's malloc";
   if (all.duration > 0) text += " · " + duration_text(all.duration);
-  if (all.period > 0) text += " · a sample every " + duration_text(all.period);
-  text += fmt::format(" · {} samples", rounded(all.samples));
+  text += fmt::format(" · {} of processor time", duration_text(all.cpu));
+  if (all.period > 0) {
+    text += fmt::format(", sampled {}every {}", all.timer == "cpu" ? "at most " : "",
+                        duration_text(all.period));
+  }
   if (all.timer == "perf") text += " · timed by perf events";
   if (all.timer == "cpu") text += " · timed by processor clocks";
   return text;
@@ -107,7 +110,7 @@ json data_of(const HotSpots& all, const std::string& title) {
             {"period", all.period},
             {"duration", all.duration},
             {"fault_cost", all.fault_cost},
-            {"samples", all.samples},
+            {"cpu", all.cpu},
             {"all", json_of(all.all)},
             {"threads", json::array()},
             {"spots", json::array()},

@@ -12,6 +12,9 @@ namespace corbel::cli {
 namespace {
 
 constexpr std::int64_t kFewSamples = 10;
+// The longest tick of a kernel. A timer signals at most once in one, so that a sample may stand for
+// several periods.
+constexpr std::int64_t kTick = 10'000'000;
 constexpr std::size_t kThreads = 6;  // in the table
 
 struct Column {
@@ -77,15 +80,18 @@ std::string system_malloc_note() {
 
 std::string hot_spots_doubt(const HotSpots& all) {
   const std::int64_t waits = all.all.of(Kind::kAllocatorLock) + all.all.of(Kind::kLock);
-  if (all.samples == 0 && waits == 0 && all.spots.empty()) {
-    return "no samples: the command used too little processor time for one (give it more work, or "
-           "sample more often, as with --every 100us)";
+  const bool by_timers = all.timer == "cpu";
+  const char* const help = by_timers
+                               ? "give it more work; its timers cannot sample more often than the "
+                                 "system's clock ticks, but --timer=perf can"
+                               : "give it more work, or sample more often, as with --every 100us";
+  if (all.cpu == 0 && waits == 0 && all.spots.empty()) {
+    return fmt::format("no samples: the command used too little processor time for one ({})", help);
   }
-  if (all.samples < kFewSamples && waits == 0) {
-    return fmt::format(
-        "only {} sample{}: the command used too little processor time for a "
-        "picture (give it more work, or sample more often, as with --every 100us)",
-        all.samples, all.samples == 1 ? "" : "s");
+  const std::int64_t apart = by_timers ? std::max(all.period, kTick) : all.period;
+  if (all.cpu < kFewSamples * apart && waits == 0) {
+    return fmt::format("only {} of processor time is in the samples, too little for a picture ({})",
+                       duration_text(all.cpu), help);
   }
   return {};
 }

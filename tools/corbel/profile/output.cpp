@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "pprof/profile_file.hpp"
+#include "terminal.hpp"
 
 namespace corbel::cli {
 namespace fs = std::filesystem;
@@ -51,9 +52,9 @@ void check_output(const ProfileOutput& output) {
 
 void print_output(const ProfileOutput& output) {
   if (!output.page.empty()) {
-    fmt::print(stderr, "page:    {} (open it in a browser)\n", output.page);
+    tell(fmt::format("page:    {} (open it in a browser)\n", output.page));
   }
-  fmt::print(stderr, "profile: {} (pprof -http=: {})\n", output.profile, output.profile);
+  tell(fmt::format("profile: {} (pprof -http=: {})\n", output.profile, output.profile));
 }
 
 }  // namespace corbel::cli

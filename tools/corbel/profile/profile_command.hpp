@@ -25,6 +25,7 @@ struct HeapOptions {
 struct TimeOptions {
   RunOptions run;
   std::string every;   // time between samples, as CORBEL_PROFILE has it; empty: its default
+  std::string timer;   // what times the samples, as CORBEL_PROFILE has it; empty: its default
   std::string output;  // the profile; empty: named after the program
   std::string page;    // the page; empty: beside the profile
   std::string json;    // the page's data; empty: none

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `corbel profile heap`: runs a command with the heap profile on, and shows what it has written.
-#include <fmt/core.h>
-
 #include <stdexcept>
 
 #include "pprof/profile_file.hpp"
@@ -22,7 +20,7 @@ void report_heap(const Profile& profile, const ProfileOutput& output, const std:
         "no samples: the program requested too little memory for one (sample more often, as with "
         "--every 4K)");
   } else {
-    fmt::print(stderr, "{}", profile_table(profile, 10, 2));
+    tell(profile_table(profile, 10, 2));
   }
   print_output(output);
 }
@@ -33,8 +31,7 @@ int profile_heap(const HeapOptions& options) {
                                                options.page, options.no_page);
     check_output(output);
     return run_profiled(options.run, options.every.empty() ? "heap" : "heap,every=" + options.every,
-                        "it requested no memory, ended by _exit, did not run on Corbel, or could "
-                        "not write it",
+                        "it requested no memory, ended by _exit, or did not run on Corbel",
                         [&](const std::vector<std::string>& files) {
                           report_heap(load_profiles(files), output, title_of(options.run.command));
                         });

@@ -30,9 +30,9 @@ constexpr char kHeapFooter[] =
     "the profile has the blocks that it allocates meanwhile. One that was started with\n"
     "CORBEL_PROFILE=heap has its profile from the start, which is taken at once.\n"
     "\n"
-    "Exit code: the command's, which may be a signal; 125 when the profile cannot be made; else "
-    "as\n"
-    "for run. With --pid: 0, or 125.\n"
+    "Exit code: the command's, which may be a signal; but 125 when that is 0 and there is no\n"
+    "profile; else as for run. With --pid: 0, or 125. The processes write to a folder in TMPDIR\n"
+    "first.\n"
     "\n"
     "Examples:\n"
     "  corbel profile heap -- ./server --once\n"
@@ -155,6 +155,14 @@ Subcommand add_time(CLI::App& parent) {
   app->add_option("--every", options->every, "Processor time between two samples (1ms)")
       ->type_name("TIME")
       ->check(sample_period());
+  app->add_option("--timer", options->timer, "Time samples by counters (perf) or by timers (cpu)")
+      ->type_name("cpu|perf")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text == "cpu" || text == "perf" ? std::string()
+                                                   : "cpu or perf expected, not '" + text + "'";
+          },
+          ""));
   app->add_option("-o,--output", options->output, "Write the profile to FILE (CMD.time.pb.gz)")
       ->type_name("FILE");
   const auto page =

@@ -49,12 +49,16 @@ Profile load_profiles(const std::vector<std::string>& files) {
 
 Profile name_profiles(std::vector<Profile> parts) {
   for (Profile& part : parts) name_code_without_file(part);
+  Profile times;
+  take_time(times, parts);
   // What only started others is not in the profile, and does not make it one of several processes.
   const bool some = std::any_of(parts.begin(), parts.end(),
                                 [](const Profile& part) { return !part.samples.empty(); });
   if (some) std::erase_if(parts, [](const Profile& part) { return part.samples.empty(); });
   // Together, so that a file that several processes have is read once.
   Profile profile = merge(parts);
+  profile.time_ns = times.time_ns;
+  profile.duration_ns = times.duration_ns;
   if (const std::string advice = symbolize(profile); !advice.empty()) {
     complain(printable(advice));
   }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `corbel profile time`: runs a command, and shows where it spends time on memory.
-#include <fmt/core.h>
-
 #include <stdexcept>
 
 #include "pprof/profile_file.hpp"
@@ -32,7 +30,7 @@ void report(const TimeOptions& options, const ProfileOutput& output,
   if (!output.page.empty()) write_file(output.page, hot_spots_page(spots, title));
   if (!options.json.empty()) write_file(options.json, hot_spots_json(spots, title));
   const std::string doubt = hot_spots_doubt(spots);
-  if (!profile.samples.empty()) fmt::print(stderr, "{}", hot_spots_text(spots, kSpots, 2));
+  if (!profile.samples.empty()) tell(hot_spots_text(spots, kSpots, 2));
   if (!doubt.empty()) complain(doubt);
   print_output(output);
 }
@@ -45,9 +43,11 @@ int profile_time(const TimeOptions& options) {
                                                options.page, options.no_page);
     check_output(output);
     if (!options.json.empty()) check_writable(options.json);
+    std::string setting = "time";
+    if (!options.every.empty()) setting += ",every=" + options.every;
+    if (!options.timer.empty()) setting += ",timer=" + options.timer;
     return run_profiled(
-        options.run, options.every.empty() ? "time" : "time,every=" + options.every,
-        "it ended by _exit, or the library was not loaded into it",
+        options.run, setting, "it ended by _exit, or the library was not loaded into it",
         [&](const std::vector<std::string>& files) { report(options, output, files); });
   } catch (const std::runtime_error& error) {
     complain(printable(error.what()));

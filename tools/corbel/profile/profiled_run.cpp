@@ -16,13 +16,21 @@
 namespace corbel::cli {
 namespace {
 
-void explain_nothing(int status, const std::string& command, const std::string& no_file) {
+void explain_nothing(int status, const std::string& command, const std::string& no_file,
+                     const TemporaryFolder& folder) {
   if (WIFSIGNALED(status)) {
     complain(fmt::format("{} wrote no profile: signal {} ({}) ended it", command, WTERMSIG(status),
                          strsignal(WTERMSIG(status))));
+  } else if (is_full(folder)) {
+    complain(
+        fmt::format("{} wrote no profile: the disk of {} is full (set TMPDIR to a folder with "
+                    "room)",
+                    command, folder.path()));
   } else {
-    complain(fmt::format("{} wrote no profile: {} (see: corbel check -- {})", command, no_file,
-                         command));
+    complain(
+        fmt::format("{} wrote no profile: {} (see: corbel check -- {}), or could not write it "
+                    "to {} (set TMPDIR to a folder with room)",
+                    command, no_file, command, folder.path()));
   }
 }
 
@@ -66,17 +74,19 @@ int run_profiled(const RunOptions& options, const std::string& setting, const st
   const PreparedRun prepared = prepare_run(run);
   if (prepared.error_code != 0) return prepared.error_code;
   const int status = run_child(run.command, prepared.path).status;
+  bool is_made = false;
   try {
     const std::vector<std::string> files = whole_profiles(folder.files());
     if (files.empty()) {
-      explain_nothing(status, run.command.front(), no_file);
+      explain_nothing(status, run.command.front(), no_file, folder);
     } else {
       report(files);
+      is_made = true;
     }
   } catch (const std::runtime_error& error) {
     complain(printable(error.what()));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
   }
+  if (!is_made && WIFEXITED(status) && WEXITSTATUS(status) == 0) return kExitOwnFailure;
   // A folder is not removed by a process that ends by a signal.
   std::error_code error;
   std::filesystem::remove_all(folder.path(), error);

@@ -129,9 +129,9 @@ std::string profile_table(const Profile& profile, std::size_t count, int termina
   for (const std::size_t column : columns) {
     heading += fmt::format("{:>11}", title_of(profile.texts[profile.types[column].type]));
   }
-  std::string text = paint(heading + "  by " + title_of(profile.texts[profile.types[by].type]),
-                           Colour::kBold, terminal) +
-                     "\n";
+  const std::string order =
+      fmt::format("  place (most {} first)", title_of(profile.texts[profile.types[by].type]));
+  std::string text = paint(heading + order, Colour::kBold, terminal) + "\n";
   const auto line = [&](const std::vector<std::int64_t>& values, const std::string& place) {
     for (const std::size_t column : columns) {
       text +=

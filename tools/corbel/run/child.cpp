@@ -63,6 +63,9 @@ EndedChild run_child(const std::vector<std::string>& command, const std::string&
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   g_command = 0;
+  // What remains to be done, such as to remove files, is done even if the reader of the report
+  // goes.
+  signal(SIGPIPE, SIG_IGN);
   return {child, status};
 }
 

@@ -32,8 +32,10 @@ constexpr char kFooter[] =
     "command must use Corbel's scheduler; --tbb lets one that was built for oneTBB use it.\n"
     "Tracing measures every task, so a program with tiny ones runs several times slower.\n"
     "\n"
-    "Exit code: the command's; 127 when it is not found, 126 when it cannot be executed, 125 when\n"
-    "there is no timeline, 2 for wrong options.\n"
+    "Exit code: the command's, but 125 when that is 0 and there is no timeline; 127 when the\n"
+    "command is not found, 126 when it cannot be executed, 2 for wrong options. The command "
+    "writes\n"
+    "to a file in TMPDIR first.\n"
     "\n"
     "Examples:\n"
     "  corbel trace -- ./app input                   writes app.trace.html\n"
@@ -80,7 +82,7 @@ bool convert(const std::string& trace_file, const std::string& title, const std:
         ends_with(output, ".json") ? write_trace(trace, output) : write_page(trace, title, output);
   }
   if (problem.empty()) {
-    fmt::print(stderr, "corbel: the timeline is in {}\n", output);
+    tell(fmt::format("corbel: the timeline is in {}\n", output));
     return true;
   }
   complain(problem);
@@ -133,6 +135,8 @@ int run_child(const std::vector<std::string>& command, const std::string& path) 
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  // The raw file is removed even if the reader of the messages goes.
+  signal(SIGPIPE, SIG_IGN);
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   complain(fmt::format("the command was ended by signal {} ({})", WTERMSIG(status),
                        strsignal(WTERMSIG(status))));
@@ -177,10 +181,10 @@ int trace(const std::vector<std::string>& command, std::string output, TbbMode t
   for (const std::string& word : command) title += (title.empty() ? "" : " ") + word;
   if (stat(raw.path.c_str(), &status) == 0 && status.st_size == 0) {
     complain(fmt::format(
-        "{} has written no timeline: it makes no parallel call on Corbel's scheduler{}, or was "
-        "killed",
+        "{} has written no timeline: it makes no parallel call on Corbel's scheduler{}, was "
+        "killed, or there was no room for {} (set TMPDIR to a folder with room)",
         command.front(),
-        tbb == TbbMode::kOff ? " (if it is built for oneTBB: corbel trace --tbb)" : ""));
+        tbb == TbbMode::kOff ? " (if it is built for oneTBB: corbel trace --tbb)" : "", raw.path));
     return code != 0 ? code : kExitOwnFailure;
   }
   if (!convert(raw.path, title, output)) return code != 0 ? code : kExitOwnFailure;

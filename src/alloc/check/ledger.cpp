@@ -33,16 +33,22 @@ BlockState BlockRef::take() const {
   constexpr std::uint64_t kMaxStep = 100;
   std::uint64_t waited = 0;
   for (std::uint64_t last = 0;;) {
-    // (3) acquire: sees the fields published by (1); release: passes them on
-    const std::uint32_t before = record->state.exchange(changing(), std::memory_order_acq_rel);
-    if (before != changing()) {
-      const BlockState state = state_in(before);
-      return state == BlockState::kChanging ? BlockState::kLive : state;
+    // (3) acquire: sees the fields published by (1), also without the exchange
+    std::uint32_t word = record->state.load(std::memory_order_acquire);
+    const bool is_taken = state_of(word) == BlockState::kChanging;
+    const BlockState before = is_taken ? state_before(word) : state_of(word);
+    if (word != changing_from(before)) {
+      // (3) acquire: as above; relaxed on failure: the load comes again
+      if (record->state.compare_exchange_weak(
+              word, changing_from(before), std::memory_order_acquire, std::memory_order_relaxed)) {
+        return before;
+      }
+      continue;
     }
     const std::uint64_t now = os::now_ms();
     if (last != 0) waited += std::min(now - last, kMaxStep);
     last = now;
-    if (waited > kMaxWait) return BlockState::kLive;
+    if (waited > kMaxWait) return before;
     os::yield();
   }
 }
@@ -50,10 +56,12 @@ BlockState BlockRef::take() const {
 void forget_record_takers() { ++generation; }
 
 bool Ledger::Group::has_unit(std::uintptr_t unit) const {
-  // relaxed: a spare group, and one that is being made, has none of the caller's units
-  const char* const first = start.load(std::memory_order_relaxed);
+  // (5) acquire: sees the fields published by (4). A spare group, and one that is being made, has
+  // none of the caller's units.
+  const char* const first = start.load(std::memory_order_acquire);
   if (first == nullptr) return false;
-  return unit >= unit_of(first) && unit <= unit_of(first + block_size * count - 1);
+  const std::size_t size = block_size.load(std::memory_order_relaxed) * count;  // relaxed: by (5)
+  return unit >= unit_of(first) && unit <= unit_of(first + size - 1);
 }
 
 bool Ledger::set_up() {
@@ -150,7 +158,7 @@ Ledger::Group* Ledger::make_group(Span* span, std::size_t block_size, std::uint3
                                        std::memory_order_relaxed)) {
     }
   }
-  group->block_size = block_size;
+  group->block_size.store(block_size, std::memory_order_relaxed);  // relaxed: published by (4)
   // (4) release: publishes the size of the blocks to (5)
   group->start.store(span->start(), std::memory_order_release);
   sync::LockGuard guard(checks_lock);
@@ -163,9 +171,9 @@ BlockRef Ledger::record_for(Span* span, void* raw) {
   const std::size_t block_size = is_large ? span->bytes() : span->layout().block_size;
   const std::uint32_t count = is_large ? 1 : span->layout().capacity;
   Group* group = group_at(span->unit);
-  // relaxed: the group of a slab is changed by the slab's owner, before other threads get a block
+  // relaxed both: the group of a slab is changed by its owner, before other threads get a block
   if (group == nullptr || group->start.load(std::memory_order_relaxed) != span->start() ||
-      group->block_size != block_size || group->count != count) {
+      group->block_size.load(std::memory_order_relaxed) != block_size || group->count != count) {
     group = make_group(span, block_size, count);
     if (group == nullptr) return {};
   }
@@ -180,20 +188,22 @@ BlockRef Ledger::find(const void* address) const {
   char* const start = group->start.load(std::memory_order_acquire);
   const std::size_t offset = address_of(address) - address_of(start);
   if (start == nullptr || address_of(address) < address_of(start)) return {};
-  const std::size_t index = index_of(offset, group->block_size);
+  // relaxed: (4) publishes it. That of a later use comes only if the block has gone meanwhile: then
+  // the caller has misused it, or is try_take(), which compares the reference.
+  const std::size_t block_size = group->block_size.load(std::memory_order_relaxed);
+  const std::size_t index = index_of(offset, block_size);
   if (index >= group->count) return {};
-  const BlockRef block{&group->records[index], start + index * group->block_size,
-                       group->block_size};
+  const BlockRef block{&group->records[index], start + index * block_size, block_size};
   return block.state() != BlockState::kNone ? block : BlockRef{};
 }
 
 void Ledger::prefetch(const void* raw) const {
   const Group* const group = group_at(unit_of(raw));
   if (group == nullptr) return;
-  // relaxed: a wrong address does no harm
+  // relaxed both: a wrong address does no harm
   const std::size_t offset =
       address_of(raw) - address_of(group->start.load(std::memory_order_relaxed));
-  const std::size_t index = index_of(offset, group->block_size);
+  const std::size_t index = index_of(offset, group->block_size.load(std::memory_order_relaxed));
   if (index < group->count) __builtin_prefetch(&group->records[index], 1);
 }
 

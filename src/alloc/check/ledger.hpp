@@ -31,7 +31,7 @@ enum class BlockState : std::uint32_t {
 };
 
 struct BlockRecord {
-  // A BlockState, with kChanging also the generation (below).
+  // A BlockState, with kChanging also the state before and the generation (below).
   std::atomic<std::uint32_t> state;
   // The fields below belong to the thread that makes the block, frees it or resizes it; the state
   // publishes them.
@@ -49,8 +49,8 @@ struct BlockRecord {
 static_assert(sizeof(BlockRecord) == 32);
 
 // How many forks lie between the first process and this one. The child of a fork does not have the
-// threads that had taken records, and what they took is live for it. Written in such a child, while
-// it has a single thread.
+// threads that had taken records, and for it what they took is in the state before. Written in such
+// a child, while it has a single thread.
 extern std::uint32_t generation;
 
 // A record with the place of its block.
@@ -63,7 +63,7 @@ struct BlockRef {
   char* begin() const { return raw + record->front; }
   BlockState state() const {
     // (2) acquire: sees the fields published by (1)
-    return state_in(record->state.load(std::memory_order_acquire));
+    return state_of(record->state.load(std::memory_order_acquire));
   }
   void set_state(BlockState state) const {
     // (1) release: publishes the fields
@@ -77,17 +77,21 @@ struct BlockRef {
   bool try_take(BlockState seen) const {
     auto expected = std::uint32_t(seen);
     // (3) acquire: sees the fields published by (1); relaxed on failure: nothing is read
-    return record->state.compare_exchange_strong(expected, changing(), std::memory_order_acquire,
-                                                 std::memory_order_relaxed);
+    return record->state.compare_exchange_strong(
+        expected, changing_from(seen), std::memory_order_acquire, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr unsigned kStateBits = 8;
-  static BlockState state_in(std::uint32_t word) {
-    return BlockState(word & ((1U << kStateBits) - 1));
+  // From the lowest bits: the state, the state before, the generation.
+  static constexpr unsigned kStateBits = 4;
+  static constexpr std::uint32_t kStateMask = (1U << kStateBits) - 1;
+  static BlockState state_of(std::uint32_t word) { return BlockState(word & kStateMask); }
+  static BlockState state_before(std::uint32_t word) {
+    return BlockState(word >> kStateBits & kStateMask);
   }
-  static std::uint32_t changing() {
-    return generation << kStateBits | std::uint32_t(BlockState::kChanging);
+  static std::uint32_t changing_from(BlockState before) {
+    return generation << (2 * kStateBits) | std::uint32_t(before) << kStateBits |
+           std::uint32_t(BlockState::kChanging);
   }
 };
 
@@ -150,7 +154,8 @@ extern Ledger ledger;
 struct Ledger::Group {
   // Where the first raw block begins; nullptr while the group is spare.
   std::atomic<char*> start;
-  std::size_t block_size;
+  // Written anew when a spare group is used again, which a thread may still be reading.
+  std::atomic<std::size_t> block_size;
   std::uint32_t count;
   Group* next;        // of all groups ever made; written once
   Group* next_spare;  // under checks_lock
@@ -165,9 +170,11 @@ bool Ledger::visit_group(const Group& group, Visit& visit) {
   // (5) acquire: sees the fields published by (4)
   char* const start = group.start.load(std::memory_order_acquire);
   if (start == nullptr) return true;
+  // relaxed: (4) publishes it; that of a later use makes a reference that try_take() refuses
+  const std::size_t block_size = group.block_size.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < group.count; ++i) {
     auto* const record = const_cast<BlockRecord*>(&group.records[i]);
-    const BlockRef block{record, start + i * group.block_size, group.block_size};
+    const BlockRef block{record, start + i * block_size, block_size};
     if (block.state() != BlockState::kNone && !visit(block)) return false;
   }
   return true;

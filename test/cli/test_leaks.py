@@ -76,6 +76,27 @@ int main(void) {
 """
 
 
+# Has a stack for its signal handlers in a frame of main, and keeps a block in a deeper one.
+NESTED = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) int keep(void) {
+  void *volatile kept = malloc(9000);
+  puts("done");
+  fflush(stdout);
+  getchar();
+  free(kept);
+  return 7;
+}
+int main(void) {
+  char stack[65536];
+  stack_t handlers = {.ss_sp = stack, .ss_size = sizeof stack};
+  return sigaltstack(&handlers, 0) == 0 ? keep() : 1;
+}
+"""
+
+
 class Server:
     """The program on Corbel, which does what it is told."""
 
@@ -127,6 +148,11 @@ class RunningProcess(CliTest):
         done = corbel("leaks", "--exit-code=9", "--pid", server.pid)
         self.assertEqual(done.returncode, 9)
         self.assertRegex(done.stderr, r"corbel: leaky \(\d+\): 4 blocks, 19.5 KiB definitely")
+        self.assertEqual(server.end(), 7)
+
+    def test_a_signal_stack_within_the_stack(self):
+        server = Server(self, self.compile("nested", NESTED), CORBEL_LEAKS="1,file=/dev/null")
+        self.assertEqual(self.leaks(server.pid)[0]["definite"]["blocks"], 0)
         self.assertEqual(server.end(), 7)
 
     def test_sampled(self):

@@ -541,8 +541,8 @@ bool has_thread(std::uint32_t thread);
 
 struct Request {
   std::uint64_t number;  // names the socket on which the other side listens
-  // From here on, the stack that the interrupted thread was on, or the one that the program has for
-  // its signal handlers, is the program's.
+  // From here on, the interrupted thread's stack is the program's; 0: nothing is known of it,
+  // because the thread ran on a stack for signal handlers.
   std::uintptr_t program_stack;
   // What the registers of the interrupted thread were, in any order.
   const std::uintptr_t* registers;

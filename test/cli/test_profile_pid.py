@@ -82,6 +82,19 @@ class Pid(CliTest):
         self.assertEqual(self.held(), 7)
         self.assertEqual(self.end(), 7)
 
+    def test_a_hangup_that_is_ignored(self):
+        pid = self.start()
+        with subprocess.Popen(["nohup", CORBEL, "profile", "heap", "--every", "4K", "--no-html", "-o",
+                               self.output, "--pid", str(pid)], stderr=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              env=clean_environment()) as profile:
+            self.assertIn("press Ctrl-C", profile.stderr.readline())
+            profile.send_signal(signal.SIGHUP)
+            self.hold(3)
+            profile.send_signal(signal.SIGINT)
+            profile.communicate()
+        self.assertEqual((profile.returncode, self.held()), (0, 3))
+
     def test_for_a_time(self):
         pid = self.start()
         done = corbel("profile", "heap", "--duration", "0.1", "-o", self.output, "--pid", pid)

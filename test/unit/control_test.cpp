@@ -246,6 +246,9 @@ TEST_F(ControlTest, StartsAndWritesTheHeapProfile) {
 }
 
 TEST_F(ControlTest, ChecksForLeaks) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer cannot follow a process that shares the memory of another";
+#endif
   EXPECT_EQ(answer_to("leaks").rfind("error its blocks are not recorded", 0), 0U);
   EXPECT_EQ(answer_to("leaks sampled").rfind("error no block has been sampled", 0), 0U);
   EXPECT_EQ(answer_to("leaks now").rfind("error ", 0), 0U);
@@ -257,6 +260,9 @@ TEST_F(ControlTest, ChecksForLeaks) {
     lock->unlock();
   }
   const std::string report = content_of(answer_to("leaks sampled"));
+  if (report.find("\nfailed the system does not let it stop the threads") != std::string::npos) {
+    GTEST_SKIP() << "the system refuses ptrace";
+  }
   EXPECT_EQ(report.rfind("corbel-leaks 1\nprocess ", 0), 0U) << report;
   EXPECT_NE(report.find("\nsampled 1 "), std::string::npos) << report;
   EXPECT_EQ(report.substr(report.size() - 5), "\nend\n");

@@ -8,6 +8,7 @@
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/flush.hpp"
+#include "alloc/heap/kept_address.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/remote.hpp"
 #include "alloc/heap/sampling.hpp"
@@ -85,10 +86,11 @@ void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, 
   call_helper(MayStart::kYes);
   if (span == nullptr) return nullptr;
   set_tail(span, size);
+  const KeptAddress block(span->start());
   if (sampling_is_on()) [[unlikely]]
     sample_large(span);
   *content = span->zeroed ? Content::kZero : Content::kUnknown;
-  return span->start();
+  return block.get();
 }
 
 // Whether src/alloc/check serves the request. To be asked where the fast path has found no block.

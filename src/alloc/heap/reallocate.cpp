@@ -9,6 +9,7 @@
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/heap/foreign.hpp"
 #include "alloc/heap/guarding.hpp"
+#include "alloc/heap/kept_address.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
@@ -60,9 +61,10 @@ void* allocate_like(std::size_t size, std::size_t alignment) {
 }
 
 void* sampled_or_not(Span* large) {
+  const KeptAddress block(large->start());
   if (sampling_is_on()) [[unlikely]]
     sample_large(large);
-  return large->start();
+  return block.get();
 }
 
 // To be called when a realloc has made a block larger: the instruments may want to know.
@@ -100,6 +102,8 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
     if (from->tail != tail) uncount_tail(from, tail);
     return nullptr;
   }
+  // What the content leads to must be found there as soon as it has moved.
+  const KeptAddress kept(to->start());
   if (request.moving_in == 0) set_tail(to, size);
   if (move_large(from, to, request.taken_over, &copied)) {
     trim_tail(to, size);
@@ -109,6 +113,7 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
   request = large_request(size, alignment);
   to = allocate_large(request, calls);
   if (to == nullptr) return nullptr;
+  const KeptAddress kept_too(to->start());
   set_tail(to, size);
   copy_large(from, to, &copied);
   return finish(to);
@@ -141,6 +146,7 @@ void* move_block(void* block, std::size_t old_size, std::size_t size, std::size_
 
 // Resizes a large block to a size that is large too.
 void* resize_large_block(Span* span, void* block, std::size_t size, std::size_t alignment) {
+  const KeptAddress kept(block);
   call_helper(MayStart::kYes);
   LimitCalls calls;
   if (address_of(block) % alignment == 0) {

@@ -117,10 +117,8 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
     if (!is_root(mapping)) return;
     mappings_.add(mapping.start, mapping.end);
     if (!mapping.is_stack) return;
-    for (std::size_t t = 0; t < thread_count_; ++t) {
-      const std::uintptr_t sp = stack_pointers_[t];
-      if (sp >= mapping.start && sp < mapping.end) excluded_.add(mapping.start, sp);
-    }
+    const std::uintptr_t used = least_stack_pointer(mapping.start, mapping.end);
+    if (used != 0) excluded_.add(mapping.start, used);
   });
   constants_.finish();
   unreadable_.finish();
@@ -128,15 +126,23 @@ Roots::Result Roots::find(Scratch* scratch, const os::StoppedThreads& threads,
   return Result::kDone;
 }
 
+// A thread may run on memory within the stack of another, which uses its own from further down.
+std::uintptr_t Roots::least_stack_pointer(std::uintptr_t low, std::uintptr_t high) const {
+  std::uintptr_t least = 0;
+  for (std::size_t t = 0; t < thread_count_; ++t) {
+    const std::uintptr_t sp = stack_pointers_[t];
+    if (sp >= low && sp < high && (least == 0 || sp < least)) least = sp;
+  }
+  return least;
+}
+
 // Of a stack that its thread has left for good, only the DTV's address is a root. In a stack that a
 // thread runs on, what it uses is.
 bool Roots::exclude_stacks() {
   bool all = true;
   for_each_stack([&](const ThreadStack& stack) {
-    for (std::size_t t = 0; t < thread_count_; ++t) {
-      const std::uintptr_t sp = stack_pointers_[t];
-      if (sp < stack.low || sp >= stack.high) continue;
-      all = excluded_.add(stack.low, sp) && all;
+    if (const std::uintptr_t used = least_stack_pointer(stack.low, stack.high); used != 0) {
+      all = excluded_.add(stack.low, used) && all;
       return;
     }
     if (!stack.ended) return;

@@ -47,6 +47,8 @@ class Roots {
  private:
   void visit_range(std::uintptr_t start, std::uintptr_t end);
   void visit_readable(std::uintptr_t start, std::uintptr_t end);
+  // The least stack pointer of a thread in this memory; 0: none.
+  std::uintptr_t least_stack_pointer(std::uintptr_t low, std::uintptr_t high) const;
   bool exclude_stacks();
 
   Scratch* scratch_ = nullptr;

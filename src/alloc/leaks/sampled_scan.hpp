@@ -6,10 +6,12 @@
 // takes every place in a slab as a block, and every large block: what a pointer from the roots, or
 // from such a block, leads to is reachable. A place whose block has been freed is not told from one
 // in use. An old pointer to it may make others reachable, so a leak may be missed, but no block is
-// reported that a pointer in the program's memory leads to.
+// reported that a pointer in the program's memory, to the block or into it, leads to.
 //
-// Any pointer into a block counts. A sampled block that only a lost block leads to is lost, too;
-// which one is the cause cannot be said, because the block between may have no record.
+// Any pointer into a block counts. One just past its end leads to the next place of the slab, and
+// to the block only where there is none: a block that is kept by such a pointer alone may be
+// reported. A sampled block that only a lost block leads to is lost, too; which one is the cause
+// cannot be said, because the block between may have no record.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "alloc/heap/flush.hpp"
+#include "alloc/heap/kept_address.hpp"
 #include "alloc/heap/large.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
@@ -258,6 +259,7 @@ void sample_large(Span* span) {
 }
 
 void forget_large(Span* span) {
+  const KeptAddress kept(span->start());
   const FreeOfSample how = begin_free(span->start());
   sync::LockGuard guard(samples_lock);
   forget_samples(span->start(), how);

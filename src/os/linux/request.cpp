@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "arch/arch.hpp"
+#include "os/code.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/urgent_signal.hpp"
 #include "os/os.hpp"
@@ -77,6 +78,19 @@ std::uintptr_t end_of_registers(const ucontext_t* context) {
   return reinterpret_cast<std::uintptr_t>(context + 1);
 }
 
+// The least address of what the interrupted code uses of its stack; 0 where it runs on a stack for
+// signal handlers: that may lie within the thread's own stack, whose frames are then not known.
+std::uintptr_t least_in_use(const ucontext_t* context) {
+  // Code may keep data below the stack pointer without moving it: the red zone of x86-64.
+  constexpr std::uintptr_t kRedZone = 128;
+  const std::uintptr_t stack_pointer = arch::load_word(
+      reinterpret_cast<std::uintptr_t>(context) + unsigned(context_offset(arch::kStackRegister)));
+  const stack_t& handlers = context->uc_stack;
+  const auto low = reinterpret_cast<std::uintptr_t>(handlers.ss_sp);
+  if (stack_pointer - low <= handlers.ss_size && handlers.ss_size != 0) return 0;
+  return stack_pointer - kRedZone;
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
   // relaxed: as answer
@@ -87,7 +101,8 @@ void on_signal(int, siginfo_t* info, void* context) {
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
   const auto frame = reinterpret_cast<std::uintptr_t>(context);
   const std::uintptr_t registers_end = end_of_registers(static_cast<ucontext_t*>(context));
-  Request request{value & request::kNumberMask, frame, static_cast<std::uintptr_t*>(context),
+  Request request{value & request::kNumberMask, least_in_use(static_cast<ucontext_t*>(context)),
+                  static_cast<std::uintptr_t*>(context),
                   (registers_end - frame) / sizeof(std::uintptr_t)};
   // The program may have provided a small stack for its signal handlers.
   void* const stack = map(kRequestStack, kStackGrain, nullptr);

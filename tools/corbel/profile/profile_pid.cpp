@@ -19,12 +19,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // While this lives, the signals that would end this process only end a wait(): the other process
-// must not be left sampling.
+// must not be left sampling. One that is ignored, as nohup has it, stays so.
 class EndSignals {
  public:
   EndSignals() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now{};
+      sigaction(signal, nullptr, &now);
+      if (now.sa_handler != SIG_IGN) sigaddset(&set_, signal);
+    }
     sigprocmask(SIG_BLOCK, &set_, &before_);
   }
   ~EndSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }

@@ -33,9 +33,10 @@ enum class SampleClock {
 
 inline constexpr std::uint64_t kFaultsPerSample = 61;
 
-// Installs the handler, once in the life of the process, for SIGURG with kPerf and for SIGPROF with
-// kCpu. With kPerf a thread may call execve() while a signal is pending, and the new program would
-// die of a SIGPROF; it ignores SIGURG. The kernel discards those of kCpu itself.
+// Installs the handler, once in the life of the process, for SIGURG, whose default action is none:
+// a program that resets all its handlers goes on. Where SIGURG is taken, kCpu uses SIGPROF. kPerf
+// cannot: a thread may call execve() while a signal is pending, and the new program would die of a
+// SIGPROF. The kernel itself discards those of kCpu.
 enum class SampleStart {
   kDone,
   kTaken,    // the program, or the one that started it, has chosen what the signal does
@@ -88,6 +89,8 @@ bool is_own_thread(std::uint32_t thread);
 int signal_of_samples();
 const char* name_of_samples();
 SampleClock clock_of_samples();
+// Whether it is SIGURG.
+bool samples_use_urgent_signal();
 // Whether the thread blocks the signal.
 bool blocks_signal(std::uint32_t thread, int signal);
 

@@ -43,11 +43,13 @@ class TimeProfile(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def run_program(self, setting, *arguments, preload=PROXY, program=PROGRAM, **more):
+    def run_program(self, setting, *arguments, preload=PROXY, program=PROGRAM, ignored=(), **more):
         environment = {**os.environ, "CORBEL_PROFILE": setting}
         if preload:
             environment["LD_PRELOAD"] = preload
         return subprocess.run([program, *arguments], env=environment, cwd=self.folder,
+                              preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN)
+                                                  for number in ignored],
                               capture_output=True, text=True, timeout=120, **more)
 
     def profile_of(self, setting, *arguments, **more):
@@ -173,27 +175,38 @@ class TimeProfile(unittest.TestCase):
 
     def test_a_handler_of_the_program(self):
         for timer in TIMERS:
+            for number, ignored in (signal.SIGURG, []), (signal.SIGPROF, [signal.SIGURG]):
+                if timer == "perf" and ignored:
+                    continue
+                with self.subTest(timer=timer, number=number):
+                    result = self.run_program(f"time,timer={timer},file=name", "handler",
+                                              str(int(number)), ignored=ignored)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(result.stderr.count("\n"), 1)
+                    self.assertTrue(result.stderr.startswith(
+                        f"corbel: the program has replaced the handler of {number.name}, "))
+                    self.assertIn("corbel.ended_early=signal",
+                                  pprof.Profile(self.folder / "name").comments)
+
+    def test_a_program_that_resets_all_signals(self):
+        for timer in TIMERS:
             with self.subTest(timer=timer):
-                number = signal.SIGURG if timer == "perf" else signal.SIGPROF
-                result = self.run_program(f"time,timer={timer},file=name", "handler", str(int(number)))
+                result = self.run_program(f"time,timer={timer},file=name", "reset")
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(result.stderr.count("\n"), 1)
-                self.assertTrue(result.stderr.startswith(
-                    f"corbel: the program has set a handler of its own for {number.name}: "))
-                self.assertIn("corbel.ended_early=signal",
-                              pprof.Profile(self.folder / "name").comments)
 
     def test_a_signal_that_is_not_at_its_default(self):
-        for timer, number in ("perf", signal.SIGURG), ("cpu", signal.SIGPROF):
+        for timer, ignored, text in (
+                ("perf", [signal.SIGURG], "SIGURG is not at its default"),
+                ("cpu", [signal.SIGURG, signal.SIGPROF],
+                 "neither SIGURG nor SIGPROF is at its default")):
             if timer not in TIMERS:
                 continue
             with self.subTest(timer=timer):
-                result = self.run_program(
-                    f"time,timer={timer},file=name", "exit", "3",
-                    preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+                result = self.run_program(f"time,timer={timer},file=name", "exit", "3",
+                                          ignored=ignored)
                 self.assertEqual(result.returncode, 3)
                 self.assertEqual(result.stderr.count("\n"), 1)
-                self.assertIn(f"{number.name} is not at its default", result.stderr)
+                self.assertIn(text, result.stderr)
                 self.assertEqual(self.files(), [])
 
     def test_a_library_that_is_loaded_meanwhile(self):

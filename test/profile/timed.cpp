@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -271,6 +272,16 @@ int run_handler(int signal) {
   return signals == before + 1 ? 0 : 1;
 }
 
+// As a daemon does when it starts.
+int run_reset() {
+  wait_for_profiler();
+  struct sigaction profiling{};
+  sigaction(SIGPROF, nullptr, &profiling);
+  for (int signal = 1; signal < 32; ++signal) std::signal(signal, SIG_DFL);
+  use_time(50);
+  return profiling.sa_handler == SIG_DFL ? 0 : 1;
+}
+
 int run_library(const char* path) {
   wait_for_profiler();
   void* const library = dlopen(path, RTLD_NOW);
@@ -355,6 +366,7 @@ int main(int count, char** arguments) {
   if (what == "fork") return run_fork();
   if (what == "exec") return run_exec(arguments);
   if (what == "handler") return run_handler(std::atoi(arguments[2]));
+  if (what == "reset") return run_reset();
   if (what == "library") return run_library(arguments[2]);
   if (what == "blocked") return run_blocked();
   if (what == "leave") return run_leave();

@@ -200,10 +200,11 @@ void end_all_timers() {
 
 void say_signal_was_taken() {
   Text<256> line;
-  line.add("corbel: the program has set a handler of its own for ").add(os::name_of_samples());
-  line.add(": its time is no longer profiled; ");
-  line.add(os::clock_of_samples() == os::SampleClock::kPerf ? "set timer=cpu, which uses SIGPROF\n"
-                                                            : "turn that profiler off\n");
+  line.add("corbel: the program has replaced the handler of ").add(os::name_of_samples());
+  line.add(", the signal of the samples: its time after that is not profiled; ");
+  line.add(os::samples_use_urgent_signal()
+               ? "to have SIGPROF used instead, start it with SIGURG ignored (trap '' URG)\n"
+               : "turn off another profiler, which may use SIGPROF\n");
   os::write_error(line.data(), line.size());
 }
 

@@ -44,7 +44,7 @@ bool begin_clock(const TimeSetting& setting) {
     if (started == os::SampleStart::kDone) return true;
     if (setting.timer == Timer::kPerf) {
       say_time_off(started == os::SampleStart::kTaken
-                       ? "SIGURG is not at its default; set timer=cpu, which uses SIGPROF"
+                       ? "SIGURG is not at its default; set timer=cpu, which can use SIGPROF"
                        : "the system refuses performance counters; set timer=cpu, or "
                          "kernel.perf_event_paranoid to 1 or less");
       return false;
@@ -55,7 +55,8 @@ bool begin_clock(const TimeSetting& setting) {
       return true;
     case os::SampleStart::kTaken:
       say_time_off(
-          "SIGPROF is not at its default, so another profiler may use it; turn that one off");
+          "neither SIGURG nor SIGPROF is at its default; turn off another profiler, which may use "
+          "SIGPROF");
       return false;
     default:
       say_time_off("the system has no clock for the time of a thread");

@@ -91,6 +91,13 @@ bool install_profiling_handler() {
   return sigaction(SIGPROF, &action, nullptr) == 0;
 }
 
+bool use_urgent_signal() {
+  if (!install_urgent_handler()) return false;
+  sample_signal = SIGURG;
+  take_sample.store(take, std::memory_order_relaxed);  // relaxed: as sample_handler
+  return true;
+}
+
 // ---- counters -----------------------------------------------------------------------------------
 
 // Counts in the kernel, too: a system call belongs to the stack that makes it.
@@ -187,8 +194,9 @@ SampleStart start_samples(SampleClock clock, std::uint64_t period_ns,
   sample_period = period_ns;
   sample_handler.store(handler, std::memory_order_relaxed);
   if (clock == SampleClock::kCpu) {
-    sample_signal = SIGPROF;
     if (read_clock(clock_of(thread_id())) == 0) return SampleStart::kRefused;
+    if (use_urgent_signal()) return SampleStart::kDone;
+    sample_signal = SIGPROF;
     return install_profiling_handler() ? SampleStart::kDone : SampleStart::kTaken;
   }
   if (!may_count()) return SampleStart::kRefused;
@@ -197,19 +205,17 @@ SampleStart start_samples(SampleClock clock, std::uint64_t period_ns,
     if (memory == nullptr) return SampleStart::kRefused;
     files = static_cast<std::atomic<std::uint64_t>*>(memory);
   }
-  sample_signal = SIGURG;
-  if (!install_urgent_handler()) return SampleStart::kTaken;
-  take_sample.store(take, std::memory_order_relaxed);  // relaxed: as sample_handler
-  return SampleStart::kDone;
+  return use_urgent_signal() ? SampleStart::kDone : SampleStart::kTaken;
 }
 
 int signal_of_samples() { return sample_signal; }
 SampleClock clock_of_samples() { return sample_clock; }
-const char* name_of_samples() { return sample_signal == SIGURG ? "SIGURG" : "SIGPROF"; }
+bool samples_use_urgent_signal() { return sample_signal == SIGURG; }
+const char* name_of_samples() { return samples_use_urgent_signal() ? "SIGURG" : "SIGPROF"; }
 
 bool samples_are_lost() {
   ErrnoGuard guard;
-  if (sample_signal == SIGURG) return !has_urgent_handler();
+  if (samples_use_urgent_signal()) return !has_urgent_handler();
   struct sigaction now{};
   return sigaction(sample_signal, nullptr, &now) == 0 &&
          ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_profiling_signal);

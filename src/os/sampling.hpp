@@ -88,7 +88,6 @@ bool is_own_thread(std::uint32_t thread);
 // The signal of the samples: its number, 0 if start_samples() has not been called, and its name.
 int signal_of_samples();
 const char* name_of_samples();
-SampleClock clock_of_samples();
 // Whether it is SIGURG.
 bool samples_use_urgent_signal();
 // Whether the thread blocks the signal.

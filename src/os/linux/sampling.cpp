@@ -209,7 +209,6 @@ SampleStart start_samples(SampleClock clock, std::uint64_t period_ns,
 }
 
 int signal_of_samples() { return sample_signal; }
-SampleClock clock_of_samples() { return sample_clock; }
 bool samples_use_urgent_signal() { return sample_signal == SIGURG; }
 const char* name_of_samples() { return samples_use_urgent_signal() ? "SIGURG" : "SIGPROF"; }
 

@@ -64,7 +64,7 @@ std::vector<std::string> gaps_of(const Profile& profile) {
   add("threads_without_timer", "threads are missing: the system had no timer for them");
   add("threads_that_block_the_signal",
       "threads block the signal of the samples, so that time of theirs is missing");
-  add("lost_samples", "samples are missing: there was no memory for them");
+  add("lost_samples", "samples have no stack or are missing: there was no memory for them");
   if (!setting(profile, "corbel.ended_early").empty()) {
     gaps.push_back(
         "the program took over the signal of the samples; what it did after that is missing");

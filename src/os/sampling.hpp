@@ -132,6 +132,8 @@ std::uint64_t own_time_ns();
 std::uint64_t process_time_ns();
 // For the handler, too: the page faults of the calling thread.
 std::uint64_t own_faults();
+// Those of another thread; false if there is none.
+bool find_faults(std::uint32_t thread, std::uint64_t* faults);
 
 // The name of a thread of the process, zero-terminated; empty if there is none.
 void read_name_of(std::uint32_t thread, char* name, std::size_t capacity);

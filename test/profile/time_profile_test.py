@@ -117,6 +117,10 @@ class TimeProfile(unittest.TestCase):
                 pages = (160 << 20) / os.sysconf("SC_PAGESIZE")
                 self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / pages, 1, delta=0.4)
 
+    def test_faults_before_the_first_sample(self):
+        profile = self.profile_of("time,timer=cpu,every=200ms", "faults-at-first", preload=ALLOCATOR)
+        self.assertGreaterEqual(profile.totals()[FAULTS], (16 << 20) / os.sysconf("SC_PAGESIZE"))
+
     def test_a_wait_for_a_lock(self):
         for timer in TIMERS:
             with self.subTest(timer=timer):

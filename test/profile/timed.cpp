@@ -139,13 +139,19 @@ int run_rounds() {
   return 0;
 }
 
-int run_faults() {
+int run_faults(std::size_t size) {
   wait_for_profiler();
-  constexpr std::size_t kSize = std::size_t(160) << 20;
   void* const memory =
-      mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(memory, kSize, MADV_NOHUGEPAGE);
-  touch(static_cast<char*>(memory), kSize);
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(memory, size, MADV_NOHUGEPAGE);
+  touch(static_cast<char*>(memory), size);
+  return 0;
+}
+
+// The faults are over before there is a sample of every=200ms.
+int run_faults_at_first() {
+  run_faults(std::size_t(16) << 20);
+  use_time(500);
   return 0;
 }
 
@@ -359,7 +365,8 @@ int main(int count, char** arguments) {
   std::fflush(stdout);
   if (what == "places") return run_places();
   if (what == "rounds") return run_rounds();
-  if (what == "faults") return run_faults();
+  if (what == "faults") return run_faults(std::size_t(160) << 20);
+  if (what == "faults-at-first") return run_faults_at_first();
   if (what == "lock") return run_lock();
   if (what == "threads") return run_threads();
   if (what == "sharing") return run_sharing(std::size_t(std::atoi(arguments[2])));

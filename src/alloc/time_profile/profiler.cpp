@@ -67,12 +67,14 @@ void add_live(std::uint32_t id) {
   live_tasks = number;
   live_by_id.add({id, number});
   read_name(task);
+  task.has_faults_seen = os::find_faults(id, &task.faults_seen);
   task.time_seen = os::thread_time_ns(id);
   task.has_timer = task.timer.start(id, number);
   // relaxed: until the handler sees it, it counts faults by itself
   task.has_fault_signals.store(task.timer.has_faults(), std::memory_order_relaxed);
   ++found_facts.threads;
-  if (!task.has_timer) ++found_facts.without_timer;
+  // There is none for a thread that has just ended.
+  if (!task.has_timer && os::has_thread(id)) ++found_facts.without_timer;
 }
 
 // Programs name their threads soon after they begin, and some of them later.

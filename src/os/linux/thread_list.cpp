@@ -66,6 +66,16 @@ bool take_number(const char** text, std::uint64_t* value) {
   return true;
 }
 
+constexpr std::size_t kStatSize = 512;
+
+// Reads the thread's file "stat". Returns where its state is, nullptr if there is no such thread.
+const char* read_state(std::uint32_t thread, char (&text)[kStatSize]) {
+  read_about(thread, "stat", text, sizeof text);
+  // It comes after the name, which may have any characters.
+  const char* const name_end = strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' ? name_end + 2 : nullptr;
+}
+
 }  // namespace
 
 void use_own_files() {
@@ -120,11 +130,28 @@ bool blocks_signal(std::uint32_t thread, int signal) {
 
 bool has_ended(std::uint32_t thread) {
   ErrnoGuard guard;
-  char text[256];
-  read_about(thread, "stat", text, sizeof text);
-  // The state comes after the name, which may have any characters.
-  const char* const name_end = strrchr(text, ')');
-  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+  char text[kStatSize];
+  const char* const state = read_state(thread, text);
+  return state != nullptr && (*state == 'Z' || *state == 'X');
+}
+
+bool find_faults(std::uint32_t thread, std::uint64_t* faults) {
+  ErrnoGuard guard;
+  char text[kStatSize];
+  const char* p = read_state(thread, text);
+  if (p == nullptr) return false;
+  // The state is the third field; the tenth has the faults without input, the twelfth the others.
+  std::uint64_t number[13] = {};
+  unsigned field = 3;
+  for (; *p != '\0' && field < 12; ++p) {
+    if (*p != ' ') continue;
+    const char* next = p + 1;
+    ++field;
+    take_number(&next, &number[field]);  // some are negative
+  }
+  if (field < 12) return false;
+  *faults = number[10] + number[12];
+  return true;
 }
 
 bool find_wait(std::uint32_t thread, ThreadWait* wait) {

@@ -60,6 +60,9 @@ class SampleTimer {
   // time with a period that never changes, and the samples would show one part of it alone.
   void change_period(std::uint64_t period_ns);
 
+  // Whether it is a counter of kPerf.
+  bool has_counter() const { return time_file_ >= 0; }
+
   // Whether it gives kFaults, too.
   bool has_faults() const { return fault_file_ >= 0; }
 
@@ -106,7 +109,12 @@ struct ThreadWait {
 };
 
 // Whether the thread is in such a wait.
-bool find_wait(std::uint32_t thread, ThreadWait* wait);
+enum class WaitLook {
+  kWaits,
+  kOther,    // it does something else, or has ended
+  kRefused,  // the system does not say, as after a change of the user
+};
+WaitLook find_wait(std::uint32_t thread, ThreadWait* wait);
 
 // Calls the handler in the thread. The wait goes on after that. False if there is no such thread.
 bool interrupt_wait(std::uint32_t thread, std::uint32_t number);

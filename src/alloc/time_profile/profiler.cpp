@@ -73,6 +73,7 @@ void add_live(std::uint32_t id) {
   // relaxed: until the handler sees it, it counts faults by itself
   task.has_fault_signals.store(task.timer.has_faults(), std::memory_order_relaxed);
   ++found_facts.threads;
+  if (task.timer.has_counter()) found_facts.has_counters = true;
   // There is none for a thread that has just ended.
   if (!task.has_timer && os::has_thread(id)) ++found_facts.without_timer;
 }
@@ -86,7 +87,9 @@ void read_name_again(ProfiledTask& task) {
 // relaxed throughout: see ProfiledTask
 void look_at_wait(ProfiledTask& task, std::uint32_t number, std::uint64_t elapsed) {
   os::ThreadWait now;
-  if (!os::find_wait(task.id, &now)) {
+  const os::WaitLook look = os::find_wait(task.id, &now);
+  if (look != os::WaitLook::kWaits) {
+    if (look == os::WaitLook::kRefused) found_facts.waits_are_refused = true;
     task.wait = {};
     return;
   }
@@ -150,7 +153,10 @@ void forget_ended_threads() {
 // Finds threads that are new or have ended. False when no thread of the program is left.
 bool list_threads() {
   ++scan_number;
-  if (os::for_each_thread(note_thread, nullptr) == 0) return true;
+  if (os::for_each_thread(note_thread, nullptr) == 0) {
+    found_facts.threads_are_hidden = true;
+    return true;
+  }
   forget_ended_threads();
   if (live_tasks == 0) return false;
   // A main thread that has ended is listed until the process ends.
@@ -201,16 +207,6 @@ void end_all_timers() {
   live_tasks = 0;
 }
 
-void say_signal_was_taken() {
-  Text<256> line;
-  line.add("corbel: the program has replaced the handler of ").add(os::name_of_samples());
-  line.add(", the signal of the samples: its time after that is not profiled; ");
-  line.add(os::samples_use_urgent_signal()
-               ? "to have SIGPROF used instead, start it with SIGURG ignored (trap '' URG)\n"
-               : "turn off another profiler, which may use SIGPROF\n");
-  os::write_error(line.data(), line.size());
-}
-
 // What takes time on a processor again and again, and must not take more than its share. A program
 // that keeps the processors busy makes it no rarer.
 class Pace {
@@ -254,8 +250,6 @@ void watch_threads() {
     }
     if (!found_facts.signal_was_taken && os::samples_are_lost()) {
       found_facts.signal_was_taken = true;
-      end_all_timers();
-      say_signal_was_taken();
       break;
     }
     if (!goes_on || is_told_to_end()) break;

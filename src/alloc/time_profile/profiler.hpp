@@ -24,6 +24,9 @@ struct ProfilerFacts {
   std::uint64_t blocked;          // threads that blocked the signal when they were last looked at
   bool main_has_ended;            // which ended the profile
   bool signal_was_taken;          // the program has replaced the handler
+  bool has_counters;              // at least one thread had one; the others had timers
+  bool waits_are_refused;         // the system does not say whether a thread waits
+  bool threads_are_hidden;        // it does not list them, at least since some time
 };
 
 // False if the system has no thread for it.

@@ -9,6 +9,7 @@ with the replacement
 
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -47,9 +48,9 @@ class TimeProfile(unittest.TestCase):
         environment = {**os.environ, "CORBEL_PROFILE": setting}
         if preload:
             environment["LD_PRELOAD"] = preload
+        more.setdefault("preexec_fn", lambda: [signal.signal(number, signal.SIG_IGN)
+                                               for number in ignored])
         return subprocess.run([program, *arguments], env=environment, cwd=self.folder,
-                              preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN)
-                                                  for number in ignored],
                               capture_output=True, text=True, timeout=120, **more)
 
     def profile_of(self, setting, *arguments, **more):
@@ -99,6 +100,16 @@ class TimeProfile(unittest.TestCase):
         profile = self.profile_of("time", "places", preload=None, program=STATIC)
         self.assertGreater(profile.totals(self.at("hot"))[CPU] / profile.totals()[CPU], 0.5)
 
+    @unittest.skipIf("perf" not in TIMERS, "the system refuses performance counters")
+    def test_counters_leave_files_for_the_profiler(self):
+        # Eight are left: of 9 files there is no counter, of 12 files one or two threads have some.
+        for limit, timer in (9, "cpu"), (12, "perf"):
+            with self.subTest(limit):
+                profile = self.profile_of("time,timer=perf", "places", preexec_fn=lambda: (
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))))
+                self.assertEqual(profile.facts["timer"], timer)
+                self.assertGreater(profile.totals(self.at("hot"))[CPU], 0)
+
     def test_head(self):
         profile = self.profile_of("time,every=2ms", "places")
         self.assertEqual(profile.types, TYPES)
@@ -129,6 +140,10 @@ class TimeProfile(unittest.TestCase):
                 self.assertGreater(waited / int(self.places["held"]), 0.5)
                 self.assertEqual({s["labels"]["thread"].split()[0] for s in profile.samples
                                   if s["values"][WAIT] and self.at("locked")(s)}, {"waiter"})
+
+    def test_waits_that_the_system_does_not_show(self):
+        self.folder.chmod(0o777)  # for another user
+        self.assertEqual(self.profile_of("time", "hidden").facts["waits"], "refused")
 
     def test_a_wait_with_a_limit_is_left_alone(self):
         self.profile_of("time", "limited")

@@ -126,13 +126,22 @@ void close_counter(int* file) {
   *file = -1;
 }
 
+// Counters have the files below this. Some are left for what the profiler reads in /proc.
+int end_of_files() {
+  constexpr rlim_t kSpareFiles = 8;
+  rlimit limit{};
+  if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return 0;
+  if (limit.rlim_cur < kSpareFiles) return 0;
+  return limit.rlim_cur - kSpareFiles < kMaxFile ? int(limit.rlim_cur - kSpareFiles) : kMaxFile;
+}
+
 // Returns -1 if the system refuses.
 int start_counter(std::uint32_t thread, unsigned long long what, std::uint64_t period,
                   SampleKind kind, std::uint32_t number) {
   int file = open_counter(pid_t(thread), what, period);
   if (file < 0) return -1;
   const f_owner_ex owner{F_OWNER_TID, pid_t(thread)};
-  if (file < kMaxFile) {
+  if (file < end_of_files()) {
     files[file].store(reinterpret_cast<std::uintptr_t>(value_of(kind, number)),
                       std::memory_order_relaxed);
     if (syscall(SYS_fcntl, file, F_SETOWN_EX, &owner) == 0 &&

@@ -100,6 +100,11 @@ class TimeProfile(unittest.TestCase):
         profile = self.profile_of("time", "places", preload=None, program=STATIC)
         self.assertGreater(profile.totals(self.at("hot"))[CPU] / profile.totals()[CPU], 0.5)
 
+    def test_threads_that_the_system_has_no_timer_for(self):
+        profile = self.profile_of("time,timer=cpu", "exit", "0", preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))))
+        self.assertEqual(profile.facts["threads_without_timer"], "1")
+
     @unittest.skipIf("perf" not in TIMERS, "the system refuses performance counters")
     def test_counters_leave_files_for_the_profiler(self):
         # Eight are left: of 9 files there is no counter, of 12 files one or two threads have some.

@@ -33,9 +33,10 @@ enum class SampleClock {
 
 inline constexpr std::uint64_t kFaultsPerSample = 61;
 
-// Installs the handler, once in the life of the process, for SIGURG with kPerf and for SIGPROF with
-// kCpu. With kPerf a thread may call execve() while a signal is pending, and the new program would
-// die of a SIGPROF; it ignores SIGURG. The kernel discards those of kCpu itself.
+// Installs the handler, once in the life of the process, for SIGURG, whose default action is none:
+// a program that resets all its handlers goes on. Where SIGURG is taken, kCpu uses SIGPROF. kPerf
+// cannot: a thread may call execve() while a signal is pending, and the new program would die of a
+// SIGPROF. The kernel itself discards those of kCpu.
 enum class SampleStart {
   kDone,
   kTaken,    // the program, or the one that started it, has chosen what the signal does
@@ -58,6 +59,9 @@ class SampleTimer {
   // With kPerf, the period is `period_ns` from now on. A program may do the same again and again in
   // time with a period that never changes, and the samples would show one part of it alone.
   void change_period(std::uint64_t period_ns);
+
+  // Whether it is a counter of kPerf.
+  bool has_counter() const { return time_file_ >= 0; }
 
   // Whether it gives kFaults, too.
   bool has_faults() const { return fault_file_ >= 0; }
@@ -87,7 +91,8 @@ bool is_own_thread(std::uint32_t thread);
 // The signal of the samples: its number, 0 if start_samples() has not been called, and its name.
 int signal_of_samples();
 const char* name_of_samples();
-SampleClock clock_of_samples();
+// Whether it is SIGURG.
+bool samples_use_urgent_signal();
 // Whether the thread blocks the signal.
 bool blocks_signal(std::uint32_t thread, int signal);
 
@@ -104,7 +109,12 @@ struct ThreadWait {
 };
 
 // Whether the thread is in such a wait.
-bool find_wait(std::uint32_t thread, ThreadWait* wait);
+enum class WaitLook {
+  kWaits,
+  kOther,    // it does something else, or has ended
+  kRefused,  // the system does not say, as after a change of the user
+};
+WaitLook find_wait(std::uint32_t thread, ThreadWait* wait);
 
 // Calls the handler in the thread. The wait goes on after that. False if there is no such thread.
 bool interrupt_wait(std::uint32_t thread, std::uint32_t number);
@@ -130,6 +140,8 @@ std::uint64_t own_time_ns();
 std::uint64_t process_time_ns();
 // For the handler, too: the page faults of the calling thread.
 std::uint64_t own_faults();
+// Those of another thread; false if there is none.
+bool find_faults(std::uint32_t thread, std::uint64_t* faults);
 
 // The name of a thread of the process, zero-terminated; empty if there is none.
 void read_name_of(std::uint32_t thread, char* name, std::size_t capacity);

@@ -342,11 +342,14 @@ class Output(TimeTest):
 
     def test_gaps(self):
         raw = self.made(cpu("f()"), comments=["corbel.lost_samples=12", "corbel.threads_that_block_the_signal=3",
-                                              "corbel.ended_early=signal", "corbel.threads_without_timer=0"])
+                                              "corbel.ended_early=signal", "corbel.threads_without_timer=0",
+                                              "corbel.waits=refused"])
         notes = [line for line in corbel("profile", "show", raw).stdout.splitlines() if line.startswith("note: ")]
-        self.assertEqual([re.search("block|lost|missing: there|took over", note).group() for note in notes],
-                         ["block", "missing: there", "took over"])
-        self.assertEqual(len(self.evaluated(raw)["gaps"]), 3)
+        self.assertEqual([re.search("block|lost|missing: there|took over|which threads wait", note).group() for note in notes],
+                         ["block", "missing: there", "which threads wait", "took over"])
+        self.assertEqual(len(self.evaluated(raw)["gaps"]), 4)
+        left = self.evaluated(self.made(cpu("f()"), comments=["corbel.ended_early=main"]))["gaps"]
+        self.assertEqual([re.search("pthread_exit|took over", gap).group() for gap in left], ["pthread_exit"])
 
     def test_processes(self):
         files = [self.made(cpu("malloc@libc.so.6", "f()"), name=f"{i}.pb.gz",

@@ -9,6 +9,7 @@ with the replacement
 
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -43,10 +44,12 @@ class TimeProfile(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def run_program(self, setting, *arguments, preload=PROXY, program=PROGRAM, **more):
+    def run_program(self, setting, *arguments, preload=PROXY, program=PROGRAM, ignored=(), **more):
         environment = {**os.environ, "CORBEL_PROFILE": setting}
         if preload:
             environment["LD_PRELOAD"] = preload
+        more.setdefault("preexec_fn", lambda: [signal.signal(number, signal.SIG_IGN)
+                                               for number in ignored])
         return subprocess.run([program, *arguments], env=environment, cwd=self.folder,
                               capture_output=True, text=True, timeout=120, **more)
 
@@ -97,6 +100,21 @@ class TimeProfile(unittest.TestCase):
         profile = self.profile_of("time", "places", preload=None, program=STATIC)
         self.assertGreater(profile.totals(self.at("hot"))[CPU] / profile.totals()[CPU], 0.5)
 
+    def test_threads_that_the_system_has_no_timer_for(self):
+        profile = self.profile_of("time,timer=cpu", "exit", "0", preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))))
+        self.assertEqual(profile.facts["threads_without_timer"], "1")
+
+    @unittest.skipIf("perf" not in TIMERS, "the system refuses performance counters")
+    def test_counters_leave_files_for_the_profiler(self):
+        # Eight are left: of 9 files there is no counter, of 12 files one or two threads have some.
+        for limit, timer in (9, "cpu"), (12, "perf"):
+            with self.subTest(limit):
+                profile = self.profile_of("time,timer=perf", "places", preexec_fn=lambda: (
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))))
+                self.assertEqual(profile.facts["timer"], timer)
+                self.assertGreater(profile.totals(self.at("hot"))[CPU], 0)
+
     def test_head(self):
         profile = self.profile_of("time,every=2ms", "places")
         self.assertEqual(profile.types, TYPES)
@@ -115,6 +133,10 @@ class TimeProfile(unittest.TestCase):
                 pages = (160 << 20) / os.sysconf("SC_PAGESIZE")
                 self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / pages, 1, delta=0.4)
 
+    def test_faults_before_the_first_sample(self):
+        profile = self.profile_of("time,timer=cpu,every=200ms", "faults-at-first", preload=ALLOCATOR)
+        self.assertGreaterEqual(profile.totals()[FAULTS], (16 << 20) / os.sysconf("SC_PAGESIZE"))
+
     def test_a_wait_for_a_lock(self):
         for timer in TIMERS:
             with self.subTest(timer=timer):
@@ -123,6 +145,10 @@ class TimeProfile(unittest.TestCase):
                 self.assertGreater(waited / int(self.places["held"]), 0.5)
                 self.assertEqual({s["labels"]["thread"].split()[0] for s in profile.samples
                                   if s["values"][WAIT] and self.at("locked")(s)}, {"waiter"})
+
+    def test_waits_that_the_system_does_not_show(self):
+        self.folder.chmod(0o777)  # for another user
+        self.assertEqual(self.profile_of("time", "hidden").facts["waits"], "refused")
 
     def test_a_wait_with_a_limit_is_left_alone(self):
         self.profile_of("time", "limited")
@@ -173,27 +199,38 @@ class TimeProfile(unittest.TestCase):
 
     def test_a_handler_of_the_program(self):
         for timer in TIMERS:
+            for number, ignored in (signal.SIGURG, []), (signal.SIGPROF, [signal.SIGURG]):
+                if timer == "perf" and ignored:
+                    continue
+                with self.subTest(timer=timer, number=number):
+                    result = self.run_program(f"time,timer={timer},file=name", "handler",
+                                              str(int(number)), ignored=ignored)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(result.stderr.count("\n"), 1)
+                    self.assertTrue(result.stderr.startswith(
+                        f"corbel: the program has replaced the handler of {number.name}, "))
+                    self.assertIn("corbel.ended_early=signal",
+                                  pprof.Profile(self.folder / "name").comments)
+
+    def test_a_program_that_resets_all_signals(self):
+        for timer in TIMERS:
             with self.subTest(timer=timer):
-                number = signal.SIGURG if timer == "perf" else signal.SIGPROF
-                result = self.run_program(f"time,timer={timer},file=name", "handler", str(int(number)))
+                result = self.run_program(f"time,timer={timer},file=name", "reset")
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(result.stderr.count("\n"), 1)
-                self.assertTrue(result.stderr.startswith(
-                    f"corbel: the program has set a handler of its own for {number.name}: "))
-                self.assertIn("corbel.ended_early=signal",
-                              pprof.Profile(self.folder / "name").comments)
 
     def test_a_signal_that_is_not_at_its_default(self):
-        for timer, number in ("perf", signal.SIGURG), ("cpu", signal.SIGPROF):
+        for timer, ignored, text in (
+                ("perf", [signal.SIGURG], "SIGURG is not at its default"),
+                ("cpu", [signal.SIGURG, signal.SIGPROF],
+                 "neither SIGURG nor SIGPROF is at its default")):
             if timer not in TIMERS:
                 continue
             with self.subTest(timer=timer):
-                result = self.run_program(
-                    f"time,timer={timer},file=name", "exit", "3",
-                    preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+                result = self.run_program(f"time,timer={timer},file=name", "exit", "3",
+                                          ignored=ignored)
                 self.assertEqual(result.returncode, 3)
                 self.assertEqual(result.stderr.count("\n"), 1)
-                self.assertIn(f"{number.name} is not at its default", result.stderr)
+                self.assertIn(text, result.stderr)
                 self.assertEqual(self.files(), [])
 
     def test_a_library_that_is_loaded_meanwhile(self):

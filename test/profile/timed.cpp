@@ -9,11 +9,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -141,13 +143,19 @@ int run_rounds() {
   return 0;
 }
 
-int run_faults() {
+int run_faults(std::size_t size) {
   wait_for_profiler();
-  constexpr std::size_t kSize = std::size_t(160) << 20;
   void* const memory =
-      mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(memory, kSize, MADV_NOHUGEPAGE);
-  touch(static_cast<char*>(memory), kSize);
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(memory, size, MADV_NOHUGEPAGE);
+  touch(static_cast<char*>(memory), size);
+  return 0;
+}
+
+// The faults are over before there is a sample of every=200ms.
+int run_faults_at_first() {
+  run_faults(std::size_t(16) << 20);
+  use_time(500);
   return 0;
 }
 
@@ -274,6 +282,25 @@ int run_handler(int signal) {
   return signals == before + 1 ? 0 : 1;
 }
 
+// The system no longer shows other processes what this one does, nor the process itself.
+int run_hidden() {
+  wait_for_profiler();
+  if (geteuid() == 0 && setuid(65534) != 0) return 1;
+  prctl(PR_SET_DUMPABLE, 0);
+  wait_for_looks(2);
+  return 0;
+}
+
+// As a daemon does when it starts.
+int run_reset() {
+  wait_for_profiler();
+  struct sigaction profiling{};
+  sigaction(SIGPROF, nullptr, &profiling);
+  for (int signal = 1; signal < 32; ++signal) std::signal(signal, SIG_DFL);
+  use_time(50);
+  return profiling.sa_handler == SIG_DFL ? 0 : 1;
+}
+
 int run_library(const char* path) {
   wait_for_profiler();
   void* const library = dlopen(path, RTLD_NOW);
@@ -361,13 +388,16 @@ int main(int count, char** arguments) {
   std::fflush(stdout);
   if (what == "places") return run_places();
   if (what == "rounds") return run_rounds();
-  if (what == "faults") return run_faults();
+  if (what == "faults") return run_faults(std::size_t(160) << 20);
+  if (what == "faults-at-first") return run_faults_at_first();
   if (what == "lock") return run_lock();
   if (what == "threads") return run_threads();
   if (what == "sharing") return run_sharing(std::size_t(std::atoi(arguments[2])));
   if (what == "fork") return run_fork();
   if (what == "exec") return run_exec(arguments);
   if (what == "handler") return run_handler(std::atoi(arguments[2]));
+  if (what == "hidden") return run_hidden();
+  if (what == "reset") return run_reset();
   if (what == "library") return run_library(arguments[2]);
   if (what == "blocked") return run_blocked();
   if (what == "leave") return run_leave();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of the time profile.
 #include <gtest/gtest.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <map>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "alloc/time_profile/count_table.hpp"
+#include "alloc/time_profile/profiled_threads.hpp"
+#include "alloc/time_profile/samples.hpp"
 #include "alloc/time_profile/shared_lines.hpp"
 #include "alloc/time_profile/time_setting.hpp"
 
@@ -46,12 +49,28 @@ TEST(CountTableTest, EveryKeyHasOneRow) {
   for_each_count(
       [](void* context, const CountRow& row) {
         auto& sums = *static_cast<std::map<StackId, std::uint64_t>*>(context);
-        EXPECT_EQ(row.key.thread, 7U);
+        if (row.key.thread != 7) return;
         EXPECT_TRUE(sums.emplace(row.key.stack, row.faults.load()).second);
       },
       &found);
   EXPECT_EQ(found.size(), 8 * kKeys);
   for (const auto& [stack, faults] : found) EXPECT_EQ(faults, kThreads) << stack;
+}
+
+// No other test here makes memory for stacks.
+TEST(SamplesTest, AStackWithoutRoomIsCounted) {
+  reserve_counts();
+  const std::uint32_t number = make_task();
+  task_at(number)->id = os::thread_id();
+  ucontext_t context;
+  getcontext(&context);
+  begin_samples(1000000);
+  handle_sample({os::SampleKind::kFaults, number, &context});
+  EXPECT_EQ(lost_samples().without_room, 1U);
+  reserve_stacks();
+  handle_sample({os::SampleKind::kFaults, number, &context});
+  EXPECT_EQ(lost_samples().without_room, 1U);
+  end_samples();
 }
 
 arch::MemoryAccess access_to(std::uintptr_t address, unsigned size, bool writes) {

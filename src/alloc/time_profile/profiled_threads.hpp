@@ -22,7 +22,7 @@ struct ProfiledTask {
   os::ThreadWait wait;         // that the thread is expected to be in still
   std::uint32_t next;          // the number of the next one in a list; 0: none
 
-  // ---- of the handler, which runs in this thread ----
+  // ---- of the handler, which runs in this thread; set before there is a timer ----
   std::uint64_t time_seen;    // os::own_time_ns() up to which the time is in the table
   std::uint64_t faults_seen;  // os::own_faults(), likewise
   bool has_faults_seen;

@@ -17,8 +17,10 @@ namespace corbel::alloc {
 
 namespace {
 
-constexpr std::uint32_t kInterval = 10;  // ms
-constexpr unsigned kMaxShare = 50;       // a look takes at most 1/50 of the time
+constexpr std::uint64_t kInterval = 10000000;  // nanoseconds
+// Of the time: of the looks, and of the lists of threads in between.
+constexpr unsigned kMaxLooks = 50;
+constexpr unsigned kMaxLists = 20;
 
 enum class ProfilerState : std::uint32_t { kNone, kRuns, kEnds, kEnded };
 
@@ -65,12 +67,15 @@ void add_live(std::uint32_t id) {
   live_tasks = number;
   live_by_id.add({id, number});
   read_name(task);
+  task.has_faults_seen = os::find_faults(id, &task.faults_seen);
   task.time_seen = os::thread_time_ns(id);
   task.has_timer = task.timer.start(id, number);
   // relaxed: until the handler sees it, it counts faults by itself
   task.has_fault_signals.store(task.timer.has_faults(), std::memory_order_relaxed);
   ++found_facts.threads;
-  if (!task.has_timer) ++found_facts.without_timer;
+  if (task.timer.has_counter()) found_facts.has_counters = true;
+  // There is none for a thread that has just ended.
+  if (!task.has_timer && os::has_thread(id)) ++found_facts.without_timer;
 }
 
 // Programs name their threads soon after they begin, and some of them later.
@@ -82,7 +87,9 @@ void read_name_again(ProfiledTask& task) {
 // relaxed throughout: see ProfiledTask
 void look_at_wait(ProfiledTask& task, std::uint32_t number, std::uint64_t elapsed) {
   os::ThreadWait now;
-  if (!os::find_wait(task.id, &now)) {
+  const os::WaitLook look = os::find_wait(task.id, &now);
+  if (look != os::WaitLook::kWaits) {
+    if (look == os::WaitLook::kRefused) found_facts.waits_are_refused = true;
     task.wait = {};
     return;
   }
@@ -119,19 +126,10 @@ void change_period(ProfiledTask& task) {
   task.timer.change_period(other_period());
 }
 
-void visit_thread(void* context, std::uint32_t id) {
+void note_thread(void*, std::uint32_t id) {
   if (id == profiler_thread.load(std::memory_order_relaxed) || os::is_own_thread(id)) return;
-  std::uint32_t number = find_live(id);
-  if (number == 0) {
-    add_live(id);
-    number = find_live(id);
-    if (number == 0) return;
-  }
-  ProfiledTask& task = *task_at(number);
-  task.scan = scan_number;
-  look_at_wait(task, number, *static_cast<const std::uint64_t*>(context));
-  change_period(task);
-  read_name_again(task);
+  if (find_live(id) == 0) add_live(id);
+  if (const std::uint32_t number = find_live(id)) task_at(number)->scan = scan_number;
 }
 
 void forget_ended_threads() {
@@ -152,17 +150,28 @@ void forget_ended_threads() {
   }
 }
 
-// False when no thread of the program is left.
-bool look_at_threads(std::uint64_t elapsed) {
+// Finds threads that are new or have ended. False when no thread of the program is left.
+bool list_threads() {
   ++scan_number;
-  reserve_stacks();
-  reserve_counts();
-  if (os::for_each_thread(visit_thread, &elapsed) == 0) return true;
+  if (os::for_each_thread(note_thread, nullptr) == 0) {
+    found_facts.threads_are_hidden = true;
+    return true;
+  }
   forget_ended_threads();
   if (live_tasks == 0) return false;
   // A main thread that has ended is listed until the process ends.
   const ProfiledTask& task = *task_at(live_tasks);
   return task.next != 0 || !os::is_main_thread(task.id) || !os::has_ended(task.id);
+}
+
+// `elapsed`: since the last look.
+void look_at_threads(std::uint64_t elapsed) {
+  for (std::uint32_t number = live_tasks; number != 0; number = task_at(number)->next) {
+    ProfiledTask& task = *task_at(number);
+    look_at_wait(task, number, elapsed);
+    change_period(task);
+    read_name_again(task);
+  }
 }
 
 // The time that 64 pages take which are touched for the first time.
@@ -198,14 +207,25 @@ void end_all_timers() {
   live_tasks = 0;
 }
 
-void say_signal_was_taken() {
-  Text<256> line;
-  line.add("corbel: the program has set a handler of its own for ").add(os::name_of_samples());
-  line.add(": its time is no longer profiled; ");
-  line.add(os::clock_of_samples() == os::SampleClock::kPerf ? "set timer=cpu, which uses SIGPROF\n"
-                                                            : "turn that profiler off\n");
-  os::write_error(line.data(), line.size());
-}
+// What takes time on a processor again and again, and must not take more than its share. A program
+// that keeps the processors busy makes it no rarer.
+class Pace {
+ public:
+  explicit Pace(unsigned max_share) : max_share_(max_share) {}
+
+  bool is_due(std::uint64_t now) const { return now >= next_; }
+
+  template <class Work>
+  void run(std::uint64_t now, Work work) {
+    const std::uint64_t begin = os::own_time_ns();
+    work();
+    next_ = now + std::max(kInterval, (os::own_time_ns() - begin) * max_share_);
+  }
+
+ private:
+  std::uint64_t max_share_;
+  std::uint64_t next_ = 0;
+};
 
 // relaxed: of the end, only the word itself matters
 bool is_told_to_end() {
@@ -217,21 +237,24 @@ void watch_threads() {
   os::name_thread("corbel-profile");
   measure_fault_cost();
   std::uint64_t last = os::now_ns();
-  for (;;) {
-    const std::uint64_t begin = os::now_ns();
-    const bool goes_on = look_at_threads(begin - last);
-    last = begin;
+  Pace lists(kMaxLists);
+  Pace looks(kMaxLooks);
+  for (bool goes_on = true;;) {
+    reserve_stacks();
+    reserve_counts();
+    const std::uint64_t now = os::now_ns();
+    if (lists.is_due(now)) lists.run(now, [&] { goes_on = list_threads(); });
+    if (looks.is_due(now)) {
+      looks.run(now, [&] { look_at_threads(now - last); });
+      last = now;
+    }
     if (!found_facts.signal_was_taken && os::samples_are_lost()) {
       found_facts.signal_was_taken = true;
-      end_all_timers();
-      say_signal_was_taken();
       break;
     }
-    if (!goes_on) break;
-    const std::uint64_t took = (os::now_ns() - begin) / 1000000;
-    const auto pause = std::uint32_t(std::max<std::uint64_t>(kInterval, took * kMaxShare));
-    if (is_told_to_end()) break;
-    os::wait_for(profiler_state, std::uint32_t(ProfilerState::kRuns), pause);
+    if (!goes_on || is_told_to_end()) break;
+    os::wait_for(profiler_state, std::uint32_t(ProfilerState::kRuns),
+                 std::uint32_t(kInterval / 1000000));
     if (is_told_to_end()) break;
   }
   end_all_timers();

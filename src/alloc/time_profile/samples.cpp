@@ -27,9 +27,13 @@ void add_to(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
   sum.fetch_add(more, std::memory_order_relaxed);
 }
 
+// 0, and a sample is lost, if there is no room.
 StackId stack_at(const void* context) {
   void* frames[kMaxFrames];
-  return intern_stack_in_handler(frames, unwind::capture_from(context, frames, kMaxFrames));
+  const unsigned count = unwind::capture_from(context, frames, kMaxFrames);
+  const StackId stack = intern_stack_in_handler(frames, count);
+  if (stack == 0 && count != 0) add_to(without_room, 1);
+  return stack;
 }
 
 // nullptr, and a sample is lost, if there is no room.

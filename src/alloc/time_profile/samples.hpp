@@ -19,7 +19,7 @@ std::uint64_t samples_cost_ns();
 
 // What has come to nothing.
 struct LostSamples {
-  std::uint64_t without_room;  // samples: there was no memory for the stack or the row
+  std::uint64_t without_room;  // stacks and rows that there was no memory for
   std::uint64_t wait_ns;       // the thread had gone on before the handler looked
 };
 LostSamples lost_samples();

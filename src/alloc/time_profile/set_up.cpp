@@ -19,10 +19,29 @@ constinit TimeProfileFacts time_facts{};
 
 int write_time_file(const char* path) { return write_time_profile_to(path, time_facts); }
 
-__attribute__((destructor)) void write_time_protime_file_at_exit() {
+// What the profiler's thread cannot say, because it has not the program's files.
+void say_what_is_missing() {
+  const ProfilerFacts facts = profiler_facts();
+  Text<512> line;
+  if (facts.signal_was_taken) {
+    line.add("corbel: the program has replaced the handler of ").add(os::name_of_samples());
+    line.add(", the signal of the samples: its time after that is not profiled; ");
+    line.add(os::samples_use_urgent_signal()
+                 ? "to have SIGPROF used instead, start it with SIGURG ignored (trap '' URG)\n"
+                 : "turn off another profiler, which may use SIGPROF\n");
+  }
+  if (facts.threads_are_hidden) {
+    line.add("corbel: the time profile ").add(facts.threads == 0 ? "is empty" : "has gaps");
+    line.add(": threads cannot be found without /proc; mount it where the program runs\n");
+  }
+  if (line.size() != 0) os::write_error(line.data(), line.size());
+}
+
+__attribute__((destructor)) void write_time_profile_at_exit() {
   // The child of a fork is not profiled: it has neither the profiler's thread nor any timer.
   if (!time_file_at_exit.is_chosen() || !time_file_at_exit.is_of_this_process()) return;
   stop_profiler();
+  say_what_is_missing();
   time_file_at_exit.write("time profile", write_time_file);
 }
 
@@ -32,30 +51,27 @@ void say_time_off(const char* why) {
   os::write_error(line.data(), line.size());
 }
 
-os::SampleStart start_clock(const TimeSetting& setting, os::SampleClock clock) {
-  time_facts.clock = clock;
-  return os::start_samples(clock, setting.every, handle_sample);
-}
-
 bool begin_clock(const TimeSetting& setting) {
   using Timer = TimeSetting::Timer;
   if (setting.timer != Timer::kCpu) {
-    const os::SampleStart started = start_clock(setting, os::SampleClock::kPerf);
+    const os::SampleStart started =
+        os::start_samples(os::SampleClock::kPerf, setting.every, handle_sample);
     if (started == os::SampleStart::kDone) return true;
     if (setting.timer == Timer::kPerf) {
       say_time_off(started == os::SampleStart::kTaken
-                       ? "SIGURG is not at its default; set timer=cpu, which uses SIGPROF"
+                       ? "SIGURG is not at its default; set timer=cpu, which can use SIGPROF"
                        : "the system refuses performance counters; set timer=cpu, or "
                          "kernel.perf_event_paranoid to 1 or less");
       return false;
     }
   }
-  switch (start_clock(setting, os::SampleClock::kCpu)) {
+  switch (os::start_samples(os::SampleClock::kCpu, setting.every, handle_sample)) {
     case os::SampleStart::kDone:
       return true;
     case os::SampleStart::kTaken:
       say_time_off(
-          "SIGPROF is not at its default, so another profiler may use it; turn that one off");
+          "neither SIGURG nor SIGPROF is at its default; turn off another profiler, which may use "
+          "SIGPROF");
       return false;
     default:
       say_time_off("the system has no clock for the time of a thread");

@@ -29,7 +29,7 @@ class TimeWriter {
                  .period = facts.every,
                  .started_at = facts.started_at,
                  .written_at = os::wall_ns()}) {
-    add_comments(facts);
+    add_comments();
     line_ = writer_.add_text("line");
     word_ = writer_.add_text("word");
     size_ = writer_.add_text("size");
@@ -46,7 +46,7 @@ class TimeWriter {
   bool is_complete() const { return writer_.is_complete() && !threads_.has_failed(); }
 
  private:
-  void add_comments(const TimeProfileFacts& facts);
+  void add_comments();
   void add_threads();
   void add_row(const CountRow& row);
 
@@ -55,7 +55,7 @@ class TimeWriter {
   PprofWriter::TextId line_, word_, size_, writes_, block_;
 };
 
-void TimeWriter::add_comments(const TimeProfileFacts& facts) {
+void TimeWriter::add_comments() {
   const auto add = [this](const char* name, const char* value) {
     Text<128> text;
     text.add("corbel.").add(name).add("=").add(value);
@@ -70,7 +70,7 @@ void TimeWriter::add_comments(const TimeProfileFacts& facts) {
   const LostSamples lost = lost_samples();
   // A program on Corbel has allocated by now.
   add("malloc", all_heaps_made() != nullptr ? "corbel" : "system");
-  add("timer", facts.clock == os::SampleClock::kPerf ? "perf" : "cpu");
+  add("timer", found.has_counters ? "perf" : "cpu");
   add_number("fault_cost", found.fault_cost_ns);
   add_number("process_cpu", found.process_time_ns);
   add_number("profiler_cpu", found.own_time_ns);
@@ -80,6 +80,7 @@ void TimeWriter::add_comments(const TimeProfileFacts& facts) {
   if (found.blocked != 0) add_number("threads_that_block_the_signal", found.blocked);
   if (lost.without_room != 0) add_number("lost_samples", lost.without_room);
   if (lost.wait_ns != 0) add_number("lost_wait", lost.wait_ns);
+  if (found.waits_are_refused) add("waits", "refused");
   if (found.signal_was_taken) add("ended_early", "signal");
   if (found.main_has_ended) add("ended_early", "main");
 }

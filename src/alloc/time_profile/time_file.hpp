@@ -11,7 +11,6 @@ namespace corbel::alloc {
 struct TimeProfileFacts {
   std::uint64_t every;       // nanoseconds
   std::uint64_t started_at;  // os::wall_ns()
-  os::SampleClock clock;
 };
 
 // Writes the profile to a new file and finishes it. Returns 0 or an error number (errno.h): that of

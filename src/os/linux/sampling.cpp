@@ -91,6 +91,13 @@ bool install_profiling_handler() {
   return sigaction(SIGPROF, &action, nullptr) == 0;
 }
 
+bool use_urgent_signal() {
+  if (!install_urgent_handler()) return false;
+  sample_signal = SIGURG;
+  take_sample.store(take, std::memory_order_relaxed);  // relaxed: as sample_handler
+  return true;
+}
+
 // ---- counters -----------------------------------------------------------------------------------
 
 // Counts in the kernel, too: a system call belongs to the stack that makes it.
@@ -119,13 +126,22 @@ void close_counter(int* file) {
   *file = -1;
 }
 
+// Counters have the files below this. Some are left for what the profiler reads in /proc.
+int end_of_files() {
+  constexpr rlim_t kSpareFiles = 8;
+  rlimit limit{};
+  if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return 0;
+  if (limit.rlim_cur < kSpareFiles) return 0;
+  return limit.rlim_cur - kSpareFiles < kMaxFile ? int(limit.rlim_cur - kSpareFiles) : kMaxFile;
+}
+
 // Returns -1 if the system refuses.
 int start_counter(std::uint32_t thread, unsigned long long what, std::uint64_t period,
                   SampleKind kind, std::uint32_t number) {
   int file = open_counter(pid_t(thread), what, period);
   if (file < 0) return -1;
   const f_owner_ex owner{F_OWNER_TID, pid_t(thread)};
-  if (file < kMaxFile) {
+  if (file < end_of_files()) {
     files[file].store(reinterpret_cast<std::uintptr_t>(value_of(kind, number)),
                       std::memory_order_relaxed);
     if (syscall(SYS_fcntl, file, F_SETOWN_EX, &owner) == 0 &&
@@ -187,8 +203,9 @@ SampleStart start_samples(SampleClock clock, std::uint64_t period_ns,
   sample_period = period_ns;
   sample_handler.store(handler, std::memory_order_relaxed);
   if (clock == SampleClock::kCpu) {
-    sample_signal = SIGPROF;
     if (read_clock(clock_of(thread_id())) == 0) return SampleStart::kRefused;
+    if (use_urgent_signal()) return SampleStart::kDone;
+    sample_signal = SIGPROF;
     return install_profiling_handler() ? SampleStart::kDone : SampleStart::kTaken;
   }
   if (!may_count()) return SampleStart::kRefused;
@@ -197,19 +214,16 @@ SampleStart start_samples(SampleClock clock, std::uint64_t period_ns,
     if (memory == nullptr) return SampleStart::kRefused;
     files = static_cast<std::atomic<std::uint64_t>*>(memory);
   }
-  sample_signal = SIGURG;
-  if (!install_urgent_handler()) return SampleStart::kTaken;
-  take_sample.store(take, std::memory_order_relaxed);  // relaxed: as sample_handler
-  return SampleStart::kDone;
+  return use_urgent_signal() ? SampleStart::kDone : SampleStart::kTaken;
 }
 
 int signal_of_samples() { return sample_signal; }
-SampleClock clock_of_samples() { return sample_clock; }
-const char* name_of_samples() { return sample_signal == SIGURG ? "SIGURG" : "SIGPROF"; }
+bool samples_use_urgent_signal() { return sample_signal == SIGURG; }
+const char* name_of_samples() { return samples_use_urgent_signal() ? "SIGURG" : "SIGPROF"; }
 
 bool samples_are_lost() {
   ErrnoGuard guard;
-  if (sample_signal == SIGURG) return !has_urgent_handler();
+  if (samples_use_urgent_signal()) return !has_urgent_handler();
   struct sigaction now{};
   return sigaction(sample_signal, nullptr, &now) == 0 &&
          ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_profiling_signal);

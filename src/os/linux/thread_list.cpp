@@ -32,7 +32,8 @@ int open_read(const char* path, int more = 0) {
   return int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more));
 }
 
-// Reads a file of /proc about a thread, zero-terminated. Returns how much there is; 0: nothing.
+// Reads a file of /proc about a thread, zero-terminated. Returns how much there is; 0: nothing, and
+// errno may say why.
 std::size_t read_about(std::uint32_t thread, const char* what, char* text, std::size_t capacity) {
   text[0] = '\0';
   Text<64> path;
@@ -40,7 +41,9 @@ std::size_t read_about(std::uint32_t thread, const char* what, char* text, std::
   const int file = open_read(path.c_str());
   if (file < 0) return 0;
   const long size = syscall(SYS_read, file, text, capacity - 1);
+  const int error = errno;
   syscall(SYS_close, file);
+  errno = error;
   if (size <= 0) return 0;
   text[size] = '\0';
   return std::size_t(size);
@@ -64,6 +67,16 @@ bool take_number(const char** text, std::uint64_t* value) {
   if (p == first) return false;
   *text = *p == '\0' ? p : p + 1;
   return true;
+}
+
+constexpr std::size_t kStatSize = 512;
+
+// Reads the thread's file "stat". Returns where its state is, nullptr if there is no such thread.
+const char* read_state(std::uint32_t thread, char (&text)[kStatSize]) {
+  read_about(thread, "stat", text, sizeof text);
+  // It comes after the name, which may have any characters.
+  const char* const name_end = strrchr(text, ')');
+  return name_end != nullptr && name_end[1] == ' ' ? name_end + 2 : nullptr;
 }
 
 }  // namespace
@@ -120,27 +133,47 @@ bool blocks_signal(std::uint32_t thread, int signal) {
 
 bool has_ended(std::uint32_t thread) {
   ErrnoGuard guard;
-  char text[256];
-  read_about(thread, "stat", text, sizeof text);
-  // The state comes after the name, which may have any characters.
-  const char* const name_end = strrchr(text, ')');
-  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+  char text[kStatSize];
+  const char* const state = read_state(thread, text);
+  return state != nullptr && (*state == 'Z' || *state == 'X');
 }
 
-bool find_wait(std::uint32_t thread, ThreadWait* wait) {
+bool find_faults(std::uint32_t thread, std::uint64_t* faults) {
+  ErrnoGuard guard;
+  char text[kStatSize];
+  const char* p = read_state(thread, text);
+  if (p == nullptr) return false;
+  // The state is the third field; the tenth has the faults without input, the twelfth the others.
+  std::uint64_t number[13] = {};
+  unsigned field = 3;
+  for (; *p != '\0' && field < 12; ++p) {
+    if (*p != ' ') continue;
+    const char* next = p + 1;
+    ++field;
+    take_number(&next, &number[field]);  // some are negative
+  }
+  if (field < 12) return false;
+  *faults = number[10] + number[12];
+  return true;
+}
+
+WaitLook find_wait(std::uint32_t thread, ThreadWait* wait) {
   ErrnoGuard guard;
   char text[256];
-  if (read_about(thread, "syscall", text, sizeof text) == 0) return false;
+  errno = 0;
+  if (read_about(thread, "syscall", text, sizeof text) == 0) {
+    return errno == EACCES || errno == EPERM ? WaitLook::kRefused : WaitLook::kOther;
+  }
   // The number of the call, its six arguments, the stack pointer, and the pc.
   const char* p = text;
   std::uint64_t words[8];
   for (std::uint64_t& word : words) {
-    if (!take_number(&p, &word)) return false;
+    if (!take_number(&p, &word)) return WaitLook::kOther;
   }
-  if (words[0] != SYS_futex || words[4] != 0) return false;
+  if (words[0] != SYS_futex || words[4] != 0) return WaitLook::kOther;
   const auto command = unsigned(words[2]) & unsigned(FUTEX_CMD_MASK);
   if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI) {
-    return false;
+    return WaitLook::kOther;
   }
   wait->address = std::uintptr_t(words[1]);
   wait->stack = std::uintptr_t(words[7]);
@@ -153,7 +186,7 @@ bool find_wait(std::uint32_t thread, ThreadWait* wait) {
       wait->runs = 0;
     }
   }
-  return true;
+  return WaitLook::kWaits;
 }
 
 void read_name_of(std::uint32_t thread, char* name, std::size_t capacity) {

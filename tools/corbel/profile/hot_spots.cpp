@@ -43,6 +43,11 @@ std::string setting(const Profile& profile, const std::string& key) {
   return {};
 }
 
+bool has_comment(const Profile& profile, std::string_view text) {
+  return std::any_of(profile.comments.begin(), profile.comments.end(),
+                     [&](Texts::Id comment) { return profile.texts[comment] == text; });
+}
+
 // The sum of the comments "key=number" of all processes.
 std::int64_t sum_of(const Profile& profile, const std::string& key) {
   std::int64_t sum = 0;
@@ -64,11 +69,17 @@ std::vector<std::string> gaps_of(const Profile& profile) {
   add("threads_without_timer", "threads are missing: the system had no timer for them");
   add("threads_that_block_the_signal",
       "threads block the signal of the samples, so that time of theirs is missing");
-  add("lost_samples", "samples are missing: there was no memory for them");
-  if (!setting(profile, "corbel.ended_early").empty()) {
-    gaps.push_back(
-        "the program took over the signal of the samples; what it did after that is missing");
-  }
+  add("lost_samples", "samples have no stack or are missing: there was no memory for them");
+  const auto add_if = [&](const char* comment, const char* what) {
+    if (has_comment(profile, comment)) gaps.push_back(what);
+  };
+  add_if("corbel.waits=refused",
+         "the system did not show which threads wait, as after a change of the user: waits are "
+         "missing");
+  add_if("corbel.ended_early=signal",
+         "the program took over the signal of the samples; what it did after that is missing");
+  add_if("corbel.ended_early=main",
+         "the main thread left by pthread_exit; what other threads did after that is missing");
   return gaps;
 }
 

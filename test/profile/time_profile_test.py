@@ -112,8 +112,8 @@ class TimeProfile(unittest.TestCase):
         for timer in TIMERS:
             with self.subTest(timer=timer):
                 profile = self.profile_of(f"time,timer={timer}", "faults", preload=ALLOCATOR)
-                pages = (160 << 20) / os.sysconf("SC_PAGESIZE")
-                self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / pages, 1, delta=0.4)
+                self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / int(self.places["pages"]),
+                                       1, delta=0.2)
 
     def test_a_wait_for_a_lock(self):
         for timer in TIMERS:
@@ -137,10 +137,15 @@ class TimeProfile(unittest.TestCase):
     def test_a_line_that_threads_share_in_vain(self):
         for timer in TIMERS:
             with self.subTest(timer=timer):
-                profile = self.profile_of(f"time,timer={timer}", "sharing", "8")
-                found = [s for s in profile.samples
-                         if s["values"][SHARING] and s["labels"]["line"] == int(self.places["line"], 16)]
-                self.assertEqual({s["labels"]["word"] for s in found}, {0, 8})
+                # Uses that lie a tenth of a second apart do not count, so a pause is a reason to try again.
+                for _ in range(10):
+                    profile = self.profile_of(f"time,timer={timer}", "sharing", "8")
+                    found = [s for s in profile.samples
+                             if s["values"][SHARING] and s["labels"]["line"] == int(self.places["line"], 16)]
+                    words = {s["labels"]["word"] for s in found}
+                    if words == {0, 8} or int(self.places["pause"]) < 50e6:
+                        break
+                self.assertEqual(words, {0, 8})
                 self.assertEqual(len({s["labels"]["thread"] for s in found}), 2)
                 for sample in found:
                     self.assertEqual(sample["labels"]["size"], 8)
@@ -208,7 +213,8 @@ class TimeProfile(unittest.TestCase):
             with self.subTest(timer=timer):
                 profile = self.profile_of(f"time,timer={timer}", "blocked")
                 self.assertEqual(profile.facts["threads_that_block_the_signal"], "1")
-                self.assertEqual(profile.totals()[CPU], 0)
+                self.assertEqual([s["values"] for s in profile.samples if s["values"][CPU]
+                                  and not s["labels"]["thread"].startswith("main (")], [])
 
     def test_a_process_that_ends_with_its_last_thread(self):
         profile = self.profile_of("time", "leave")

@@ -18,7 +18,7 @@ namespace corbel::alloc {
 namespace {
 
 constexpr std::uint32_t kInterval = 10;  // ms
-constexpr unsigned kMaxShare = 50;       // a look takes at most 1/50 of a processor's time
+constexpr unsigned kMaxShare = 50;       // a look takes at most 1/50 of the time
 
 enum class ProfilerState : std::uint32_t { kNone, kRuns, kEnds, kEnded };
 
@@ -219,7 +219,6 @@ void watch_threads() {
   std::uint64_t last = os::now_ns();
   for (;;) {
     const std::uint64_t begin = os::now_ns();
-    const std::uint64_t used = os::own_time_ns();
     const bool goes_on = look_at_threads(begin - last);
     last = begin;
     if (!found_facts.signal_was_taken && os::samples_are_lost()) {
@@ -229,8 +228,7 @@ void watch_threads() {
       break;
     }
     if (!goes_on) break;
-    // Not the time on the clock: what a busy system makes of it would keep the next look away.
-    const std::uint64_t took = (os::own_time_ns() - used) / 1000000;
+    const std::uint64_t took = (os::now_ns() - begin) / 1000000;
     const auto pause = std::uint32_t(std::max<std::uint64_t>(kInterval, took * kMaxShare));
     if (is_told_to_end()) break;
     os::wait_for(profiler_state, std::uint32_t(ProfilerState::kRuns), pause);

@@ -56,7 +56,10 @@ class Lifetimes(unittest.TestCase):
         kept = self.totals("new_kept")
         self.assertEqual(kept[BRIEF:], [0] * 5)
         freed = self.totals("small_freed")
-        self.assertTrue(0 < freed[BRIEF] <= freed[ALLOCATIONS])
+        self.assertLessEqual(freed[BRIEF], freed[ALLOCATIONS])
+        # A life below a microsecond is possible where a block that is not sampled takes a tenth of that.
+        if self.starts["ten_lives"] < 1000:
+            self.assertGreater(freed[BRIEF], 0)
         self.assertEqual(freed[HANDED_OVER:], [0] * 4)
         sent = self.totals("handed_over")
         self.assertEqual(sent[HANDED_OVER], sent[ALLOCATIONS])

@@ -130,12 +130,12 @@ class TimeProfile(unittest.TestCase):
         for timer in TIMERS:
             with self.subTest(timer=timer):
                 profile = self.profile_of(f"time,timer={timer}", "faults", preload=ALLOCATOR)
-                pages = (160 << 20) / os.sysconf("SC_PAGESIZE")
-                self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / pages, 1, delta=0.4)
+                self.assertAlmostEqual(profile.totals(self.at("touch"))[FAULTS] / int(self.places["pages"]),
+                                       1, delta=0.2)
 
     def test_faults_before_the_first_sample(self):
         profile = self.profile_of("time,timer=cpu,every=200ms", "faults-at-first", preload=ALLOCATOR)
-        self.assertGreaterEqual(profile.totals()[FAULTS], (16 << 20) / os.sysconf("SC_PAGESIZE"))
+        self.assertGreaterEqual(profile.totals()[FAULTS], int(self.places["pages"]))
 
     def test_a_wait_for_a_lock(self):
         for timer in TIMERS:
@@ -163,10 +163,15 @@ class TimeProfile(unittest.TestCase):
     def test_a_line_that_threads_share_in_vain(self):
         for timer in TIMERS:
             with self.subTest(timer=timer):
-                profile = self.profile_of(f"time,timer={timer}", "sharing", "8")
-                found = [s for s in profile.samples
-                         if s["values"][SHARING] and s["labels"]["line"] == int(self.places["line"], 16)]
-                self.assertEqual({s["labels"]["word"] for s in found}, {0, 8})
+                # Uses that lie a tenth of a second apart do not count, so a pause is a reason to try again.
+                for _ in range(10):
+                    profile = self.profile_of(f"time,timer={timer}", "sharing", "8")
+                    found = [s for s in profile.samples
+                             if s["values"][SHARING] and s["labels"]["line"] == int(self.places["line"], 16)]
+                    words = {s["labels"]["word"] for s in found}
+                    if words == {0, 8} or int(self.places["pause"]) < 50e6:
+                        break
+                self.assertEqual(words, {0, 8})
                 self.assertEqual(len({s["labels"]["thread"] for s in found}), 2)
                 for sample in found:
                     self.assertEqual(sample["labels"]["size"], 8)
@@ -245,7 +250,8 @@ class TimeProfile(unittest.TestCase):
             with self.subTest(timer=timer):
                 profile = self.profile_of(f"time,timer={timer}", "blocked")
                 self.assertEqual(profile.facts["threads_that_block_the_signal"], "1")
-                self.assertEqual(profile.totals()[CPU], 0)
+                self.assertEqual([s["values"] for s in profile.samples if s["values"][CPU]
+                                  and not s["labels"]["thread"].startswith("main (")], [])
 
     def test_a_program_with_one_thread_keeps_one(self):
         for timer in TIMERS:

@@ -35,8 +35,10 @@ PLACE void hot(long n) {
 PLACE void cool(long n) {
   for (long i = 0; i < n; ++i) asm volatile("");
 }
-PLACE void touch(char* memory, std::size_t size) {
-  for (std::size_t i = 0; i < size; i += 4096) static_cast<volatile char*>(memory)[i] = 1;
+PLACE void touch(char* memory, std::size_t size, std::size_t page) {
+  for (std::size_t i = 0; i < size; i += page) static_cast<volatile char*>(memory)[i] = 1;
+  madvise(memory, size, MADV_DONTNEED);
+  asm volatile("" : : : "memory");
 }
 PLACE void locked(pthread_mutex_t* mutex) {
   pthread_mutex_lock(mutex);
@@ -46,10 +48,8 @@ PLACE void locked(pthread_mutex_t* mutex) {
 struct Counter {
   std::atomic<long> value;
 };
-PLACE void count_up(Counter* counter, const std::atomic<bool>* end) {
-  while (!end->load(std::memory_order_relaxed)) {
-    for (int i = 0; i < 1000; ++i) counter->value.fetch_add(1, std::memory_order_relaxed);
-  }
+PLACE void count_up(Counter* counter) {
+  for (int i = 0; i < 1000; ++i) counter->value.fetch_add(1, std::memory_order_relaxed);
 }
 
 void tell(const char* name, void* place) { std::printf("%s %p\n", name, place); }
@@ -103,7 +103,7 @@ void wait_for_looks(long count) {
 
 void wait_for_profiler() {
   while (find_thread("corbel-profile") == 0) sched_yield();
-  wait_for_looks(2);
+  wait_for_looks(4);
 }
 
 // ---- what the program can do --------------------------------------------------------------------
@@ -120,41 +120,55 @@ int run_places() {
   return 0;
 }
 
-// Each thread is in time with samples of a millisecond, until there have been some looks.
+// Each thread is in time with samples of a millisecond.
 int run_rounds() {
   wait_for_profiler();
   for (int i = 0; i < 8; ++i) {
-    std::atomic<bool> end{false};
     pthread_t thread;
     pthread_create(
         &thread, nullptr,
-        [](void* flag) -> void* {
+        [](void*) -> void* {
+          wait_for_looks(4);
           const std::uint64_t begin = own_time();
-          while (!*static_cast<std::atomic<bool>*>(flag)) {
-            ((own_time() - begin) % 2000000 < 1500000 ? hot : cool)(10000);
+          for (;;) {
+            const std::uint64_t used = own_time() - begin;
+            if (used >= 120000000) return nullptr;
+            (used % 2000000 < 1500000 ? hot : cool)(10000);
           }
-          return nullptr;
         },
-        &end);
-    wait_for_looks(12);
-    end = true;
+        nullptr);
     pthread_join(thread, nullptr);
   }
   return 0;
 }
 
-int run_faults(std::size_t size) {
-  wait_for_profiler();
+// Touches fresh pages until the thread has used the time, in nanoseconds.
+void use_faults(std::uint64_t time) {
+  const auto page = std::size_t(sysconf(_SC_PAGESIZE));
+  const std::size_t size = 512 * page;
   void* const memory =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   madvise(memory, size, MADV_NOHUGEPAGE);
-  touch(static_cast<char*>(memory), size);
+  std::size_t pages = 0;
+  const std::uint64_t begin = own_time();
+  do {
+    touch(static_cast<char*>(memory), size, page);
+    pages += size / page;
+  } while (own_time() - begin < time);
+  std::printf("pages %zu\n", pages);
+}
+
+int run_faults() {
+  wait_for_profiler();
+  // The faults after the last sample are few of them, however fast they are.
+  use_faults(400000000);
   return 0;
 }
 
 // The faults are over before there is a sample of every=200ms.
 int run_faults_at_first() {
-  run_faults(std::size_t(16) << 20);
+  wait_for_profiler();
+  use_faults(0);
   use_time(500);
   return 0;
 }
@@ -166,16 +180,18 @@ int run_lock() {
   wait_for_profiler();
   pthread_mutex_lock(&mutex);
   pthread_t thread;
+  // The new thread has its creator's name from the first look at it.
+  pthread_setname_np(pthread_self(), "waiter");
   pthread_create(
       &thread, nullptr,
       [](void*) -> void* {
-        pthread_setname_np(pthread_self(), "waiter");
         waiter = gettid();
         locked(&mutex);
         pthread_mutex_unlock(&mutex);
         return nullptr;
       },
       nullptr);
+  pthread_setname_np(pthread_self(), "holder");
   // "202" is the system call futex on x86-64, "98" on aarch64.
   std::string call;
   do {
@@ -190,6 +206,9 @@ int run_lock() {
 }
 
 int run_threads() {
+  wait_for_profiler();
+  // The first threads stay until the profiler has met them.
+  static std::atomic<bool> may_end{false};
   for (int i = 0; i < 40; ++i) {
     pthread_t threads[10];
     for (pthread_t& thread : threads) {
@@ -197,18 +216,37 @@ int run_threads() {
           &thread, nullptr,
           [](void*) -> void* {
             hot(500000);
+            while (!may_end) usleep(1000);
             return nullptr;
           },
           nullptr);
     }
+    if (!may_end) wait_for_looks(4);
+    may_end = true;
     for (pthread_t thread : threads) pthread_join(thread, nullptr);
   }
   return 0;
 }
 
+std::atomic<bool> counting_ends{false};
+std::atomic<double> longest_pause{0};  // seconds
+
+// Counts, and notes for how long the thread has not run.
+void* keep_counting(void* counter) {
+  double last = wall();
+  while (!counting_ends) {
+    for (int i = 0; i < 20; ++i) count_up(static_cast<Counter*>(counter));
+    const double now = wall();
+    double longest = longest_pause;
+    while (now - last > longest && !longest_pause.compare_exchange_weak(longest, now - last)) {
+    }
+    last = now;
+  }
+  return nullptr;
+}
+
 int run_sharing(std::size_t distance) {
   wait_for_profiler();
-  static std::atomic<bool> end{false};
   char* const block = static_cast<char*>(std::calloc(1, 512));
   char* const line =
       reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(block) + 63) & ~63UL);
@@ -216,21 +254,9 @@ int run_sharing(std::size_t distance) {
   auto* const second = reinterpret_cast<Counter*>(line + distance);
   std::printf("line %p\n", static_cast<void*>(line));
   pthread_t thread;
-  pthread_create(
-      &thread, nullptr,
-      [](void* counter) -> void* {
-        count_up(static_cast<Counter*>(counter), &end);
-        return nullptr;
-      },
-      second);
+  pthread_create(&thread, nullptr, keep_counting, second);
   pthread_t other;
-  pthread_create(
-      &other, nullptr,
-      [](void* counter) -> void* {
-        count_up(static_cast<Counter*>(counter), &end);
-        return nullptr;
-      },
-      first);
+  pthread_create(&other, nullptr, keep_counting, first);
   // Both have run for long enough to be met often, however they share a processor.
   const auto time_of = [](pthread_t t) {
     clockid_t clock;
@@ -240,9 +266,10 @@ int run_sharing(std::size_t distance) {
     return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
   };
   while (time_of(thread) < 0.4 || time_of(other) < 0.4) usleep(1000);
-  end = true;
+  counting_ends = true;
   pthread_join(thread, nullptr);
   pthread_join(other, nullptr);
+  std::printf("pause %.0f\n", longest_pause * 1e9);
   return 0;
 }
 
@@ -311,12 +338,28 @@ int run_library(const char* path) {
   return 0;
 }
 
+// One thread blocks all signals from its beginning, and lives until the process ends.
 int run_blocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
   wait_for_profiler();
-  use_time(50);
+  static std::atomic<bool> is_done{false};
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_setname_np(pthread_self(), "blocking");
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        wait_for_looks(4);
+        use_time(50);
+        is_done = true;
+        for (;;) pause();
+      },
+      nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(pthread_self(), "main");
+  while (!is_done) usleep(1000);
   return 0;
 }
 
@@ -388,7 +431,7 @@ int main(int count, char** arguments) {
   std::fflush(stdout);
   if (what == "places") return run_places();
   if (what == "rounds") return run_rounds();
-  if (what == "faults") return run_faults(std::size_t(160) << 20);
+  if (what == "faults") return run_faults();
   if (what == "faults-at-first") return run_faults_at_first();
   if (what == "lock") return run_lock();
   if (what == "threads") return run_threads();

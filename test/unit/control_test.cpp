@@ -15,9 +15,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -508,8 +508,8 @@ class ControlHelperTest : public testing::Test {
   }
 
   void find_helper() {
-    std::stringstream names;
-    for (int thread = getpid() + 1; thread < getpid() + 1000 && helper_ == 0; ++thread) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+      const int thread = std::stoi(entry.path().filename());
       if (status_of(thread, "Name") == "corbel") helper_ = thread;
     }
   }

@@ -262,5 +262,23 @@ TEST_F(LifetimesTest, EstimatesAreUnbiased) {
   EXPECT_GT(of(freed_here(), Sum::kReceived), 1000);
 }
 
+TEST_F(LifetimesTest, HandOversBetweenThreadsThatShareAnEntry) {
+  begin_lifetimes(1);
+  const auto in_thread = [](auto body) { std::thread(body).join(); };
+  for (unsigned i = 0; i <= kMaxSampledThreads; ++i) {
+    in_thread([] { deallocate(allocate(100)); });
+  }
+  void* block = nullptr;
+  in_thread([&] { block = allocate_here(100); });
+  in_thread([&] {
+    void* const own = allocate_here(100);
+    free_here(block);
+    free_here(own);
+  });
+  EXPECT_EQ(of(allocated_here(), Sum::kAllocations), 2);
+  EXPECT_EQ(of(allocated_here(), Sum::kHandedOver), 1);
+  EXPECT_EQ(of(freed_here(), Sum::kReceived), 1);
+}
+
 }  // namespace
 }  // namespace corbel::alloc

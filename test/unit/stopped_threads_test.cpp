@@ -38,13 +38,20 @@ struct Seen {
   std::uint32_t first = 0;
 };
 
+// Time for other threads to run, if they do. On a busy system, each yield may take long.
+void let_others_run() {
+  constexpr std::uint64_t kEnough = 20;  // ms
+  const std::uint64_t begin = now_ms();
+  for (int i = 0; i < 1000 && now_ms() - begin < kEnough; ++i) yield();
+}
+
 // No lambda's code allocates: this runs while every thread is at rest.
 void look(void* context, const StoppedThreads& threads) {
   Seen* seen = static_cast<Seen*>(context);
   std::uint64_t sum[2] = {0, 0};
   for (std::uint64_t& each : sum) {
     for (auto& counter : *seen->counters) each += counter.load();
-    for (int i = 0; i < 1000; ++i) yield();
+    let_others_run();
   }
   seen->moved = sum[0] != sum[1];
   threads.for_each(
@@ -155,7 +162,7 @@ TEST_F(StoppedThreadsTest, NoThreadEscapesByMakingAnother) {
         [](void* context, const StoppedThreads&) {
           Moved* m = static_cast<Moved*>(context);
           const std::uint64_t before = m->state->passed.load();
-          for (int i = 0; i < 1000; ++i) yield();
+          let_others_run();
           m->moved = m->state->passed.load() != before;
         },
         &moved);

@@ -14,6 +14,7 @@
 #include "alloc/time_profile/samples.hpp"
 #include "alloc/time_profile/shared_lines.hpp"
 #include "alloc/time_profile/time_setting.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 namespace {
@@ -77,9 +78,15 @@ arch::MemoryAccess access_to(std::uintptr_t address, unsigned size, bool writes)
   return {address, size, !writes, writes};
 }
 
+std::uint64_t lines_now = 1000;  // ms
+
 class SharedLinesTest : public testing::Test {
  protected:
-  void SetUp() override { reserve_lines(); }
+  void SetUp() override {
+    reserve_lines();
+    set_lines_clock([] { return lines_now; });
+  }
+  void TearDown() override { set_lines_clock(os::now_ms); }
 
   // A line that no other test uses.
   std::uintptr_t line() const {
@@ -140,6 +147,16 @@ TEST_F(SharedLinesTest, OneAccessIsNotEnough) {
   for (int i = 0; i < 4; ++i) note_access(1, access_to(a, 8, true));
   EXPECT_FALSE(note_access(2, access_to(a + 8, 8, true)));
   EXPECT_TRUE(note_access(2, access_to(a + 8, 8, true)));
+}
+
+TEST_F(SharedLinesTest, AccessesThatAreLongAgoDoNotCount) {
+  const std::uintptr_t a = line();
+  for (int i = 0; i < 2; ++i) note_access(1, access_to(a, 8, true));
+  lines_now += 100;
+  note_access(2, access_to(a + 8, 8, true));
+  EXPECT_TRUE(note_access(2, access_to(a + 8, 8, true)));
+  lines_now += 1;
+  EXPECT_FALSE(note_access(2, access_to(a + 8, 8, true)));
 }
 
 constexpr bool is_setting(const char* text, std::uint64_t every) {

@@ -79,6 +79,7 @@ struct Life {
   LifetimeRow* row;
   double weight;
   std::uint64_t began_at;
+  std::uint64_t thread;  // own_thread_number() of the one that allocated it: entries are shared
 
   bool is_free() const { return block == nullptr; }
   std::uint64_t hash() const { return reinterpret_cast<std::uintptr_t>(block) >> 3; }
@@ -87,7 +88,7 @@ struct Life {
 constinit OpenTable<Life> lives;
 
 Life* find_life(const void* block) {
-  const Life key{block, nullptr, 0, 0};
+  const Life key{block, nullptr, 0, 0, 0};
   return lives.find(key.hash(), [=](const Life& life) { return life.block == block; });
 }
 
@@ -99,7 +100,7 @@ bool record_lifetime(const Sample& sample) {
   if (row == nullptr) return false;
   add(*row, LifetimeSum::kAllocations, sample.weight);
   add(*row, LifetimeSum::kAllocated, sample.weight * double(sample.size));
-  lives.add({sample.block, row, sample.weight, lifetime_clock()});
+  lives.add({sample.block, row, sample.weight, lifetime_clock(), own_thread_number()});
   return true;
 }
 
@@ -110,7 +111,7 @@ FreeOfSample begin_free(const void* block) {
   {
     sync::LockGuard guard(samples_lock);
     const Life* const life = find_life(block);
-    how.is_by_other = life != nullptr && life->row->thread != own_sampled_thread();
+    how.is_by_other = life != nullptr && life->thread != own_thread_number();
   }
   if (how.is_by_other) {
     prepare_to_record();

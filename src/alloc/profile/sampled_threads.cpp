@@ -11,12 +11,10 @@ namespace corbel::alloc {
 
 namespace {
 
-// Further threads share an entry: a program may start millions.
-constexpr unsigned kMaxThreads = 4096;
-
 constinit SampledThread* all_threads = nullptr;
-constinit unsigned thread_count = 0;
+constinit std::uint64_t thread_count = 0;
 thread_local constinit SampledThread* own_thread = nullptr;
+thread_local constinit std::uint64_t own_number = 0;
 
 constexpr std::size_t kMaxName = sizeof(SampledThread::name);
 thread_local constinit char own_name[kMaxName]{};
@@ -32,14 +30,17 @@ void prepare_to_record() {
 
 SampledThread* own_sampled_thread() {
   if (own_thread == nullptr) {
-    if (thread_count > kMaxThreads) return own_thread = all_threads;
+    if (thread_count > kMaxSampledThreads) {
+      own_number = ++thread_count;
+      return own_thread = all_threads;
+    }
     auto* const fresh = static_cast<SampledThread*>(allocate_metadata(sizeof(SampledThread)));
     if (fresh == nullptr) return nullptr;
-    fresh->id = thread_count < kMaxThreads ? 1 : 0;
+    fresh->id = thread_count < kMaxSampledThreads ? 1 : 0;
     fresh->next = all_threads;
     all_threads = fresh;
     own_thread = fresh;
-    ++thread_count;
+    own_number = ++thread_count;
   }
   // Set each time: the child of a fork has another number, and threads get names after they start.
   if (own_thread->id != 0) own_thread->id = known_thread_id();
@@ -47,6 +48,8 @@ SampledThread* own_sampled_thread() {
   text.add(own_thread->id == 0 ? "other threads" : own_name).finish();
   return own_thread;
 }
+
+std::uint64_t own_thread_number() { return own_number; }
 
 SampledThread* first_sampled_thread() { return all_threads; }
 

@@ -14,11 +14,14 @@ namespace {
 
 constexpr std::uint32_t kRecently = 100;  // ms
 
+using Clock = std::uint64_t (*)();
+constinit Clock lines_clock = os::now_ms;
+
 using ByteMask = std::uint64_t;  // a bit for each byte of a line
 
 struct LineUser {
   std::uint32_t thread;  // 0: none
-  std::uint32_t last;    // os::now_ms(), cut to 32 bits
+  std::uint32_t last;    // ms, cut to 32 bits
   std::uint32_t count;   // of samples, since it was last absent for long
   ByteMask bytes;        // that it has used since then
   bool writes;
@@ -46,7 +49,7 @@ Line& line_for(Line* all, std::uintptr_t number) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio
   constexpr std::size_t kMask = (std::size_t(1) << kLineBits) - 1;
   const std::size_t home = std::size_t(number * kFactor >> (64 - kLineBits));
-  const auto now = std::uint32_t(os::now_ms());
+  const auto now = std::uint32_t(lines_clock());
   Line* oldest = nullptr;
   std::uint32_t age = 0;
   for (unsigned i = 0; i < kLineWindow; ++i) {
@@ -78,7 +81,7 @@ LineUser& user_for(Line& line, std::uint32_t thread, std::uint32_t now) {
 }
 
 bool note_in(Line& line, std::uintptr_t number, std::uint32_t thread, ByteMask bytes, bool writes) {
-  const auto now = std::uint32_t(os::now_ms());
+  const auto now = std::uint32_t(lines_clock());
   if (line.number.load(std::memory_order_relaxed) != number) {
     for (LineUser& user : line.users) user = {};
     line.number.store(number, std::memory_order_relaxed);
@@ -123,6 +126,8 @@ bool note_access(std::uint32_t thread, const arch::MemoryAccess& access) {
   line.is_busy.store(0, std::memory_order_release);  // (3)
   return is_in_vain;
 }
+
+void set_lines_clock(std::uint64_t (*clock)()) { lines_clock = clock; }
 
 std::uint64_t block_size_at(std::uintptr_t address) {
   constexpr unsigned kMaxUnits = 4096;

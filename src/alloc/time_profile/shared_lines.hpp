@@ -22,6 +22,9 @@ void reserve_lines();
 // frees and another gets is no such line. For signal handlers: waits for no other thread.
 bool note_access(std::uint32_t thread, const arch::MemoryAccess& access);
 
+// For tests: the clock, in milliseconds. os::now_ms() unless it is set.
+void set_lines_clock(std::uint64_t (*clock)());
+
 // The size of the block of Corbel's that the address lies in, as far as it is known; 0: none. For
 // signal handlers.
 std::uint64_t block_size_at(std::uintptr_t address);

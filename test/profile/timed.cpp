@@ -57,6 +57,15 @@ std::uint64_t own_time() {
   return std::uint64_t(t.tv_sec) * 1000000000 + std::uint64_t(t.tv_nsec);
 }
 
+// Seconds on a processor.
+double time_of(pthread_t thread) {
+  clockid_t clock;
+  timespec time{};
+  pthread_getcpuclockid(thread, &clock);
+  clock_gettime(clock, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
 double wall() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -134,6 +143,7 @@ int run_rounds() {
         },
         &end);
     wait_for_looks(12);
+    while (time_of(thread) < 0.12) wait_for_looks(1);
     end = true;
     pthread_join(thread, nullptr);
   }
@@ -229,13 +239,6 @@ int run_sharing(std::size_t distance) {
       },
       first);
   // Both have run for long enough to be met often, however they share a processor.
-  const auto time_of = [](pthread_t t) {
-    clockid_t clock;
-    timespec time{};
-    pthread_getcpuclockid(t, &clock);
-    clock_gettime(clock, &time);
-    return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-  };
   while (time_of(thread) < 0.4 || time_of(other) < 0.4) usleep(1000);
   end = true;
   pthread_join(thread, nullptr);

@@ -73,6 +73,11 @@ class SampleTimer {
 };
 inline constexpr std::uint32_t kMaxSampleNumber = 1U << 20;
 
+// Gives the calling thread the user and the groups of the main thread, and no other groups, if the
+// main thread's user has changed: a program that has given up its rights shall have no thread that
+// keeps them.
+void follow_user();
+
 // The files that the calling thread opens are its own from now on. Those of the program are no
 // longer open in this thread. Where the system cannot do that, no SampleTimer uses files: the
 // program may close all that it does not know.

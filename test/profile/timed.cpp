@@ -60,6 +60,15 @@ std::uint64_t own_time() {
   return std::uint64_t(t.tv_sec) * 1000000000 + std::uint64_t(t.tv_nsec);
 }
 
+// Seconds on a processor.
+double time_of(pthread_t thread) {
+  clockid_t clock;
+  timespec time{};
+  pthread_getcpuclockid(thread, &clock);
+  clock_gettime(clock, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
 double wall() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -258,13 +267,6 @@ int run_sharing(std::size_t distance) {
   pthread_t other;
   pthread_create(&other, nullptr, keep_counting, first);
   // Both have run for long enough to be met often, however they share a processor.
-  const auto time_of = [](pthread_t t) {
-    clockid_t clock;
-    timespec time{};
-    pthread_getcpuclockid(t, &clock);
-    clock_gettime(clock, &time);
-    return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-  };
   while (time_of(thread) < 0.4 || time_of(other) < 0.4) usleep(1000);
   counting_ends = true;
   pthread_join(thread, nullptr);

@@ -18,9 +18,8 @@ namespace corbel::alloc {
 namespace {
 
 constexpr std::uint64_t kInterval = 10000000;  // nanoseconds
-// Of the time: of the looks, and of the lists of threads in between.
-constexpr unsigned kMaxLooks = 50;
-constexpr unsigned kMaxLists = 20;
+constexpr unsigned kMaxLooks = 50;             // looks take at most 1/50 of a processor
+constexpr unsigned kMaxLists = 20;             // lists of the threads, 1/20
 
 enum class ProfilerState : std::uint32_t { kNone, kRuns, kEnds, kEnded };
 
@@ -222,6 +221,8 @@ class Pace {
     next_ = now + std::max(kInterval, (os::own_time_ns() - begin) * max_share_);
   }
 
+  void repeat_soon(std::uint64_t now) { next_ = now + kInterval; }
+
  private:
   std::uint64_t max_share_;
   std::uint64_t next_ = 0;
@@ -242,8 +243,14 @@ void watch_threads() {
   for (bool goes_on = true;;) {
     reserve_stacks();
     reserve_counts();
+    os::follow_user();
     const std::uint64_t now = os::now_ns();
-    if (lists.is_due(now)) lists.run(now, [&] { goes_on = list_threads(); });
+    if (lists.is_due(now)) {
+      const std::uint64_t threads = found_facts.threads;
+      lists.run(now, [&] { goes_on = list_threads(); });
+      // A new thread costs much more than its place in a list, but once, and others may follow.
+      if (found_facts.threads != threads) lists.repeat_soon(now);
+    }
     if (looks.is_due(now)) {
       looks.run(now, [&] { look_at_threads(now - last); });
       last = now;

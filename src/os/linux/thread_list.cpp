@@ -79,7 +79,36 @@ const char* read_state(std::uint32_t thread, char (&text)[kStatSize]) {
   return name_end != nullptr && name_end[1] == ' ' ? name_end + 2 : nullptr;
 }
 
+struct Identity {
+  std::uint64_t real, effective, saved;
+};
+
+// Reads the line of /proc/self/status.
+bool read_identity(const char* status, const char* name, Identity* identity) {
+  const char* p = strstr(status, name);
+  if (p == nullptr) return false;
+  p += strlen(name);
+  return take_number(&p, &identity->real) && take_number(&p, &identity->effective) &&
+         take_number(&p, &identity->saved);
+}
+
 }  // namespace
+
+void follow_user() {
+  ErrnoGuard guard;
+  char status[4096];
+  Identity user, group;
+  if (read_about(std::uint32_t(getpid()), "status", status, sizeof status) == 0 ||
+      !read_identity(status, "\nUid:\t", &user) || !read_identity(status, "\nGid:\t", &group)) {
+    return;
+  }
+  uid_t real, effective, saved;
+  if (syscall(SYS_getresuid, &real, &effective, &saved) != 0) return;
+  if (user.real == real && user.effective == effective && user.saved == saved) return;
+  syscall(SYS_setgroups, 0, nullptr);
+  syscall(SYS_setresgid, group.real, group.effective, group.saved);
+  syscall(SYS_setresuid, user.real, user.effective, user.saved);
+}
 
 void use_own_files() {
   ErrnoGuard guard;

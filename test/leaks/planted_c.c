@@ -117,6 +117,8 @@ static NOINLINE void forget_calls(void) {
 }
 
 int main(int count, char** arguments) {
+  // First: the contexts of fibers keep registers, old values among them.
+  start_fiber();
   lose_direct();
   lose_chain();
   lose_cycle();
@@ -124,7 +126,6 @@ int main(int count, char** arguments) {
   overwrite();
   resize();
   map_memory();
-  start_fiber();
   if (count > 2) {
     load(arguments[1], 1121, 0);
     load(arguments[2], 1131, 1);

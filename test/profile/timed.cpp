@@ -137,7 +137,7 @@ int run_rounds() {
   return 0;
 }
 
-int run_faults() {
+int run_faults(std::uint64_t milliseconds) {
   wait_for_profiler();
   const auto page = std::size_t(sysconf(_SC_PAGESIZE));
   const std::size_t size = 512 * page;
@@ -148,10 +148,10 @@ int run_faults() {
   const std::uint64_t begin = own_time();
   // The faults before the first sample and after the last one are few of them, however fast they
   // are.
-  while (own_time() - begin < 400000000) {
+  do {
     touch(static_cast<char*>(memory), size, page);
     pages += size / page;
-  }
+  } while (own_time() - begin < milliseconds * 1000000);
   std::printf("pages %zu\n", pages);
   return 0;
 }
@@ -385,7 +385,7 @@ int main(int count, char** arguments) {
   std::fflush(stdout);
   if (what == "places") return run_places();
   if (what == "rounds") return run_rounds();
-  if (what == "faults") return run_faults();
+  if (what == "faults") return run_faults(400);
   if (what == "lock") return run_lock();
   if (what == "threads") return run_threads();
   if (what == "sharing") return run_sharing(std::size_t(std::atoi(arguments[2])));

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const size_t kLimit = (size_t)8 << 20;
-static const size_t kEnough = (size_t)5 << 20;
+static const size_t kEnough = (size_t)9 << 19;
 
 static size_t served(size_t size) {
   size_t bytes = 0;

@@ -20,26 +20,31 @@ constinit std::atomic<TaskFigures> task_figures{nullptr};
 
 // At most one command runs at a time (answer.cpp).
 constinit Stats stats_buffer{};
-constinit char text_buffer[kMaxJson + 64];
 constinit char tasks_buffer[1024];
 
+// On the request's own stack (os::take_requests()).
+constexpr std::size_t kMaxAnswer = kMaxJson + 64;
+
 void tell_version(const char*, Reply& reply) {
-  TextInto text(text_buffer, sizeof text_buffer);
+  char buffer[64];
+  TextInto text(buffer, sizeof buffer);
   const std::size_t size = text.add(config::kVersion).finish();
-  if (reply.add(text_buffer, size)) reply.finish();
+  if (reply.add(buffer, size)) reply.finish();
 }
 
 void tell_stats(const char*, Reply& reply) {
   if (!stats_in_handler(&stats_buffer)) return reply.busy();
-  TextInto text(text_buffer, sizeof text_buffer);
+  char buffer[kMaxAnswer];
+  TextInto text(buffer, sizeof buffer);
   add_json(text, stats_buffer);
-  if (reply.add(text_buffer, text.finish())) reply.finish();
+  if (reply.add(buffer, text.finish())) reply.finish();
 }
 
 // Both, so that a view of the process needs one request a time.
 void tell_state(const char*, Reply& reply) {
   if (!stats_in_handler(&stats_buffer)) return reply.busy();
-  TextInto text(text_buffer, sizeof text_buffer);
+  char buffer[kMaxAnswer];
+  TextInto text(buffer, sizeof buffer);
   text.add("{\"heap\":");
   add_json(text, stats_buffer);
   const std::size_t heap = text.add(",\"tasks\":").finish();
@@ -49,7 +54,7 @@ void tell_state(const char*, Reply& reply) {
     if (tasks == 0) return reply.busy();
   }
   constexpr char kNone[] = "null";
-  const bool sent = reply.add(text_buffer, heap) &&
+  const bool sent = reply.add(buffer, heap) &&
                     (tasks != 0 ? reply.add(tasks_buffer, tasks) : reply.add(kNone, 4)) &&
                     reply.add("}", 1);
   if (sent) reply.finish();

@@ -9,7 +9,7 @@ namespace corbel::alloc {
 
 namespace {
 
-constexpr std::uint32_t kInBlock = 256;
+constexpr std::uint32_t kInBlock = 1024;
 constexpr std::uint32_t kMaxBlocks = os::kMaxSampleNumber / kInBlock;
 
 // (1) release, (2) acquire: a block's zeroed records

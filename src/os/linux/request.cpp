@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -29,8 +30,6 @@ namespace {
 // How long the handler waits for the other side, in milliseconds. It waits for a process that has
 // just sent a signal and listens; a longer wait means that it was stopped or has lost interest.
 constexpr long kPatience = 500;
-
-constexpr std::size_t kStackGrain = std::size_t(64) << 10;  // what map() wants
 
 // relaxed: the kernel orders the store before any signal that the handler takes
 constinit std::atomic<void (*)(const Request&)> answer{nullptr};
@@ -91,6 +90,21 @@ std::uintptr_t least_in_use(const ucontext_t* context) {
   return stack_pointer - kRedZone;
 }
 
+// System calls by number: the handler may have interrupted the C library's functions, or a test's
+// in their place. The first page stays inaccessible.
+char* map_stack() {
+  const long memory =
+      syscall(SYS_mmap, nullptr, kRequestStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == -1) return nullptr;
+  char* const stack = reinterpret_cast<char*>(memory);
+  const std::size_t guard = page_size();
+  if (syscall(SYS_mprotect, stack + guard, kRequestStack - guard, PROT_READ | PROT_WRITE) == 0) {
+    return stack;
+  }
+  syscall(SYS_munmap, stack, kRequestStack);
+  return nullptr;
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ErrnoGuard guard;
   // relaxed: as answer
@@ -105,12 +119,12 @@ void on_signal(int, siginfo_t* info, void* context) {
                   static_cast<std::uintptr_t*>(context),
                   (registers_end - frame) / sizeof(std::uintptr_t)};
   // The program may have provided a small stack for its signal handlers.
-  void* const stack = map(kRequestStack, kStackGrain, nullptr);
+  char* const stack = map_stack();
   if (stack == nullptr) return;  // as where no socket can be opened
   arch::call_on_stack(
       [](void* r) { answer.load(std::memory_order_relaxed)(*static_cast<const Request*>(r)); },
-      &request, static_cast<char*>(stack) + kRequestStack);
-  unmap(stack, kRequestStack);
+      &request, stack + kRequestStack);
+  syscall(SYS_munmap, stack, kRequestStack);
 }
 
 void change_mask(int how) {

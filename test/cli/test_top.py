@@ -131,10 +131,18 @@ class Looks(TopTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_a_command(self):
-        done = corbel("top", "--once", "--", self.holder(), input="")
-        self.assertEqual(done.returncode, 7)
-        self.assertIn("footprint", done.stdout)
-        self.assertIn("ready", done.stderr)
+        top = subprocess.Popen([str(CORBEL), "top", "--once", "--", str(self.holder())],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=clean_environment())
+        # The command ends with its input, so that is open until top has looked.
+        shown = ""
+        while "footprint" not in shown:
+            line = top.stdout.readline()
+            self.assertNotEqual(line, "", shown)
+            shown += line
+        errors = top.communicate()[1]
+        self.assertEqual(top.returncode, 7)
+        self.assertIn("ready", errors)
         done = corbel("top", "--once", "--", "/no/such/program")
         self.assertEqual(done.returncode, 127)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

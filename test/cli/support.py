@@ -61,6 +61,14 @@ class CliTest(unittest.TestCase):
             self.skipTest("no static C library here")
         return self.compile("static-program", source, "-static")
 
+    @staticmethod
+    def stop(process):
+        """Ends a process with pipes for its input and output."""
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
     def script(self, name, text):
         """An executable script."""
         path = self.folder / name

@@ -157,13 +157,6 @@ class BadInput(CliTest):
         process.stdout.read(1)
         return process
 
-    @staticmethod
-    def stop(process):
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
-
     ASKING = (("top --once", 1), ("profile heap --duration 0.1", 125), ("leaks", 125))
 
     def test_processes(self):

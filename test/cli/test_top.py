@@ -61,13 +61,6 @@ class TopTest(CliTest):
         self.assertEqual(process.stdout.readline(), b"ready\n")
         return process
 
-    @staticmethod
-    def stop(process):
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
-
     def holder(self, *options):
         return self.compile("holder", HOLDER, "-pthread", *options)
 

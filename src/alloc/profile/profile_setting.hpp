@@ -61,6 +61,26 @@ constexpr bool parse_distance(const char* text, std::uint64_t* value) {
   return amount.value != 0 && amount.value <= kMaxSamplingDistance;
 }
 
+// Reads `kind` and what follows it after commas: "file=" into `file`, and gives every other part to
+// `take`, which returns false for one that it does not know. False when the text has another form.
+template <class Take>
+constexpr bool parse_parts(const char* text, const char* kind, char (&file)[ProfileFile::kMaxPath],
+                           Take take) {
+  const char* rest = after_prefix(text, kind);
+  while (rest != nullptr && *rest == ',') {
+    ++rest;
+    if (const char* const name = after_prefix(rest, "file=")) {
+      rest = copy_part(name, file, ProfileFile::kMaxPath);
+      if (file[0] == '\0') return false;
+      continue;
+    }
+    char part[64]{};
+    rest = copy_part(rest, part, sizeof part);
+    if (rest == nullptr || !take(part)) return false;
+  }
+  return rest != nullptr && *rest == '\0';
+}
+
 }  // namespace profile_setting
 
 // Whether the value asks for a profile of the time at all, right or wrong.
@@ -72,28 +92,15 @@ constexpr bool is_time_setting(const char* text) {
 // False when `text` is not one of kProfileForms.
 constexpr bool parse_profile_setting(const char* text, ProfileSetting* setting) {
   using namespace profile_setting;
-  const char* rest = after_prefix(text, "heap");
-  while (rest != nullptr && *rest == ',') {
-    ++rest;
-    if (const char* const file = after_prefix(rest, "file=")) {
-      rest = copy_part(file, setting->file, ProfileFile::kMaxPath);
-      if (setting->file[0] == '\0') return false;
-      continue;
-    }
-    char part[64]{};
-    const char* const end = copy_part(rest, part, sizeof part);
-    if (end == nullptr) return false;
-    rest = end;
+  return parse_parts(text, "heap", setting->file, [setting](const char* part) {
     if (const char* const every = after_prefix(part, "every=")) {
-      if (!parse_distance(every, &setting->every)) return false;
-    } else if (const char* const seed = after_prefix(part, "seed=")) {
-      if (!parse_number(seed, &setting->seed)) return false;
-      setting->has_seed = true;
-    } else {
-      return false;
+      return parse_distance(every, &setting->every);
     }
-  }
-  return rest != nullptr && *rest == '\0';
+    const char* const seed = after_prefix(part, "seed=");
+    if (seed == nullptr || !parse_number(seed, &setting->seed)) return false;
+    setting->has_seed = true;
+    return true;
+  });
 }
 
 }  // namespace corbel::alloc

@@ -49,32 +49,23 @@ constexpr bool parse_period(const char* text, std::uint64_t* value) {
 // False when `text` is not one of kTimeForms.
 constexpr bool parse_time_setting(const char* text, TimeSetting* setting) {
   using namespace profile_setting;
-  const char* rest = after_prefix(text, "time");
-  while (rest != nullptr && *rest == ',') {
-    ++rest;
-    if (const char* const file = after_prefix(rest, "file=")) {
-      rest = copy_part(file, setting->file, ProfileFile::kMaxPath);
-      if (setting->file[0] == '\0') return false;
-      continue;
+  return parse_parts(text, "time", setting->file, [setting](const char* part) {
+    if (const char* const every = after_prefix(part, "every=")) {
+      return time_setting::parse_period(every, &setting->every);
     }
-    char part[64]{};
-    rest = copy_part(rest, part, sizeof part);
-    if (rest == nullptr) return false;
-    const auto is = [&part](const char* text) {
+    const auto is = [part](const char* text) {
       const char* const end = after_prefix(part, text);
       return end != nullptr && *end == '\0';
     };
-    if (const char* const every = after_prefix(part, "every=")) {
-      if (!time_setting::parse_period(every, &setting->every)) return false;
-    } else if (is("timer=perf")) {
+    if (is("timer=perf")) {
       setting->timer = TimeSetting::Timer::kPerf;
     } else if (is("timer=cpu")) {
       setting->timer = TimeSetting::Timer::kCpu;
     } else {
       return false;
     }
-  }
-  return rest != nullptr && *rest == '\0';
+    return true;
+  });
 }
 
 }  // namespace corbel::alloc

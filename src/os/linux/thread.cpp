@@ -17,15 +17,8 @@
 #include "arch/arch.hpp"
 #include "base/bits.hpp"
 #include "os/linux/errno_guard.hpp"
+#include "os/linux/unshare_files.hpp"
 #include "os/os.hpp"
-
-// Since Linux 5.9; the C library's headers may be older.
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE (1U << 1)
-#endif
 
 namespace corbel::os {
 namespace {
@@ -112,7 +105,7 @@ void* run_own_thread(void*) {
   // With a file table of its own, the thread never uses a descriptor that the program could close
   // or expects for its next file. Where the system cannot do that, the thread opens files in the
   // program's table, one at a time and briefly.
-  syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE);
+  unshare_files();
   use_processors_of_main_thread();
   own_thread.run();
   return nullptr;

@@ -12,16 +12,9 @@
 #include "base/text.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/thread_list.hpp"
+#include "os/linux/unshare_files.hpp"
 #include "os/os.hpp"
 #include "os/sampling.hpp"
-
-// Since Linux 5.9; the C library's headers may be older.
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE (1U << 1)
-#endif
 
 namespace corbel::os {
 namespace {
@@ -112,7 +105,7 @@ void follow_user() {
 
 void use_own_files() {
   ErrnoGuard guard;
-  files_are_own = syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  files_are_own = unshare_files();
 }
 
 bool has_own_files() { return files_are_own; }

@@ -133,9 +133,9 @@ nlohmann::ordered_json place_as_json(const LeakPlace& place) {
 void print_leaks(const JudgedReport& judged, const LeaksOptions& options) {
   const LeakReport& report = judged.report;
   const std::string program = file_name(report.command.substr(0, report.command.find(' ')));
-  const std::string who = fmt::format("{} ({})", printable(program), report.process);
+  const std::string process = fmt::format("{} ({})", printable(program), report.process);
   if (!report.failure.empty()) {
-    complain(fmt::format("{}: no leak report: {}", who, printable(report.failure)));
+    complain(fmt::format("{}: no leak report: {}", process, printable(report.failure)));
     return;
   }
   int listed = 0;
@@ -150,10 +150,10 @@ void print_leaks(const JudgedReport& judged, const LeaksOptions& options) {
     }
   }
   if (left_out != 0) {
-    complain(
-        fmt::format("{}: {} more (-n {} lists them)", who, count_text(left_out, "place"), listed));
+    complain(fmt::format("{}: {} more (-n {} lists them)", process, count_text(left_out, "place"),
+                         listed));
   }
-  complain(fmt::format("{}: {}", who, summary(judged)));
+  complain(fmt::format("{}: {}", process, summary(judged)));
   if (!report.advice.empty() && listed != 0) complain(printable(report.advice));
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 using CanaryWord = std::uint64_t;
 constexpr std::size_t kCanarySize = sizeof(CanaryWord);
+constexpr CanaryWord kEveryByte = 0x0101010101010101;
 
 constinit CanaryWord canary = 0;
 
@@ -47,9 +48,9 @@ char* find_change(char* p, char* end, CanaryWord pattern) {
 }  // namespace
 
 void choose_canary() {
-  canary = os::random_word();
-  for (unsigned shift = 0; shift < 64; shift += 8) {
-    if ((canary >> shift & 0xff) == 0) canary |= CanaryWord(0xa5) << shift;
+  canary = os::random_word() | kEveryByte * 0x80;
+  for (CanaryWord byte = 0xff; byte != 0; byte <<= 8) {
+    if ((canary & byte) == byte) canary ^= byte & kEveryByte;
   }
 }
 
@@ -65,7 +66,7 @@ char* find_changed_canary(char* begin, char* end) {
 }
 
 char* find_changed_freed(char* begin, char* end) {
-  return find_change(begin, end, CanaryWord(0x0101010101010101) * kFreedByte);
+  return find_change(begin, end, kEveryByte * kFreedByte);
 }
 
 }  // namespace corbel::alloc

@@ -15,8 +15,8 @@ inline constexpr unsigned char kFreedByte = 0xdb;
 void choose_canary();
 
 // Fills [begin, end) with the canary. The value of a byte depends on its address, so that a part of
-// a redzone that is copied elsewhere is no redzone there. No byte is 0: that is what an overflow by
-// one byte mostly writes.
+// a redzone that is copied elsewhere is no redzone there. Each byte is between 0x80 and 0xfe: what
+// programs write most, zeros, small numbers, text and -1, always changes it.
 void fill_canary(char* begin, char* end);
 
 // The first byte in [begin, end) that is not the canary's; `end` if there is none.

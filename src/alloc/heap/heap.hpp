@@ -14,14 +14,8 @@
 #include "alloc/map/private_api.hpp"
 #include "alloc/map/span.hpp"
 #include "base/bits.hpp"
+#include "base/thread_sanitizer.hpp"
 #include "sync/inbox.hpp"
-
-#if defined(__SANITIZE_THREAD__)
-extern "C" {
-void __tsan_acquire(void* address);
-void __tsan_release(void* address);
-}
-#endif
 
 namespace corbel::alloc {
 
@@ -174,18 +168,10 @@ inline void set_this_heap(Heap** slot, Heap* heap) {
 }
 
 // For the thread sanitizer: the calling thread has used its heap and returns to the program.
-inline void note_use([[maybe_unused]] Heap* heap) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_release(heap);
-#endif
-}
+inline void note_use(Heap* heap) { tsan_release(heap); }
 
 // For the thread sanitizer: the calling thread has taken the heap over from a sleeping owner.
-inline void note_taken([[maybe_unused]] Heap* heap) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_acquire(heap);
-#endif
-}
+inline void note_taken(Heap* heap) { tsan_acquire(heap); }
 
 // While this exists, no other thread takes the heap over. Needed by every function that uses the
 // thread's heap and, before it is done, may call the system, wait for a lock or call the program.

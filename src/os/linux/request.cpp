@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/arch.hpp"
+#include "base/thread_sanitizer.hpp"
 #include "os/code.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/urgent_signal.hpp"
@@ -90,18 +91,28 @@ std::uintptr_t least_in_use(const ucontext_t* context) {
   return stack_pointer - kRedZone;
 }
 
-// System calls by number: the handler may have interrupted the C library's functions, or a test's
-// in their place. The first page stays inaccessible.
+// The stack of a request. System calls by number: the handler may have interrupted the C library's
+// functions, or a test's in their place. The thread sanitizer does not see these calls. It must be
+// told that a stack may lie where another thread has unmapped one.
+char mapped_stacks;
+
+void unmap_stack(char* stack) {
+  tsan_release(&mapped_stacks);
+  syscall(SYS_munmap, stack, kRequestStack);
+}
+
+// The first page stays inaccessible.
 char* map_stack() {
   const long memory =
       syscall(SYS_mmap, nullptr, kRequestStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == -1) return nullptr;
+  tsan_acquire(&mapped_stacks);
   char* const stack = reinterpret_cast<char*>(memory);
   const std::size_t guard = page_size();
   if (syscall(SYS_mprotect, stack + guard, kRequestStack - guard, PROT_READ | PROT_WRITE) == 0) {
     return stack;
   }
-  syscall(SYS_munmap, stack, kRequestStack);
+  unmap_stack(stack);
   return nullptr;
 }
 
@@ -124,7 +135,7 @@ void on_signal(int, siginfo_t* info, void* context) {
   arch::call_on_stack(
       [](void* r) { answer.load(std::memory_order_relaxed)(*static_cast<const Request*>(r)); },
       &request, stack + kRequestStack);
-  syscall(SYS_munmap, stack, kRequestStack);
+  unmap_stack(stack);
 }
 
 void change_mask(int how) {

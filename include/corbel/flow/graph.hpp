@@ -129,17 +129,18 @@ class graph {
     set_outcome(false, false);
     if (CORBEL_LIKELY(!wait_until_idle())) return;
     detail::context_node& node = detail::context_access::node(*context_);
+    // Another thread that begins to wait changes the graph's outcome, but not this one.
+    const bool failed = node.has_failed();
     struct resetter {
-      graph& g;
+      task_group_context& context;
+      const bool resets;
       ~resetter() {
-        if (g.exception_thrown() ||
-            (g.context_->traits() & task_group_context::concurrent_wait) == 0) {
-          g.context_->reset();
-        }
+        if (resets) context.reset();
       }
-    } resets{*this};
-    set_outcome(true, node.has_failed());
-    if (exception_thrown()) detail::rethrow_exception(node);
+    } const resetter{*context_,
+                     failed || (context_->traits() & task_group_context::concurrent_wait) == 0};
+    set_outcome(true, failed);
+    if (failed) detail::rethrow_exception(node);
   }
 
   // From TBB 2020: starts a task of the graph that calls a copy of `f`; with a receiver, puts what

@@ -32,7 +32,8 @@ TEST(HeapProfileTest, StartTakesUpTo2To40Bytes) {
 }
 
 TEST(HeapProfileTest, TheFileReplacesAnOlderOne) {
-  const std::string path = testing::TempDir() + "corbel_heap_profile_test";
+  const std::string path =
+      testing::TempDir() + "corbel_heap_profile_test." + std::to_string(getpid());
   std::ofstream(path) << "older";
   EXPECT_EQ(corbel_heap_profile_write(path.c_str()), 0);
   EXPECT_TRUE(is_gzip(content_of(path)));

@@ -384,8 +384,11 @@ class OnCorbel(Run):
 
     def test_a_growing_vector(self):
         counts = self.spot(self.data(self.program, "growth"), "growth", "tessellate")["counts"]
-        # 1, 2, 4 to 4096 triangles of 72 bytes: 13 blocks of 8191 triangles.
-        self.assertAlmostEqual(counts["bytes"] / counts["allocations"], 72 * 8191 / 13, delta=72 * 8191 / 26)
+        # 1, 2, 4 to 4096 triangles of 72 bytes: 13 blocks of 8191 triangles. Both are estimates from
+        # few samples: in 4,000 runs of a model, the quotient was 0.3 to 2.4 times the exact one.
+        ratio = counts["bytes"] / counts["allocations"] / (72 * 8191 / 13)
+        self.assertGreater(ratio, 0.2)
+        self.assertLess(ratio, 4)
 
     def test_brief_lives(self):
         spot = self.spot(self.data(self.program, "brief"), "allocation", "format_line")

@@ -91,7 +91,7 @@ TEST(OutsideTasks, RunThoughTheWaitThatTookThemEnds) {
     for (int i = 0; i < 3; ++i) node.try_put(i);
   }).join();
   group.wait();
-  for (int i = 0; i < 2000 && calls < 3; ++i) {
+  for (int i = 0; i < 20000 && calls < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(calls, 3);

@@ -118,12 +118,16 @@ TEST(GlobalControl, LimitsTheThreads) {
     EXPECT_GE(seen, 3);
     EXPECT_LE(seen, 4);
     global_control one(global_control::max_allowed_parallelism, 1);
-    // Threads that are already in the arena may take one more task each.
-    for (int i = 0; i < 100 && seen > 1; ++i) seen = arena.execute([] { return width_seen(4); });
-    EXPECT_EQ(seen, 1);
+    // Threads that are already in the arena may take one more task each, when they get a processor.
+    const auto narrows = [&] {
+      for (int i = 0; i < 100 && seen > 1; ++i) seen = arena.execute([] { return width_seen(4); });
+      return seen == 1;
+    };
+    EXPECT_TRUE(narrows());
     {
       global_control two(global_control::max_allowed_parallelism, 2);
-      EXPECT_EQ(arena.execute([] { return width_seen(8); }), 1);
+      seen = arena.execute([] { return width_seen(8); });
+      EXPECT_TRUE(narrows());
     }
   }
   global_control two(global_control::max_allowed_parallelism, 2);

@@ -48,9 +48,10 @@ TEST(Life, ThreadsThatEndLeaveNothing) {
   run(500);
   const std::size_t before = test::process_memory().resident;
   run(kSanitized ? 500 : 10'000);
-  // An arena takes some KiB. If they leaked, it would be tens of MiB.
+  // An arena takes some KiB. If they leaked, it would be tens of MiB. glibc's malloc makes an arena
+  // of its own for a thread that meets another one in it.
   if (!kSanitized) {
-    EXPECT_LT(test::process_memory().resident, before + (4 << 20));
+    EXPECT_LT(test::process_memory().resident, before + (16 << 20));
   }
 }
 

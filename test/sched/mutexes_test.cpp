@@ -425,7 +425,7 @@ void expect_order(Mutex& mutex) {
       });
       // A thread's place in the queue cannot be observed. At this point it is about to enter.
       while (arrived <= t) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
   for (std::thread& thread : threads) thread.join();

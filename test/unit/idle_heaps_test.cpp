@@ -24,6 +24,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heap/thread.hpp"
+#include "alloc/map/options.hpp"
 #include "alloc/policy/idle_heaps.hpp"
 #include "os/os.hpp"
 
@@ -159,6 +160,8 @@ class IdleHeapsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!os::can_watch_threads()) GTEST_SKIP() << "the system does not show what its threads do";
+    // A helper thread would look at the heaps, too.
+    options.helper_thread.store(HelperThread::kNever, std::memory_order_relaxed);
   }
 };
 

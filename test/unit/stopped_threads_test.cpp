@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -110,15 +111,18 @@ class StoppedThreadsTest : public testing::Test {
 
 TEST_F(StoppedThreadsTest, AllThreadsAreAtRestAndGoOnAfterwards) {
   Counting counting(3);
+  unsigned with_mark = 0;
   for (int round = 0; round < 8; ++round) {
     Seen seen{&counting.counters};
     const StopOutcome outcome = with_threads_stopped(look, &seen);
     ASSERT_EQ(outcome.kind, Kind::kDone) << outcome.number;
     EXPECT_FALSE(seen.moved);
     EXPECT_EQ(seen.threads, 4u);
-    EXPECT_EQ(seen.with_mark, 3u);
     EXPECT_EQ(seen.first, thread_id());
+    with_mark = std::max(with_mark, seen.with_mark);
   }
+  // Between its inner loops a thread may have something else in the register.
+  EXPECT_EQ(with_mark, 3u);
   for (auto& counter : counting.counters) {
     const std::uint64_t before = counter.load();
     while (counter.load() == before) std::this_thread::yield();

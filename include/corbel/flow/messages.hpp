@@ -67,7 +67,9 @@ class receiver {
   // Gives the receiver a message, then runs tasks until the message and everything that follows
   // from it have been processed, or dropped. Returns false if the message was rejected. Does not
   // wait for other messages of the graph. Throws what try_put throws; also what a body of the graph
-  // has thrown, which wait_for_all then throws again.
+  // has thrown, which wait_for_all then throws again. The nodes are done with the message then.
+  // Call wait_for_all before you destroy a node that pulls, or to which other messages have come: a
+  // task of it may be looking for more.
   bool try_put_and_wait(const T& message);
 
   // The protocol of nodes. What try_put_task returns: see detail/flow/graph_task.hpp.

@@ -76,6 +76,9 @@ class body_task final : public input_task<Input> {
       if (CORBEL_UNLIKELY(let_urgent_first(thread, *task, urgent))) return urgent;
       call_captured(*task->context, [&] { result = node.process(task->message_, task->info_); });
     }
+    // Until the node has been left: a call of try_put_and_wait may return then, and the program
+    // destroy the node, or count on a free slot.
+    const flow::message_metainfo held(std::move(task->info_));
     delete_task(thread, task);
     return input_task<Input>::end(thread, node, result, cancelled);
   }

@@ -4,6 +4,7 @@
 #define CORBEL_DETAIL_FLOW_LIMITER_HPP
 
 #include <cstddef>
+#include <utility>
 
 #include <corbel/detail/flow/forwarder.hpp>
 #include <corbel/detail/flow/reserved_edges.hpp>
@@ -86,6 +87,7 @@ class limiter {
   // ---- called by forwarder
 
   graph_task* forward(thread_data&) {
+    flow::message_metainfo held;  // as in output_buffer
     pull_scope pull{this, false};
     next_task result;
     T message = T();
@@ -95,6 +97,7 @@ class limiter {
         if (end_pull(pull)) break;
         continue;
       }
+      held.clear();
       graph_task* const task = successors_.put_to_all(output_, message, info);
       if (CORBEL_UNLIKELY(task == nullptr)) {
         edges_.release();
@@ -104,6 +107,7 @@ class limiter {
       pull.is_counted = false;
       edges_.consume();
       result.add(task);
+      held = std::move(info);
     }
     pull.from = nullptr;
     return result.take();

@@ -128,6 +128,9 @@ class output_buffer {
   // ---- called by forwarder
 
   graph_task* forward(thread_data& thread) {
+    // What the last message held, until there is another one or the task is done with the node: the
+    // program may destroy the node then.
+    flow::message_metainfo held;
     push_scope push{*this, false, false};
     next_task result;
     message* m = hold_next(kFirst);
@@ -140,9 +143,10 @@ class output_buffer {
         continue;
       }
       push.is_accepted = true;
+      held = std::move(m->metainfo);
       order_.destroy(m);
       result.add(task);
-      if (pushed >= forwarder<output_buffer>::kMaxMessages && result.is_some()) {
+      if (pushed >= forwarder<output_buffer>::kMaxMessages && result.is_some() && held.empty()) {
         end_held();
         push.is_over = true;
         if (forwarder_.run_again(thread)) return result.take();
@@ -151,6 +155,7 @@ class output_buffer {
       } else {
         m = hold_next(kAccepted);
       }
+      if (CORBEL_LIKELY(m != nullptr)) held.clear();
     }
     push.is_over = true;
     return result.take();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <tuple>
+#include <utility>
 
 #include <corbel/detail/flow/forwarder.hpp>
 #include <corbel/detail/flow/join_ports.hpp>
@@ -62,6 +63,7 @@ class reserving_join<std::tuple<Ts...>> {
   // Reserves and consumes a message at each port. Returns false if that is not possible now, or the
   // task does it at this moment.
   bool get(tuple& v, flow::message_metainfo* info) {
+    flow::message_metainfo merged;  // held until the turn has ended
     const outside_call call(current_thread(), graph());
     {
       const flow_lock lock(lock_);
@@ -76,7 +78,6 @@ class reserving_join<std::tuple<Ts...>> {
         if (join.must_start_at_end()) submit(join.forwarder_.task());
       }
     } const turn{*this};
-    flow::message_metainfo merged;
     if (!reserve_all(v, merged)) return false;
     end_reservations(true);
     if (info != nullptr) *info = std::move(merged);
@@ -95,21 +96,24 @@ class reserving_join<std::tuple<Ts...>> {
   // ---- called by forwarder
 
   graph_task* forward(thread_data& thread) {
+    flow::message_metainfo held;  // as in output_buffer
     turn_scope turn{this};
     next_task result;
     tuple v;
     for (int pushed = 0; begin_turn(); ++pushed) {
-      if (pushed >= forwarder<reserving_join>::kMaxMessages && result.is_some()) {
+      if (pushed >= forwarder<reserving_join>::kMaxMessages && result.is_some() && held.empty()) {
         turn.join = nullptr;
         if (forwarder_.run_again(thread)) return result.take();
         turn.join = this;
       }
       flow::message_metainfo info;
       const bool found = reserve_all(v, info);
+      if (found) held.clear();
       graph_task* const task = found ? successors_.put_to_all(output_, v, info) : nullptr;
       if (CORBEL_LIKELY(task != nullptr)) {
         end_reservations(true);
         result.add(task);
+        held = std::move(info);
         continue;
       }
       if (found) end_reservations(false);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include <corbel/detail/flow/body.hpp>
 #include <corbel/detail/flow/forwarder.hpp>
@@ -70,6 +71,8 @@ class resource_task : public graph_task, public resource_request {
       call_captured(*task.context, [&] { task.call(); });
     }
     task.release();
+    // Until the node has been left, as in body_task.
+    const flow::message_metainfo held(std::move(task.info_));
     task.destroy(thread);
     return end_graph_task(thread, g, node.leave(thread));
   }

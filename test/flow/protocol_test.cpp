@@ -3,8 +3,12 @@
 // steps that fail between two others.
 #include "nodes.hpp"
 
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+
 #include <chrono>
 #include <functional>
+#include <memory>
 
 namespace {
 
@@ -45,7 +49,6 @@ struct behind {
 TEST(Waits, CoverAMessageBehindALightweightBody) {
   for (const std::size_t limit : {1, 2}) {
     behind b;
-    std::atomic<int> others{0};
     function_node<int, continue_msg, lightweight> node(b.g, limit, [&](int i) noexcept {
       b.body(i);
       return continue_msg();
@@ -382,6 +385,100 @@ TEST(Graph, TwoThreadsWaitForAGraphThatFails) {
     }
     EXPECT_GE(caught, 1);
   }
+}
+
+// Brings two threads to the ends of their waits, after both have seen that the graph is cancelled,
+// and keeps one of them there.
+class exit_gate : public tbb::task_scheduler_observer {
+ public:
+  explicit exit_gate(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) {
+    observe(true);
+  }
+  ~exit_gate() override { observe(false); }
+  void on_scheduler_entry(bool) override {
+    if (waits()) ++entered;
+  }
+  void on_scheduler_exit(bool) override {
+    if (!waits()) return;
+    if (is_kept()) keeps = true;
+    while (is_kept() ? !may_exit : !keeps) std::this_thread::yield();
+  }
+
+  // Of the calling thread: whether it counts in `entered`, and whether it is kept.
+  static bool& waits() {
+    thread_local bool b = false;
+    return b;
+  }
+  static bool& is_kept() {
+    thread_local bool b = false;
+    return b;
+  }
+  std::atomic<int> entered{0};
+  std::atomic<bool> keeps{false}, may_exit{false};
+};
+
+// One wait gets the exception; the other one, which ends later, neither takes back what the graph
+// says of it, nor the cancellation that came after it if the context is the program's.
+TEST(Graph, AWaitThatGetsNoExceptionLeavesTheOutcome) {
+  for (const bool keeps : {false, true}) {
+    tbb::task_arena arena(4, 2);
+    exit_gate exits(arena);
+    tbb::task_group_context context(
+        tbb::task_group_context::isolated,
+        keeps ? tbb::task_group_context::concurrent_wait : tbb::task_group_context::default_traits);
+    std::unique_ptr<graph> g;
+    arena.execute([&] { g.reset(new graph(context)); });
+    function_node<int> node(*g, serial, [&](int) {
+      while (exits.entered < 2) std::this_thread::yield();
+      throw std::runtime_error("body");
+    });
+    node.try_put(1);
+    std::thread later([&] {
+      exit_gate::waits() = exit_gate::is_kept() = true;
+      EXPECT_NO_THROW(g->wait_for_all());
+    });
+    exit_gate::waits() = true;
+    EXPECT_THROW(g->wait_for_all(), std::runtime_error);
+    exit_gate::waits() = false;
+    EXPECT_TRUE(g->is_cancelled());
+    EXPECT_TRUE(g->exception_thrown());
+    EXPECT_FALSE(context.is_group_execution_cancelled());
+    if (keeps) g->cancel();
+    exits.may_exit = true;
+    later.join();
+    EXPECT_TRUE(g->is_cancelled());
+    EXPECT_TRUE(g->exception_thrown());
+    EXPECT_EQ(context.is_group_execution_cancelled(), keeps);
+  }
+}
+
+// Every exception comes out of one wait, whatever the other threads' waits do.
+TEST(Graph, WaitsOfSeveralThreadsLoseNoException) {
+  graph g;
+  std::atomic<long> thrown{0}, caught{0};
+  std::atomic<bool> stops{false};
+  function_node<int> node(g, serial, [&](int) {
+    ++thrown;
+    throw std::runtime_error("body");
+  });
+  const auto wait = [&] {
+    try {
+      g.wait_for_all();
+    } catch (const std::runtime_error&) {
+      ++caught;
+    }
+  };
+  std::thread other([&] {
+    while (!stops) wait();
+  });
+  for (int i = 0; i < 100000; ++i) {
+    node.try_put(1);
+    wait();
+  }
+  stops = true;
+  other.join();
+  wait();
+  EXPECT_EQ(caught, thrown);
 }
 
 }  // namespace

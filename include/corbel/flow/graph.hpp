@@ -123,24 +123,29 @@ class graph {
   void decrement_wait_count() { release_wait(); }
 
   // Runs tasks until the graph has none and every reserve_wait has been released. Throws the first
-  // exception that a body threw. The context is reset, unless the program gave it with
-  // task_group_context::concurrent_wait. A node's body must not call it for its own graph.
+  // exception that a body threw; of several waits that end at the same time, one does. The context
+  // is reset, unless the program gave it with task_group_context::concurrent_wait. A node's body
+  // must not call it for its own graph.
   void wait_for_all() {
-    set_outcome(false, false);
+    clear_outcome();
     if (CORBEL_LIKELY(!wait_until_idle())) return;
-    detail::context_node& node = detail::context_access::node(*context_);
-    // Another thread that begins to wait changes the graph's outcome, but not this one.
-    const bool failed = node.has_failed();
-    struct resetter {
-      task_group_context& context;
-      const bool resets;
-      ~resetter() {
-        if (resets) context.reset();
+    struct ending {
+      graph& g;
+      const bool keeps;
+      bool failed;
+      ~ending() {
+        // This drops no other exception: the context is cancelled until now, so no body begins.
+        if (failed && keeps) g.context_->reset();
+        g.end_cancelled_wait(failed);
       }
-    } const resetter{*context_,
-                     failed || (context_->traits() & task_group_context::concurrent_wait) == 0};
-    set_outcome(true, failed);
-    if (failed) detail::rethrow_exception(node);
+    } ends{*this, (context_->traits() & task_group_context::concurrent_wait) != 0, true};
+    // Each throws the exception, if no other thread's wait has taken it.
+    if (ends.keeps) {
+      detail::rethrow_exception(detail::context_access::node(*context_));
+    } else {
+      detail::finish_cancelled_group(*context_);
+    }
+    ends.failed = false;
   }
 
   // From TBB 2020: starts a task of the graph that calls a copy of `f`; with a receiver, puts what
@@ -166,7 +171,7 @@ class graph {
   // Throws bad_alloc and what copying a body throws; the program may call it again then.
   void reset(reset_flags flags = rf_reset_protocol) {
     context_->reset();
-    set_outcome(false, false);
+    clear_outcome();
     {
       struct activator {
         graph& g;
@@ -242,10 +247,17 @@ class graph {
     });
   }
 
-  void set_outcome(bool cancelled, bool failed) {
+  // Several waits may end at the same time. One that gets no exception leaves what the one that has
+  // got it says: that a body threw.
+  void end_cancelled_wait(bool failed) {
     // relaxed, both: as in is_cancelled
-    is_cancelled_.store(cancelled, std::memory_order_relaxed);
-    caught_exception_.store(failed, std::memory_order_relaxed);
+    is_cancelled_.store(true, std::memory_order_relaxed);
+    if (failed) caught_exception_.store(true, std::memory_order_relaxed);
+  }
+  void clear_outcome() {
+    // relaxed, both: as in is_cancelled
+    is_cancelled_.store(false, std::memory_order_relaxed);
+    caught_exception_.store(false, std::memory_order_relaxed);
   }
 
   void add(graph_node& node) {

@@ -260,6 +260,39 @@ TEST(RemoveEdge, RemovesAnEdgeThatWasRejectedAtOnce) {
   EXPECT_EQ(calls, 1);
 }
 
+// The task makes the edge one that pulls while another thread removes it.
+TEST(RemoveEdge, RemovesAnEdgeThatIsBeingTakenOver) {
+  graph g;
+  overwrite_node<int> value(g);
+  struct taker : gate<int> {
+    std::function<void()> on_register;
+    explicit taker(graph& graph) : gate<int>(graph, false, true) {}
+    bool register_predecessor(sender<int>& from) override {
+      on_register();
+      return gate<int>::register_predecessor(from);
+    }
+  } to(g);
+  std::atomic<bool> is_removed{false};
+  std::thread remover;
+  // The removal comes before the registration or after it, as a whole.
+  to.on_register = [&] {
+    remover = std::thread([&] {
+      remove_edge(value, to);
+      is_removed = true;
+    });
+    for (int i = 0; i < 5 && !is_removed; ++i) sleep_a_little();
+  };
+  value.try_put(1);
+  make_edge(value, to);
+  g.wait_for_all();
+  ASSERT_TRUE(remover.joinable());
+  remover.join();
+  EXPECT_TRUE(to.predecessors.empty());
+  to.open();
+  value.try_put(2);
+  EXPECT_TRUE(to.got.empty());
+}
+
 TEST(SingleValues, ASuccessorThatComesDuringAPutGetsTheMessage) {
   for (int i = 0; i < 5000; ++i) {
     graph g;

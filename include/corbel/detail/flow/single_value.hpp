@@ -107,14 +107,16 @@ class single_value_node : public flow::graph_node,
     edge_task(single_value_node& from, successor_type& to)
         : graph_task_of<edge_task>(from.graph_reference()), from_(from), to_(to) {}
     graph_task* execute(thread_data&) {
-      // It may have been removed.
-      if (!from_.successors_.is_aside(to_)) return nullptr;
-      if (!to_.register_predecessor(from_)) from_.successors_.register_successor(from_, to_);
+      bool has_ended = false;
+      call_captured(*this->context, [&] {
+        from_.successors_.end_aside(from_, to_);
+        has_ended = true;
+      });
+      if (CORBEL_UNLIKELY(!has_ended)) from_.successors_.end_aside_as_push(to_);
       return nullptr;
     }
     graph_task* cancel(thread_data&) {
-      if (!from_.successors_.is_aside(to_)) return nullptr;
-      call_captured(*this->context, [this] { from_.successors_.register_successor(from_, to_); });
+      from_.successors_.end_aside_as_push(to_);
       return nullptr;
     }
 

@@ -67,9 +67,14 @@ class edge_list {
     // relaxed: publishes nothing; grow() has published its table
     (p != nullptr ? p : grow())->store(mark_of(entry), std::memory_order_relaxed);
   }
-  bool is_aside(Entry& entry) {
+  // Adds an entry that is set aside, if it still is, unless stays_aside() returns true, which is
+  // called under the lock.
+  template <typename StaysAside>
+  void add_back_unless(Entry& entry, const StaysAside& stays_aside) {
     const mutex_guard<Lock> lock(lock_);
-    return find(mark_of(entry)) != nullptr;
+    place* const p = find(mark_of(entry));
+    if (p == nullptr || stays_aside()) return;
+    p->store(bits_of(entry), std::memory_order_release);  // (1) release: as in add
   }
 
   // Removes one entry of this value; returns false if there is none, or it is set aside.
@@ -239,10 +244,17 @@ class successor_cache {
     if (found && counts) to.remove_predecessor(owner);
     return found || pulled;
   }
-  // Adds an edge that is neither of the two kinds until the successor takes it over or it is
-  // registered. Throws bad_alloc.
+  // Adds an edge that is neither of the two kinds until end_aside. Throws bad_alloc.
   void add_aside(receiver_type& to) { successors_.add_aside(to); }
-  bool is_aside(receiver_type& to) { return successors_.is_aside(to); }
+  // Lets the successor take over such an edge, or makes it a push edge. Does nothing if it has been
+  // removed: that is decided under the lock, so that no removal comes in between. Throws what
+  // register_predecessor throws.
+  void end_aside(sender_type& owner, receiver_type& to) {
+    successors_.add_back_unless(to, [&] { return to.register_predecessor(owner); });
+  }
+  void end_aside_as_push(receiver_type& to) {
+    successors_.add_back_unless(to, [] { return false; });
+  }
 
   // Removes all edges, for the reset of a graph: the successors forget them by themselves.
   void clear() { successors_.clear(); }

@@ -441,6 +441,77 @@ TEST(Failures, OfTheAllocatorLoseNoMessageOfAnyKindOfNode) {
   part_fails_at_each<async_part>("async");
 }
 
+// ---- a reservation that ends while an exception is on its way -----------------------------------
+
+// Takes the memory away from what follows, and throws.
+template <typename T>
+struct greedy : receiver<T> {
+  graph& g;
+  bool fails = false;
+  std::unique_ptr<no_spare_blocks> held;
+  explicit greedy(graph& of) : g(of) {}
+  graph_task* try_put_task(const T&) override {
+    if (fails) {
+      held.reset(new no_spare_blocks);
+      arm(0);
+      throw 7;
+    }
+    return corbel::detail::successfully_enqueued();
+  }
+  graph& graph_reference() const override { return g; }
+};
+
+// A node that makes messages has one reserved when the successor of the node that reserves throws.
+// It has other successors, so it starts its task again, for which there is no memory.
+template <typename T, typename Connect>
+void expect_first_error(const Connect& connect) {
+  std::thread([&] {
+    tbb::task_arena(1).execute([&] {
+      graph g;
+      int made = 0;
+      input_node<int> source(g, [&](tbb::flow_control&) { return ++made; });
+      struct rejecter : receiver<int> {
+        graph& g;
+        explicit rejecter(graph& of) : g(of) {}
+        graph_task* try_put_task(const int&) override { return nullptr; }
+        graph& graph_reference() const override { return g; }
+      } other(g);
+      make_edge(source, other);
+      greedy<T> end(g);
+      connect(g, source, end);
+      arm(-1);
+      end.held.reset();
+      EXPECT_TRUE(g.exception_thrown());
+    });
+  }).join();
+}
+
+TEST(Failures, OfTheAllocatorAfterAnotherOne) {
+  if (!kCanFail) GTEST_SKIP();
+  fails_once = true;
+  expect_first_error<int>([](graph& g, input_node<int>& source, greedy<int>& end) {
+    limiter_node<int> limiter(g, 1);
+    make_edge(source, limiter);
+    make_edge(limiter, end);
+    source.activate();
+    g.wait_for_all();
+    end.fails = true;
+    limiter.decrementer().try_put(continue_msg());
+    EXPECT_THROW(g.wait_for_all(), int);
+    EXPECT_LT(allocations_left, 0);
+  });
+  using single = std::tuple<int>;
+  expect_first_error<single>([](graph& g, input_node<int>& source, greedy<single>& end) {
+    join_node<single, reserving> join(g);
+    make_edge(source, input_port<0>(join));
+    make_edge(join, end);
+    end.fails = true;
+    source.activate();
+    EXPECT_THROW(g.wait_for_all(), int);
+    EXPECT_LT(allocations_left, 0);
+  });
+}
+
 // ---- a pull that starts under the lock of a sender
 // ------------------------------------------------
 

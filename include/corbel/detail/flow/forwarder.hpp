@@ -53,7 +53,7 @@ class outside_call {
 // The task in which a node forwards, and whose turn it is. A part of the node, so that forwarding
 // needs no memory. Node has
 //   graph_task* forward(thread_data&)   forwards; calls stop() at the end, also if it throws
-//   void stop_forwarding()              calls stop(): the task was cancelled
+//   void stop_forwarding()              calls stop(), or has the task run again: it was cancelled
 // All functions but graph() and task() are called under the node's lock.
 template <typename Node>
 class forwarder : private graph_task {

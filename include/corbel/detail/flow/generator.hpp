@@ -46,6 +46,7 @@ class generator : public flow::graph_node, public flow::sender<Output> {
   bool try_reserve(Output& message) override {
     return get(message, [this] { is_reserved_ = true; });
   }
+  // Throws bad_alloc; the reservation has ended then.
   bool try_release() override {
     start_if([this] {
       is_reserved_ = false;
@@ -53,11 +54,15 @@ class generator : public flow::graph_node, public flow::sender<Output> {
     });
     return true;
   }
+  // Throws nothing, since the message has been passed on: without memory for the task that makes
+  // the next one the graph fails.
   bool try_consume() override {
-    start_if([this] {
-      is_reserved_ = false;
-      drop_item();
-      return !successors_.empty();
+    call_captured(context_access::node(graph_access::context(*my_graph)), [this] {
+      start_if([this] {
+        is_reserved_ = false;
+        drop_item();
+        return !successors_.empty();
+      });
     });
     return true;
   }

@@ -64,7 +64,8 @@ class limiter {
   bool add_predecessor(flow::sender<T>& from) {
     const outside_call call(current_thread(), graph());
     if (change_edges([&] { edges_.add(from); }) && !try_submit(forwarder_.task())) {
-      stop_forwarding();
+      const flow_lock lock(lock_);
+      forwarder_.stop();
     }
     return true;
   }
@@ -105,17 +106,29 @@ class limiter {
         continue;
       }
       pull.is_counted = false;
-      edges_.consume();
       result.add(task);
+      edges_.consume();
       held = std::move(info);
     }
     pull.from = nullptr;
     return result.take();
   }
 
-  void stop_forwarding() {
-    const flow_lock lock(lock_);
-    forwarder_.stop();
+  // Nothing requests the next turn for the edges that pull, so their senders push again.
+  void stop_forwarding() noexcept {
+    {
+      const flow_lock lock(lock_);
+      forwarder_.look();
+    }
+    edges_.make_all_push(input_);
+    {
+      const flow_lock lock(lock_);
+      if (!forwarder_.must_look() || !can_pull()) {
+        forwarder_.stop();
+        return;
+      }
+    }
+    submit(forwarder_.task());
   }
 
  private:
@@ -135,10 +148,12 @@ class limiter {
     bool is_counted;
     ~pull_scope() {
       if (CORBEL_LIKELY(from == nullptr)) return;
-      from->edges_.release();
-      const flow_lock lock(from->lock_);
-      if (is_counted) from->uncount();
-      from->forwarder_.stop();
+      from->edges_.release_after_failure();
+      if (is_counted) {
+        const flow_lock lock(from->lock_);
+        from->uncount();
+      }
+      from->stop_forwarding();
     }
   };
 

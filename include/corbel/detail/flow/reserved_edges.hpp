@@ -4,6 +4,7 @@
 #define CORBEL_DETAIL_FLOW_RESERVED_EDGES_HPP
 
 #include <corbel/detail/flow/predecessors.hpp>
+#include <corbel/detail/succeeds.hpp>
 
 namespace corbel {
 namespace detail {
@@ -38,7 +39,15 @@ class reserved_edges {
   // End the reservation, if there is one: the message is taken, or given back.
   void consume() { end(true); }
   void release() { end(false); }
+  // Gives it back after an exception, which goes on: what the sender throws is dropped.
+  void release_after_failure() noexcept {
+    succeeds([this] { release(); });
+  }
 
+  // Makes all edges push edges, as far as there is memory. The senders may call the node at once.
+  void make_all_push(receiver_type& self) noexcept {
+    succeeds([&] { edges_.reset(self); });
+  }
   // While no task of the graph runs: makes all edges push edges, or removes them.
   void reset(receiver_type& self, flow::reset_flags flags) {
     if ((flags & flow::rf_clear_edges) != 0) {

@@ -42,7 +42,8 @@ class reserving_join<std::tuple<Ts...>> {
     const outside_call call(current_thread(), graph());
     // Called under the lock of `from`.
     if (change_edges([&] { std::get<I>(edges_).add(from); }) && !try_submit(forwarder_.task())) {
-      stop_forwarding();
+      const flow_lock lock(lock_);
+      forwarder_.stop();
     }
     return true;
   }
@@ -74,12 +75,12 @@ class reserving_join<std::tuple<Ts...>> {
     struct turn_end {
       reserving_join& join;
       ~turn_end() {
-        join.end_reservations(false);
+        join.end_reservations(kFailed);
         if (join.must_start_at_end()) submit(join.forwarder_.task());
       }
     } const turn{*this};
     if (!reserve_all(v, merged)) return false;
-    end_reservations(true);
+    end_reservations(kConsumed);
     if (info != nullptr) *info = std::move(merged);
     return true;
   }
@@ -111,31 +112,39 @@ class reserving_join<std::tuple<Ts...>> {
       if (found) held.clear();
       graph_task* const task = found ? successors_.put_to_all(output_, v, info) : nullptr;
       if (CORBEL_LIKELY(task != nullptr)) {
-        end_reservations(true);
         result.add(task);
+        end_reservations(kConsumed);
         held = std::move(info);
         continue;
       }
-      if (found) end_reservations(false);
+      if (found) end_reservations(kReleased);
       if (end_turn()) break;
     }
     turn.join = nullptr;
     return result.take();
   }
 
-  void stop_forwarding() {
-    const flow_lock lock(lock_);
-    forwarder_.stop();
+  // Nothing requests the next turn for the edges that pull, so their senders push again.
+  void stop_forwarding() noexcept {
+    {
+      const flow_lock lock(lock_);
+      forwarder_.look();
+    }
+    pusher pushes{*this};
+    each_index<0, sizeof...(Ts)>::all(pushes);
+    if (must_start_at_end()) submit(forwarder_.task());
   }
 
  private:
   using all_edges = std::tuple<reserved_edges<Ts>...>;
+  // How reservations end. kFailed: with an exception, which goes on.
+  enum ending { kConsumed, kReleased, kFailed };
 
   struct turn_scope {
     reserving_join* join;
     ~turn_scope() {
       if (CORBEL_LIKELY(join == nullptr)) return;
-      join->end_reservations(false);
+      join->end_reservations(kFailed);
       join->stop_forwarding();
     }
   };
@@ -162,14 +171,24 @@ class reserving_join<std::tuple<Ts...>> {
   };
   struct ender {
     all_edges& edges;
-    bool consumes;
+    ending how;
     template <std::size_t I>
     bool call() {
-      if (consumes) {
+      if (how == kConsumed) {
         std::get<I>(edges).consume();
-      } else {
+      } else if (how == kReleased) {
         std::get<I>(edges).release();
+      } else {
+        std::get<I>(edges).release_after_failure();
       }
+      return true;
+    }
+  };
+  struct pusher {
+    reserving_join& join;
+    template <std::size_t I>
+    bool call() {
+      std::get<I>(join.edges_).make_all_push(std::get<I>(*join.ports_));
       return true;
     }
   };
@@ -187,11 +206,11 @@ class reserving_join<std::tuple<Ts...>> {
   bool reserve_all(tuple& v, flow::message_metainfo& info) {
     reserver reserves{*this, v, info};
     if (each_index<0, sizeof...(Ts)>::all(reserves)) return true;
-    end_reservations(false);
+    end_reservations(kReleased);
     return false;
   }
-  void end_reservations(bool consumes) {
-    ender ends{edges_, consumes};
+  void end_reservations(ending how) {
+    ender ends{edges_, how};
     each_index<0, sizeof...(Ts)>::all(ends);
   }
 
@@ -209,7 +228,8 @@ class reserving_join<std::tuple<Ts...>> {
     forwarder_.stop();
     return false;
   }
-  // Ends the turn of a pull. Returns whether the caller must start the task.
+  // Ends a turn of which others rely on a look at the end. Returns whether the caller must start
+  // the task.
   bool must_start_at_end() {
     const flow_lock lock(lock_);
     if (forwarder_.must_look() && can_forward()) return true;

@@ -3,95 +3,17 @@
 #include <tbb/flow_graph.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-namespace {
-std::atomic<long> allocations_left{-1};  // negative: no failure
-std::atomic<bool> fails_once{false};     // otherwise, until it is told to stop
-}  // namespace
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-namespace {
-bool may_allocate() {
-  long left = allocations_left.load();
-  long next = left;
-  do {
-    next = left > 0 || fails_once ? left - 1 : left;
-  } while (left >= 0 && !allocations_left.compare_exchange_weak(left, next));
-  return left != 0;
-}
-}  // namespace
-
-void* operator new(std::size_t size) {
-  void* const block = may_allocate() ? std::malloc(size) : nullptr;
-  if (block == nullptr) throw std::bad_alloc();
-  return block;
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  const std::size_t unit = std::size_t(alignment);
-  void* const block =
-      may_allocate() ? std::aligned_alloc(unit, (size + unit - 1) / unit * unit) : nullptr;
-  if (block == nullptr) throw std::bad_alloc();
-  return block;
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
-constexpr bool kCanFail = true;
-#else
-constexpr bool kCanFail = false;
-#endif
+#include "failing_allocator.hpp"
 
 namespace {
 
 using namespace tbb::flow;
-
-void arm(int n) { allocations_left = n; }
-
-// Holds the blocks that the library has kept for later, so that it asks for memory again.
-class no_spare_blocks {
- public:
-  no_spare_blocks() {
-    if (!kCanFail) return;
-    const bool once = fails_once.exchange(false);
-    arm(0);
-    for (std::size_t bytes = 64; bytes <= 1024; bytes += 64) {
-      try {
-        for (;;) {
-          held_ = ::new (corbel::detail::allocate_block(bytes)) block{held_, bytes};
-        }
-      } catch (const std::bad_alloc&) {
-      }
-    }
-    arm(-1);
-    fails_once = once;
-  }
-  ~no_spare_blocks() {
-    while (block* const b = held_) {
-      held_ = b->next;
-      corbel::detail::deallocate_block(b, b->bytes);
-    }
-  }
-  no_spare_blocks(const no_spare_blocks&) = delete;
-  no_spare_blocks& operator=(const no_spare_blocks&) = delete;
-
- private:
-  struct block {
-    block* next;
-    std::size_t bytes;
-  };
-  block* held_ = nullptr;
-};
 
 struct copy_error : std::runtime_error {
   copy_error() : std::runtime_error("copy") {}
@@ -439,77 +361,6 @@ TEST(Failures, OfTheAllocatorLoseNoMessageOfAnyKindOfNode) {
   part_fails_at_each<reserving_part>("reserving");
   part_fails_at_each<split_part>("split and indexer");
   part_fails_at_each<async_part>("async");
-}
-
-// ---- a reservation that ends while an exception is on its way -----------------------------------
-
-// Takes the memory away from what follows, and throws.
-template <typename T>
-struct greedy : receiver<T> {
-  graph& g;
-  bool fails = false;
-  std::unique_ptr<no_spare_blocks> held;
-  explicit greedy(graph& of) : g(of) {}
-  graph_task* try_put_task(const T&) override {
-    if (fails) {
-      held.reset(new no_spare_blocks);
-      arm(0);
-      throw 7;
-    }
-    return corbel::detail::successfully_enqueued();
-  }
-  graph& graph_reference() const override { return g; }
-};
-
-// A node that makes messages has one reserved when the successor of the node that reserves throws.
-// It has other successors, so it starts its task again, for which there is no memory.
-template <typename T, typename Connect>
-void expect_first_error(const Connect& connect) {
-  std::thread([&] {
-    tbb::task_arena(1).execute([&] {
-      graph g;
-      int made = 0;
-      input_node<int> source(g, [&](tbb::flow_control&) { return ++made; });
-      struct rejecter : receiver<int> {
-        graph& g;
-        explicit rejecter(graph& of) : g(of) {}
-        graph_task* try_put_task(const int&) override { return nullptr; }
-        graph& graph_reference() const override { return g; }
-      } other(g);
-      make_edge(source, other);
-      greedy<T> end(g);
-      connect(g, source, end);
-      arm(-1);
-      end.held.reset();
-      EXPECT_TRUE(g.exception_thrown());
-    });
-  }).join();
-}
-
-TEST(Failures, OfTheAllocatorAfterAnotherOne) {
-  if (!kCanFail) GTEST_SKIP();
-  fails_once = true;
-  expect_first_error<int>([](graph& g, input_node<int>& source, greedy<int>& end) {
-    limiter_node<int> limiter(g, 1);
-    make_edge(source, limiter);
-    make_edge(limiter, end);
-    source.activate();
-    g.wait_for_all();
-    end.fails = true;
-    limiter.decrementer().try_put(continue_msg());
-    EXPECT_THROW(g.wait_for_all(), int);
-    EXPECT_LT(allocations_left, 0);
-  });
-  using single = std::tuple<int>;
-  expect_first_error<single>([](graph& g, input_node<int>& source, greedy<single>& end) {
-    join_node<single, reserving> join(g);
-    make_edge(source, input_port<0>(join));
-    make_edge(join, end);
-    end.fails = true;
-    source.activate();
-    EXPECT_THROW(g.wait_for_all(), int);
-    EXPECT_LT(allocations_left, 0);
-  });
 }
 
 // ---- a pull that starts under the lock of a sender

@@ -60,14 +60,14 @@ class limiter {
     return starts ? call.pass(forwarder_.task()) : successfully_enqueued();
   }
 
-  // Called under the lock of `from`.
+  // Called under the lock of `from`. Without memory for the task that pulls, the edge stays one
+  // that pushes.
   bool add_predecessor(flow::sender<T>& from) {
     const outside_call call(current_thread(), graph());
-    if (change_edges([&] { edges_.add(from); }) && !try_submit(forwarder_.task())) {
-      const flow_lock lock(lock_);
-      forwarder_.stop();
-    }
-    return true;
+    if (!change_edges([&] { edges_.add(from); }) || try_submit(forwarder_.task())) return true;
+    const flow_lock lock(lock_);
+    forwarder_.stop();
+    return !edges_.remove(from);
   }
   bool remove_predecessor(flow::sender<T>& from) { return edges_.remove(from); }
   bool add_successor(flow::receiver<T>& to) {

@@ -37,15 +37,16 @@ class reserving_join<std::tuple<Ts...>> {
   graph_task* put(const T&, const flow::message_metainfo&) {
     return nullptr;
   }
+  // As in limiter.
   template <std::size_t I, typename Sender>
   bool add_predecessor(Sender& from) {
     const outside_call call(current_thread(), graph());
-    // Called under the lock of `from`.
-    if (change_edges([&] { std::get<I>(edges_).add(from); }) && !try_submit(forwarder_.task())) {
-      const flow_lock lock(lock_);
-      forwarder_.stop();
+    if (!change_edges([&] { std::get<I>(edges_).add(from); }) || try_submit(forwarder_.task())) {
+      return true;
     }
-    return true;
+    const flow_lock lock(lock_);
+    forwarder_.stop();
+    return !std::get<I>(edges_).remove(from);
   }
   template <std::size_t I, typename Sender>
   bool remove_predecessor(Sender& from) {

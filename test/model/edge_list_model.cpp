@@ -189,6 +189,52 @@ struct TakesOver : Test {
   }
 };
 
+// An edge that was set aside from the beginning is offered to the successor while another thread
+// removes it: it is in neither place then.
+struct OffersEdge : Test {
+  enum How { kTaken, kRefused, kLooksFirst };  // the last one is a mutant
+
+  explicit OffersEdge(How h) : how(h) {
+    forget_blocks();
+    list.add_aside(successor);
+    list.add(other);
+  }
+
+  List list;
+  const How how;
+  Successor successor, other;
+  Mutex lock;
+  Var<int> predecessors;  // that the successor knows
+
+  bool add_predecessor() {
+    MutexGuard guard(lock);
+    predecessors.set(predecessors.get() + 1);
+    return true;
+  }
+  void remove_predecessor() {
+    MutexGuard guard(lock);
+    if (predecessors.get() != 0) predecessors.set(predecessors.get() - 1);
+  }
+
+  void run(int thread) override {
+    if (thread == 1) {
+      list.remove(successor, [&] { remove_predecessor(); });
+    } else if (how == kLooksFirst) {
+      bool is_aside = false;
+      list.add_back_unless(successor, [&] { return is_aside = true; });
+      if (is_aside) add_predecessor();
+    } else {
+      list.add_back_unless(successor, [&] { return how == kTaken && add_predecessor(); });
+    }
+  }
+
+  void finish() override {
+    check(predecessors.get() == 0, "the successor keeps an edge that was removed");
+    list.remove(other);
+    check(list.empty(), "a removed edge comes back");
+  }
+};
+
 const Threads kTwoAdd{.acts = {"+a*", "+b*"}};
 const Threads kThreeAdd{.acts = {"+a", "+b", "+c"}};
 const Threads kAddsWhileItSends{.before = "a", .acts = {"+b*", "**"}, .always = "a"};
@@ -223,6 +269,10 @@ TEST(EdgeList, TwoEdgesComeBack) { EXPECT_SOUND(run(kTwoComeBack)); }
 TEST(EdgeList, TwoThreadsTakeOver) { EXPECT_SOUND(run(kTwoThreadsTakeOver)); }
 TEST(EdgeList, RemovedWhileTakenOver) { EXPECT_SOUND(run(kRemovedWhileTakenOver)); }
 TEST(EdgeList, TakesOver) { EXPECT_SOUND((explore<TakesOver>(2, nullptr))); }
+TEST(EdgeList, OffersAnEdgeThatIsRemoved) {
+  EXPECT_SOUND((explore<OffersEdge>(2, nullptr, OffersEdge::kTaken)));
+  EXPECT_SOUND((explore<OffersEdge>(2, nullptr, OffersEdge::kRefused)));
+}
 
 // No table is lost or freed twice, whichever was the last.
 TEST(EdgeList, FreesItsTables) {
@@ -276,6 +326,9 @@ TEST(EdgeListMutant, EdgesAreAddedWithoutTheLock) {
 }
 TEST(EdgeListMutant, SuccessorTakesOverWithoutTheLock) {
   EXPECT_BROKEN((explore<TakesOver>(2, nullptr, true)), "two edges");
+}
+TEST(EdgeListMutant, OffersAnEdgeAfterALook) {
+  EXPECT_BROKEN((explore<OffersEdge>(2, nullptr, OffersEdge::kLooksFirst)), "keeps an edge");
 }
 // The table that has been replaced is freed, and its memory used again.
 TEST(EdgeListMutant, ReplacedTableIsFreed) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of classic tasks that are spawned and waited for when there is no memory for the deque.
+// Lists of classic tasks that are spawned and waited for when there is no memory for the deque, and
+// pipelines when there is none to begin.
 #include <gtest/gtest.h>
+#include <tbb/pipeline.h>
 #include <tbb/task.h>
 
 #include <atomic>
@@ -110,6 +112,32 @@ TEST(ClassicNoMemory, RootsThatThrow) {
         EXPECT_EQ(runs, 10);
       });
   EXPECT_EQ(balance.alive, 0);
+}
+
+// A pipeline that does not begin ends the stream for the thread that serves a filter.
+TEST(ClassicNoMemory, APipelineThatDoesNotBegin) {
+  struct Plain : tbb::filter {
+    Plain() : filter(tbb::filter::serial) {}
+    void* operator()(void*) override {
+      ADD_FAILURE();
+      return nullptr;
+    }
+  };
+  struct Bound : tbb::thread_bound_filter {
+    Bound() : thread_bound_filter(tbb::filter::serial) {}
+    void* operator()(void*) override { return nullptr; }
+  };
+  Plain plain[200];  // so many that a list of them is refused
+  Bound bound;
+  tbb::pipeline p;
+  for (Plain& f : plain) p.add_filter(f);
+  p.add_filter(bound);
+  refused = 0;
+  refuses = true;
+  EXPECT_THROW(p.run(1), std::bad_alloc);
+  refuses = false;
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(bound.try_process_item(), tbb::thread_bound_filter::end_of_stream);
 }
 
 }  // namespace

@@ -419,7 +419,9 @@ struct classic_anchor {
     record.context = root.context;
     record.count.store(2,
                        std::memory_order_relaxed);  // relaxed: no other thread has the anchor yet
-    record.bits = classic_record::kAllocated | (root.bits & classic_record::kExplicit);
+    constexpr std::uint32_t kOfGroup =
+        classic_record::kOwn | classic_record::kExplicit | classic_record::kBorrowed;
+    record.bits = classic_record::kAllocated | (root.bits & kOfGroup);
     record.parent = nullptr;
   }
 };

@@ -61,6 +61,8 @@ Thread& make_thread() {
   t->arena_scope = nullptr;
   t->around = nullptr;
   t->awaited = nullptr;
+  if (t->classic_state != nullptr) t->former_classic_state = t->classic_state;
+  t->classic_state = nullptr;
   // relaxed, all: other threads get the context only with one of this thread's tasks
   t->root.link.store(0, std::memory_order_relaxed);
   t->root.state.store(detail::cancellations.load(std::memory_order_relaxed),

@@ -45,6 +45,7 @@ struct classic_record : task_base {
     kRecycleToEnqueue,
 
     kToEnqueue = 1U << 3,  // enqueued, instead of run, when its last reference is removed
+    kOwn = 1U << 4,        // the context is that of a thread, a classic::OwnGroup
 
     kSize = 7U << 8,  // size class of the block; kLarge: the size is stored before the record
     kSizeShift = 8,
@@ -54,7 +55,7 @@ struct classic_record : task_base {
     kBorrowed = 1U << 13,    // the context is that of the algorithm in which the task was allocated
     kConcurrent = 1U << 14,  // several threads may wait
     kEnqueued = 1U << 15,
-    kInherited = kExplicit | kBorrowed | kConcurrent,  // taken over by children and continuations
+    kInherited = kOwn | kExplicit | kBorrowed | kConcurrent,  // by children and continuations
 
     kAffinityShift = 16
   };

@@ -167,7 +167,8 @@ class task {
   static void spawn(task& t) { spawn_one(detail::current_thread(), t.record()); }
 
   // Spawns every task of the list, which is empty afterwards. This thread runs the first ones
-  // first; other threads steal the last ones first.
+  // first; other threads steal the last ones first. Throws bad_alloc; the tasks that have not been
+  // spawned are left in the list then.
   inline static void spawn(task_list& list);
 
   // Runs a root, which must not have been spawned, and waits for it and its descendants.
@@ -382,9 +383,23 @@ class task_list {
 };
 
 inline void task::spawn(task_list& list) {
+  struct rest {
+    task_list& list;
+    detail::classic_record* current;
+    ~rest() {
+      if (CORBEL_LIKELY(current == nullptr)) return;
+      current->set_state(detail::classic_record::kAllocated);
+      list.push_front(current->object());
+      list.reverse();
+    }
+  } left{list, nullptr};
   detail::thread_data& thread = detail::current_thread();
   list.reverse();
-  while (!list.empty()) spawn_one(thread, *list.pop());
+  while (!list.empty()) {
+    left.current = list.pop();
+    spawn_one(thread, *left.current);
+  }
+  left.current = nullptr;
 }
 
 inline void task::spawn_or_run(task_list& list) {

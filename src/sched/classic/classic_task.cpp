@@ -329,10 +329,11 @@ void spawn_with_affinity(thread_data& thread, classic_record& r) {
 
 void enqueue_classic(thread_data& thread, classic_record& r, arena_handle* arena) {
   Thread& t = static_cast<Thread&>(thread);
-  r.set_state(classic_record::kReady);
-  r.bits |= classic_record::kEnqueued;
   // The algorithm that the group belongs to may end before the task begins.
   if ((r.bits & classic_record::kBorrowed) != 0) ClassicState::set_lasting_group(t, r);
+  const std::uint32_t state = r.state();
+  r.set_state(classic_record::kReady);
+  r.bits |= classic_record::kEnqueued;
   OwnGroup* const own = (r.bits & classic_record::kOwn) != 0 ? &OwnGroup::of(*r.context) : nullptr;
   if (own != nullptr) own->begin_enqueued();
   try {
@@ -343,6 +344,7 @@ void enqueue_classic(thread_data& thread, classic_record& r, arena_handle* arena
     }
   } catch (...) {
     r.bits &= ~std::uint32_t(classic_record::kEnqueued);
+    r.set_state(state);
     if (own != nullptr) own->end_enqueued();
     throw;
   }
@@ -370,7 +372,12 @@ void set_root_context(thread_data& thread, classic_record& r) {
   if (running != nullptr && running->context == thread.context) {
     r.take_group_of(*running);
   } else {
-    ClassicState::set_group_here(static_cast<Thread&>(thread), r);
+    try {
+      ClassicState::set_group_here(static_cast<Thread&>(thread), r);
+    } catch (...) {
+      deallocate_record(thread, &r);
+      throw;
+    }
   }
 }
 

@@ -131,7 +131,8 @@ CORBEL_EXPORT void enqueue_classic(thread_data& thread, classic_record& r,
 
 CORBEL_EXPORT std::uint32_t state_of_classic(const classic_record& r) noexcept;
 
-// Sets the context and its flags for a root that is allocated in this thread.
+// Sets the context and its flags for a root that is allocated in this thread. Throws bad_alloc, and
+// has deallocated the record then.
 CORBEL_EXPORT void set_root_context(thread_data& thread, classic_record& r);
 
 // Returns the task that this thread runs; outside of classic tasks, one that represents the body or

@@ -179,6 +179,8 @@ class pipeline {
     if (filters_.empty()) return;
     std::vector<std::unique_ptr<stage>> stages;
     detail::stage_list list;
+    stages.reserve(filters_.size());  // so that emplace_back does not throw
+    list.reserve(filters_.size());
     for (filter* const f : filters_) {
       stages.emplace_back(new stage(*f, stages.empty()));
       list.push_back(stages.back().get());

@@ -193,7 +193,8 @@ class task {
   // Enqueues the task. Enqueued tasks begin in the order of the calls, even if no thread waits: a
   // worker runs them. A root that would take the group of a running algorithm gets the thread's own
   // group instead, which lives long enough; the next wait of that group throws the task's
-  // exception. Throws bad_alloc.
+  // exception. That of a worker, or of a thread that has ended, is lost. Throws bad_alloc, and has
+  // not enqueued the task then.
   static void enqueue(task& t) { detail::enqueue_classic(detail::current_thread(), t.record()); }
   static void enqueue(task& t, priority_t) { enqueue(t); }
 

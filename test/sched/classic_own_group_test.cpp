@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
+#include <tbb/task_scheduler_init.h>
 
 #include <atomic>
 #include <functional>
@@ -167,6 +168,33 @@ TEST(ClassicOwnGroup, ChildrenOfSelf) {
     EXPECT_TRUE(held.has_ended());
     self.spawn_and_wait_for_all(*new (self.allocate_child()) tbb::empty_task);
     expect_new_state();
+  });
+  in_new_thread(expect_new_state);
+}
+
+// The thread is in another arena then, but no other thread.
+TEST(ClassicOwnGroup, StaysWithTaskSchedulerInit) {
+  in_new_thread([] {
+    Held held;
+    task* const self = &task::self();
+    held.enqueue([&] { return task::allocate_additional_child_of(*self); }, false);
+    EXPECT_TRUE(held.is_in_it());
+    {
+      const tbb::task_scheduler_init init(3);
+      // Would get what the thread has given back.
+      in_new_thread(expect_new_state);
+      EXPECT_EQ(&task::self(), self);
+      EXPECT_EQ(self->ref_count(), 2);
+    }
+    in_new_thread(expect_new_state);
+    EXPECT_EQ(&task::self(), self);
+    EXPECT_EQ(self->ref_count(), 2);
+    held.go_on();
+    task::self().wait_for_all();
+    EXPECT_TRUE(held.has_ended());
+    EXPECT_TRUE(self->cancel_group_execution());
+    const tbb::task_scheduler_init init(3);
+    EXPECT_TRUE(task::self().is_cancelled());
   });
   in_new_thread(expect_new_state);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // thread_bound_filter of TBB 2020: filters of a pipeline that the program's own thread calls.
 #include <gtest/gtest.h>
+#include <tbb/parallel_invoke.h>
 #include <tbb/pipeline.h>
+#include <tbb/task.h>
 
 #include <atomic>
 #include <functional>
@@ -204,6 +206,95 @@ TEST(ClassicBoundFilter, AnotherFilterThrows) {
   runner.join();
   EXPECT_EQ(last.process_item(), Bound::end_of_stream);
   EXPECT_EQ(last.finalized, 1);
+}
+
+// The pipeline is cancelled while the thread is in a bound filter, whose result has nowhere to go.
+TEST(ClassicBoundFilter, ItsItemIsFinalizedIfItIsCancelledMeanwhile) {
+  for (const bool throws : {false, true}) {
+    std::atomic<bool> in_bound{false};
+    tbb::task_group_context context;
+    Plain first(tbb::filter::serial, [&, next = 0](void*) mutable {
+      if (++next == 1) return item(1);
+      test::wait_for([&] { return in_bound.load(); });
+      if (throws) throw std::runtime_error("first");
+      context.cancel_group_execution();
+      return item(0);
+    });
+    MyThreads bound(tbb::filter::serial, [&](void* p) {
+      in_bound = true;
+      EXPECT_TRUE(test::wait_for([&] { return context.is_group_execution_cancelled(); }));
+      return p;
+    });
+    Plain last(tbb::filter::parallel, [](void*) -> void* {
+      ADD_FAILURE() << "called although the pipeline is cancelled";
+      return nullptr;
+    });
+    tbb::pipeline p;
+    p.add_filter(first);
+    p.add_filter(bound);
+    p.add_filter(last);
+    std::thread runner([&] {
+      try {
+        p.run(2, context);
+        EXPECT_FALSE(throws);
+      } catch (const std::runtime_error&) {
+        EXPECT_TRUE(throws);
+      }
+    });
+    EXPECT_EQ(serve(bound), 1);
+    runner.join();
+    EXPECT_EQ(bound.finalized, 0);
+    EXPECT_EQ(last.finalized, 1);
+  }
+}
+
+// The same if the bound filter is the first, which makes the item, or the last, which uses it up.
+TEST(ClassicBoundFilter, CancelsThePipelineItself) {
+  for (const bool is_first : {true, false}) {
+    tbb::task_group_context context;
+    MyThreads bound(tbb::filter::serial, [&](void*) {
+      context.cancel_group_execution();
+      return item(1);
+    });
+    Plain other(tbb::filter::serial, [](void*) { return item(1); });
+    tbb::pipeline p;
+    p.add_filter(is_first ? static_cast<tbb::filter&>(bound) : other);
+    p.add_filter(is_first ? static_cast<tbb::filter&>(other) : bound);
+    std::thread runner([&] { p.run(1, context); });
+    EXPECT_EQ(serve(bound), 1);
+    runner.join();
+    EXPECT_EQ(bound.finalized, 0);
+    EXPECT_EQ(other.finalized, is_first ? 1 : 0);
+  }
+}
+
+// A run that cannot begin ends the stream all the same.
+TEST(ClassicBoundFilter, ACancelledContext) {
+  Plain first(tbb::filter::serial, counts_to(10));
+  MyThreads last(tbb::filter::serial, [](void*) { return nullptr; });
+  tbb::pipeline p;
+  p.add_filter(first);
+  p.add_filter(last);
+  tbb::task_group_context context;
+  context.cancel_group_execution();
+  p.run(2, context);
+  ASSERT_EQ(last.try_process_item(), Bound::end_of_stream);
+  EXPECT_EQ(last.process_item(), Bound::end_of_stream);
+}
+
+TEST(ClassicBoundFilter, RunInACancelledTask) {
+  Plain first(tbb::filter::serial, counts_to(10));
+  MyThreads last(tbb::filter::serial, [](void*) { return nullptr; });
+  tbb::pipeline p;
+  p.add_filter(first);
+  p.add_filter(last);
+  tbb::parallel_invoke(
+      [&] {
+        tbb::task::self().cancel_group_execution();
+        p.run(2);
+      },
+      [] {});
+  EXPECT_EQ(last.try_process_item(), Bound::end_of_stream);
 }
 
 TEST(ClassicBoundFilter, RunsAgain) {

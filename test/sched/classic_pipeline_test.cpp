@@ -2,6 +2,7 @@
 // The pipelines of TBB 2020: filters as objects, and the lambda filters under their old names.
 #include <gtest/gtest.h>
 #include <tbb/pipeline.h>
+#include <tbb/task.h>
 
 #include <algorithm>
 #include <atomic>
@@ -129,6 +130,28 @@ TEST(ClassicPipeline, ItemsAreFinalized) {
     EXPECT_THROW(p.run(10), std::runtime_error);
     EXPECT_EQ(balance.alive, 0) << at;
   }
+}
+
+// As in TBB 2020: a filter may return nullptr for an item that it has used up.
+TEST(ClassicPipeline, NullIsNotFinalized) {
+  struct Nothing : tbb::filter {
+    explicit Nothing(bool is_first) : filter(tbb::filter::serial), left_(is_first ? 1 : 0) {}
+    void* operator()(void*) override {
+      if (left_-- > 0) return this;
+      tbb::task::self().cancel_group_execution();
+      return nullptr;
+    }
+    void finalize(void* item) override { EXPECT_NE(item, nullptr); }
+    int left_;
+  };
+  Nothing first(true);
+  Nothing middle(false);
+  Nothing last(false);
+  tbb::pipeline p;
+  p.add_filter(first);
+  p.add_filter(middle);
+  p.add_filter(last);
+  p.run(1);
 }
 
 TEST(ClassicPipeline, LambdaFilters) {

@@ -44,8 +44,8 @@ class filter {
   // threads may call it at the same time if the mode is parallel. An exception stops the pipeline.
   virtual void* operator()(void* item) = 0;
 
-  // Called instead of operator() for each item that waits for this filter when the pipeline is
-  // cancelled or a filter throws. Must not throw.
+  // Called instead of operator() for each item but nullptr that waits for this filter when the
+  // pipeline is cancelled or a filter throws. Must not throw.
   virtual void finalize(void* item) { static_cast<void>(item); }
 
   // Return whether the mode is one of the serial ones, and whether it is serial_in_order.
@@ -126,6 +126,7 @@ class pipeline {
   // filter is called, the items in the pipeline are finalized, and the exception is thrown here.
   // Throws bad_alloc. Must not be called by a thread that serves a thread_bound_filter of it.
   void run(std::size_t max_number_of_live_tokens) {
+    const slots_end end{filters_};
     detail::call_in_group([&](detail::thread_data& thread, detail::context_node& group) {
       run_in(thread, group, max_number_of_live_tokens);
     });
@@ -133,6 +134,7 @@ class pipeline {
   // Like run above, in the context `context`: an exception cancels it, and cancelling it stops the
   // pipeline.
   void run(std::size_t max_number_of_live_tokens, task_group_context& context) {
+    const slots_end end{filters_};
     detail::call_in_group(context, [&](detail::thread_data& thread, detail::context_node& group) {
       run_in(thread, group, max_number_of_live_tokens);
     });
@@ -153,17 +155,32 @@ class pipeline {
       *static_cast<void**>(out) = item;
       return !is_first_ || item != nullptr;
     }
-    void drop(void* in) const noexcept override { filter_.finalize(*static_cast<void**>(in)); }
+    void drop(void* in) const noexcept override {
+      void* const item = *static_cast<void**>(in);
+      if (item != nullptr) filter_.finalize(item);
+    }
 
    private:
     filter& filter_;
     const bool is_first_;
   };
 
+  // Ends the waits for items when run returns or throws, even if the pipeline could not begin.
+  struct slots_end {
+    const std::vector<filter*>& filters;
+    ~slots_end() {
+      for (filter* const f : filters) {
+        if (f->outside_ != nullptr) f->outside_->close();
+      }
+    }
+  };
+
   void run_in(detail::thread_data& thread, detail::context_node& group, std::size_t max_tokens) {
     if (filters_.empty()) return;
     std::vector<std::unique_ptr<stage>> stages;
     detail::stage_list list;
+    stages.reserve(filters_.size());  // so that emplace_back does not throw
+    list.reserve(filters_.size());
     for (filter* const f : filters_) {
       stages.emplace_back(new stage(*f, stages.empty()));
       list.push_back(stages.back().get());

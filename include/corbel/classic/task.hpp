@@ -167,7 +167,8 @@ class task {
   static void spawn(task& t) { spawn_one(detail::current_thread(), t.record()); }
 
   // Spawns every task of the list, which is empty afterwards. This thread runs the first ones
-  // first; other threads steal the last ones first.
+  // first; other threads steal the last ones first. Throws bad_alloc; the tasks that have not been
+  // spawned are left in the list then.
   inline static void spawn(task_list& list);
 
   // Runs a root, which must not have been spawned, and waits for it and its descendants.
@@ -192,7 +193,8 @@ class task {
   // Enqueues the task. Enqueued tasks begin in the order of the calls, even if no thread waits: a
   // worker runs them. A root that would take the group of a running algorithm gets the thread's own
   // group instead, which lives long enough; the next wait of that group throws the task's
-  // exception. Throws bad_alloc.
+  // exception. That of a worker, or of a thread that has ended, is lost. Throws bad_alloc, and has
+  // not enqueued the task then.
   static void enqueue(task& t) { detail::enqueue_classic(detail::current_thread(), t.record()); }
   static void enqueue(task& t, priority_t) { enqueue(t); }
 
@@ -382,9 +384,23 @@ class task_list {
 };
 
 inline void task::spawn(task_list& list) {
+  struct rest {
+    task_list& list;
+    detail::classic_record* current;
+    ~rest() {
+      if (CORBEL_LIKELY(current == nullptr)) return;
+      current->set_state(detail::classic_record::kAllocated);
+      list.push_front(current->object());
+      list.reverse();
+    }
+  } left{list, nullptr};
   detail::thread_data& thread = detail::current_thread();
   list.reverse();
-  while (!list.empty()) spawn_one(thread, *list.pop());
+  while (!list.empty()) {
+    left.current = list.pop();
+    spawn_one(thread, *left.current);
+  }
+  left.current = nullptr;
 }
 
 inline void task::spawn_or_run(task_list& list) {
@@ -419,7 +435,9 @@ struct classic_anchor {
     record.context = root.context;
     record.count.store(2,
                        std::memory_order_relaxed);  // relaxed: no other thread has the anchor yet
-    record.bits = classic_record::kAllocated | (root.bits & classic_record::kExplicit);
+    constexpr std::uint32_t kOfGroup =
+        classic_record::kOwn | classic_record::kExplicit | classic_record::kBorrowed;
+    record.bits = classic_record::kAllocated | (root.bits & kOfGroup);
     record.parent = nullptr;
   }
 };

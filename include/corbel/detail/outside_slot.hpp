@@ -43,7 +43,8 @@ class outside_slot {
     return true;
   }
 
-  // Called when it has ended or is cancelled. Returns the token if no thread has taken it.
+  // Called when it has ended, is cancelled or could not begin. Returns the token if no thread has
+  // taken it.
   token* close() {
     token* left;
     {

@@ -13,7 +13,8 @@
 // missing token, or that token is parked at an earlier filter. The argument repeats there; as there
 // is a first filter, it ends at a token that a task has. Each task ends by parking its token, by
 // spawning the next token or by reading the next item, until there are no more. If the group is
-// cancelled, tokens stay where they are, and are destroyed with the call of the pipeline.
+// cancelled, tokens stay where they are, and are destroyed with the call of the pipeline. Items
+// that are in tokens then are dropped.
 //
 // A filter may be bound to a thread of the program. A token that has entered it is put into the
 // filter's slot. The thread takes it, calls the filter, and gives it back to the thread that runs
@@ -66,9 +67,9 @@ class pipeline_call {
   }
 
   ~pipeline_call() {
-    if (has_outside_) close_slots();
     while (token* const t = made_) {
       made_ = t->next_made;
+      if (t->is_back && t->passed) advance(*t);
       if (t->has_item) stages_[t->stage]->drop(t->buffer[0]);
       t->~token();
       deallocate_block(t, token_bytes());

@@ -5,19 +5,25 @@
 
 #include <corbel/classic/task.hpp>
 
+#include "sched/classic/own_group.hpp"
 #include "sched/core/thread.hpp"
 
 namespace corbel::classic {
 
-// Never freed, like the Thread: enqueued tasks may outlast the external thread.
+// Never freed, like the Thread: tasks may outlast the external thread. The next thread with the
+// same Thread object begins with a state that is as new.
 class ClassicState {
  public:
   static ClassicState& of(sched::Thread& t);
 
-  detail::context_node& group() { return detail::context_access::node(group_); }
+  detail::context_node& group() { return group_->node(); }
 
   // Puts a root task into the group that the thread is in.
   static void set_group_here(sched::Thread& t, detail::classic_record& r);
+
+  // Puts a task into the thread's own group. A worker's tasks are never in a cancelled one: no wait
+  // of a worker would reset it.
+  static void set_lasting_group(sched::Thread& t, detail::classic_record& r);
 
   // Returns the placeholder for the code that the thread runs, in the group it is in. task::self()
   // returns it outside of classic tasks.
@@ -41,11 +47,15 @@ class ClassicState {
 
   static constexpr unsigned kManyPlaceholders = 64;
 
-  explicit ClassicState(sched::Thread& t) : thread_(t) {}
+  explicit ClassicState(sched::Thread& t) : thread_(t), group_(&OwnGroup::take()) {}
+
+  bool has_children();
+  void renew_group();
 
   sched::Thread& thread_;
-  task_group_context group_{task_group_context::isolated};
+  OwnGroup* group_;
   Placeholder* placeholders_ = nullptr;
+  ClassicState* next_left_ = nullptr;
 };
 
 }  // namespace corbel::classic

@@ -27,6 +27,7 @@
 namespace corbel::detail {
 
 using classic::ClassicState;
+using classic::OwnGroup;
 using sched::Thread;
 
 namespace {
@@ -200,13 +201,26 @@ classic_record* run_chain(thread_data& thread, classic_record* r, bool cancelled
   return r;
 }
 
+task_base* run_here(thread_data& thread, classic_record& r, bool cancelled) {
+  if (CORBEL_UNLIKELY(thread.trace != nullptr)) return run_chain<true>(thread, &r, cancelled);
+  return run_chain<false>(thread, &r, cancelled);
+}
+
 // The task was stolen, or came from a mailbox or the arena's queue.
-CORBEL_NOINLINE void note_arrival(Thread& t, classic_record& r) {
+CORBEL_NOINLINE task_base* run_arrived(Thread& t, classic_record& r, bool cancelled) {
   t.arrived = nullptr;
-  if ((r.bits & classic_record::kEnqueued) != 0) return;
-  r.bits |= classic_record::kStolen;
-  const auto here = task::affinity_id(t.slot->index + 1);
-  if (r.affinity() != here) r.object().note_affinity(here);
+  if ((r.bits & classic_record::kEnqueued) == 0) {
+    r.bits |= classic_record::kStolen;
+    const auto here = task::affinity_id(t.slot->index + 1);
+    if (r.affinity() != here) r.object().note_affinity(here);
+    return run_here(t, r, cancelled);
+  }
+  r.bits &= ~std::uint32_t(classic_record::kEnqueued);
+  if ((r.bits & classic_record::kOwn) == 0) return run_here(t, r, cancelled);
+  OwnGroup& group = OwnGroup::of(*r.context);
+  task_base* const next = run_here(t, r, cancelled);
+  group.end_enqueued();
+  return next;
 }
 
 bool has_one_reference(const void* key) {
@@ -261,9 +275,10 @@ class GroupUse {
 
 task_base* run_classic(task_base* self, thread_data& thread, bool cancelled) {
   classic_record* const r = static_cast<classic_record*>(self);
-  if (CORBEL_UNLIKELY(thread.arrived == self)) note_arrival(static_cast<Thread&>(thread), *r);
-  if (CORBEL_UNLIKELY(thread.trace != nullptr)) return run_chain<true>(thread, r, cancelled);
-  return run_chain<false>(thread, r, cancelled);
+  if (CORBEL_UNLIKELY(thread.arrived == self)) {
+    return run_arrived(static_cast<Thread&>(thread), *r, cancelled);
+  }
+  return run_here(thread, *r, cancelled);
 }
 
 void wait_classic(thread_data& thread, classic_record& waiting, classic_record* first) {
@@ -314,14 +329,24 @@ void spawn_with_affinity(thread_data& thread, classic_record& r) {
 
 void enqueue_classic(thread_data& thread, classic_record& r, arena_handle* arena) {
   Thread& t = static_cast<Thread&>(thread);
+  // The algorithm that the group belongs to may end before the task begins.
+  if ((r.bits & classic_record::kBorrowed) != 0) ClassicState::set_lasting_group(t, r);
+  const std::uint32_t state = r.state();
   r.set_state(classic_record::kReady);
   r.bits |= classic_record::kEnqueued;
-  // The algorithm that the group belongs to may end before the task begins.
-  if ((r.bits & classic_record::kBorrowed) != 0) r.set_group(ClassicState::of(t).group(), 0);
-  if (arena != nullptr) {
-    enqueue_in(*arena, r);
-  } else {
-    t.arena->enqueue(r);
+  OwnGroup* const own = (r.bits & classic_record::kOwn) != 0 ? &OwnGroup::of(*r.context) : nullptr;
+  if (own != nullptr) own->begin_enqueued();
+  try {
+    if (arena != nullptr) {
+      enqueue_in(*arena, r);
+    } else {
+      t.arena->enqueue(r);
+    }
+  } catch (...) {
+    r.bits &= ~std::uint32_t(classic_record::kEnqueued);
+    r.set_state(state);
+    if (own != nullptr) own->end_enqueued();
+    throw;
   }
 }
 
@@ -347,7 +372,12 @@ void set_root_context(thread_data& thread, classic_record& r) {
   if (running != nullptr && running->context == thread.context) {
     r.take_group_of(*running);
   } else {
-    ClassicState::set_group_here(static_cast<Thread&>(thread), r);
+    try {
+      ClassicState::set_group_here(static_cast<Thread&>(thread), r);
+    } catch (...) {
+      deallocate_record(thread, &r);
+      throw;
+    }
   }
 }
 

@@ -24,7 +24,14 @@ void task_scheduler_init::initialize(int number_of_threads, stack_size_type thre
   if (thread_stack_size != 0) {
     sched::controls().add(global_control::thread_stack_size, thread_stack_size);
   }
-  sched::controls().add_minimum(unsigned(threads));
+  try {
+    sched::controls().add_minimum(unsigned(threads));
+  } catch (...) {
+    if (thread_stack_size != 0) {
+      sched::controls().remove(global_control::thread_stack_size, thread_stack_size);
+    }
+    throw;
+  }
   threads_ = threads;
   stack_size_ = thread_stack_size;
   if (active_inits++ != 0 || !sched::is_outside_tasks()) return;

@@ -94,8 +94,9 @@ struct Thread : detail::thread_data {
   Fibers* fibers = nullptr;  // from the first use of another stack on
   os::StackRange stack;      // the one it is on, if `knows_stack`
   bool knows_stack = false;
-  std::uintptr_t first_frame = 0;  // of the first task that the thread ran
-  void* classic_state = nullptr;   // a classic::ClassicState; outlives the thread
+  std::uintptr_t first_frame = 0;        // of the first task that the thread ran
+  void* classic_state = nullptr;         // a classic::ClassicState; outlives the thread
+  void* former_classic_state = nullptr;  // of an ended thread that had this record
   Thread* next_unused = nullptr;
   Thread* next_made = nullptr;  // in the list of all; written once
   // How many tasks its threads have stolen. Only the thread itself writes it.

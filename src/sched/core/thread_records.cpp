@@ -39,14 +39,18 @@ std::uint64_t stolen_tasks() {
 
 sync::Lock& unused_threads_lock() { return unused_lock; }
 
-Thread& make_thread() {
-  Thread* t = nullptr;
-  {
-    sync::LockGuard guard(unused_lock);
-    t = unused;
-    if (t != nullptr) unused = t->next_unused;
+Thread& make_thread(Thread* kept) {
+  Thread* t = kept;
+  if (t == nullptr) {
+    {
+      sync::LockGuard guard(unused_lock);
+      t = unused;
+      if (t != nullptr) unused = t->next_unused;
+    }
+    if (t == nullptr) t = make_record();
+    if (t->classic_state != nullptr) t->former_classic_state = t->classic_state;
+    t->classic_state = nullptr;
   }
-  if (t == nullptr) t = make_record();
   static_cast<detail::thread_data&>(*t) = detail::thread_data();
   t->arena = nullptr;
   t->slot = nullptr;
@@ -74,11 +78,15 @@ Thread& make_thread() {
   return *t;
 }
 
-void unmake_thread(Thread& t) {
+void clear_thread(Thread& t) {
   if (t.fibers != nullptr) delete_fibers(t.fibers);
   t.fibers = nullptr;
   t.has_suspended_stacks = false;
   give_back_all_blocks(t.blocks);
+}
+
+void unmake_thread(Thread& t) {
+  clear_thread(t);
   sync::LockGuard guard(unused_lock);
   t.next_unused = unused;
   unused = &t;

@@ -2,6 +2,8 @@
 #include "sched/pool/attach.hpp"
 #include "sched/pool/debug_layout.hpp"
 
+#include <utility>
+
 #include "os/os.hpp"
 #include "sched/core/other_stacks.hpp"
 #include "sched/core/signal_mode.hpp"
@@ -20,6 +22,10 @@ namespace {
 
 // The width that task_scheduler_init asked for; 0: none.
 thread_local constinit unsigned implicit_width = 0;
+
+// The record of a thread that has been detached and not ended: what the program has of its classic
+// tasks, task::self() first, stays the thread's own.
+thread_local constinit Thread* kept_record = nullptr;
 
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.
@@ -51,12 +57,15 @@ void detach_thread() {
   if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
   detail::this_thread_data = nullptr;
   trace::end_thread(*t);
-  unmake_thread(*t);
+  clear_thread(*t);
+  kept_record = t;
   program_threads.detach();
 }
 
 void end_thread(void*) {
   detach_thread();
+  if (kept_record != nullptr) unmake_thread(*kept_record);
+  kept_record = nullptr;
   if (program_threads.remove_this()) thread_pool.end_with_program();
 }
 
@@ -96,14 +105,20 @@ namespace detail {
 
 thread_data& attach_thread() {
   sched::set_up_once.run(sched::set_up);
-  sched::Thread& t = sched::make_thread();
+  sched::Thread* const kept = std::exchange(sched::kept_record, nullptr);
+  sched::Thread& t = sched::make_thread(kept);
   t.system_id = os::thread_id();
   try {
     sched::trace::begin_thread(t);
     sched::implicit_arena(t).enter(t, sched::Arena::As::kCaller);
   } catch (...) {
     sched::trace::end_thread(t);
-    sched::unmake_thread(t);
+    if (kept == nullptr) {
+      sched::unmake_thread(t);
+    } else {
+      sched::clear_thread(t);
+      sched::kept_record = kept;
+    }
     throw;
   }
   this_thread_data = &t;

@@ -45,6 +45,7 @@ struct classic_record : task_base {
     kRecycleToEnqueue,
 
     kToEnqueue = 1U << 3,  // enqueued, instead of run, when its last reference is removed
+    kOwn = 1U << 4,        // the context is that of a thread, a classic::OwnGroup
 
     kSize = 7U << 8,  // size class of the block; kLarge: the size is stored before the record
     kSizeShift = 8,
@@ -54,7 +55,7 @@ struct classic_record : task_base {
     kBorrowed = 1U << 13,    // the context is that of the algorithm in which the task was allocated
     kConcurrent = 1U << 14,  // several threads may wait
     kEnqueued = 1U << 15,
-    kInherited = kExplicit | kBorrowed | kConcurrent,  // taken over by children and continuations
+    kInherited = kOwn | kExplicit | kBorrowed | kConcurrent,  // by children and continuations
 
     kAffinityShift = 16
   };
@@ -130,7 +131,8 @@ CORBEL_EXPORT void enqueue_classic(thread_data& thread, classic_record& r,
 
 CORBEL_EXPORT std::uint32_t state_of_classic(const classic_record& r) noexcept;
 
-// Sets the context and its flags for a root that is allocated in this thread.
+// Sets the context and its flags for a root that is allocated in this thread. Throws bad_alloc, and
+// has deallocated the record then.
 CORBEL_EXPORT void set_root_context(thread_data& thread, classic_record& r);
 
 // Returns the task that this thread runs; outside of classic tasks, one that represents the body or

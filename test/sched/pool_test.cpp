@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -13,6 +14,7 @@
 #include <corbel/task_scheduler_observer.hpp>
 
 #include "helped.hpp"
+#include "sched/pool/dispatch.hpp"
 
 namespace {
 
@@ -278,6 +280,68 @@ TEST_F(PoolTest, ATaskLeftInAnArenaIsRunUnderAnyLimit) {
       thread_pool.finalize();
     }
   }
+}
+
+// Takes the only worker out of the way until `condition` holds. Returns when the worker has come.
+void hold_worker(Arena& arena, const std::function<bool()>& condition) {
+  const auto held = std::make_shared<std::atomic<bool>>(false);
+  enqueue(arena, [held, condition] {
+    *held = true;
+    test::wait_for(condition, 2 * kLong);
+  });
+  EXPECT_TRUE(test::wait_for([&] { return held->load(); }, kLong));
+}
+
+// Two threads leave a task in their deques, each in an arena of its own, and do something else. A
+// thief has to interrupt the owner for it: the owner has not seen that a task has been stolen
+// before. The only worker does so although each arena's request calls it away from the other one.
+TEST_F(PoolTest, ARequestElsewhereIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
+  thread_pool.set_limit(2);
+  Lease first(two_threads());
+  Lease second(two_threads());
+  Lease third(two_threads());
+  std::atomic<int> run{0};
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+  const auto spawn_two = [&](Thread& t) {
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    ++ready;
+    test::wait_for([&] { return go.load(); }, kLong);
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    ++ready;
+    EXPECT_TRUE(test::wait_for([&] { return run == 4; }, kLong));
+    corbel::sched::drain(t);
+  };
+  std::thread one([&] { call_in(first.arena, spawn_two); });
+  std::thread two([&] { call_in(second.arena, spawn_two); });
+  EXPECT_TRUE(test::wait_for([&] { return run == 2; }, kLong));
+  hold_worker(third.arena, [&] { return ready == 4; });
+  go = true;
+  one.join();
+  two.join();
+}
+
+// The same while finalize() calls the worker away.
+TEST_F(PoolTest, FinalizeIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
+  thread_pool.set_limit(2);
+  Lease lease(two_threads());
+  Lease other(two_threads());
+  std::atomic<int> run{0};
+  std::atomic<bool> is_spawned{false};
+  std::thread finalizing;
+  call_in(lease.arena, [&](Thread& t) {
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    EXPECT_TRUE(test::wait_for([&] { return run == 1; }, kLong));
+    hold_worker(other.arena, [&] { return is_spawned.load(); });
+    finalizing = std::thread([&] { thread_pool.finalize(); });
+    // so that finalize() comes first in most runs
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    is_spawned = true;
+    EXPECT_TRUE(test::wait_for([&] { return run == 2; }, kLong));
+    corbel::sched::drain(t);
+  });
+  finalizing.join();
 }
 
 }  // namespace

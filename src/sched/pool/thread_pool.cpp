@@ -284,6 +284,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
   // relaxed, all on `searching`: a count; chain_wake_up() has a barrier of its own
   arena.searching.fetch_add(1, std::memory_order_relaxed);
   bool searching = true;
+  bool has_run = false;
   Spin spin;
   while (!too_many(arena)) {
     FoundTask found = {t.tasks->pop(),
@@ -295,6 +296,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
         arena.wake_on_next_push(t);
       }
+      has_run = true;
       spin.begin_run();
       run_found(t, found);
       drain(t);
@@ -306,7 +308,15 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
       searching = true;
       arena.searching.fetch_add(1, std::memory_order_relaxed);
     }
-    if (should_leave(arena) || !spin.once_more()) break;
+    if (should_leave(arena)) {
+      // A quick search may leave a task whose owner is elsewhere. If that were enough, two arenas
+      // could call the worker away from each other's tasks forever. So it has run a task here, or
+      // an interrupting search has found none.
+      if (has_run || spin.search() == Arena::Search::kInterrupting) break;
+      spin.go_to_interruption();
+    } else if (!spin.once_more()) {
+      break;
+    }
   }
   if (searching) arena.searching.fetch_sub(1, std::memory_order_relaxed);
   // What is left is for the threads that are parked there: no other worker comes.

@@ -11,6 +11,7 @@
 #include "sched/core/width.hpp"
 #include "sched/pool/dispatch.hpp"
 #include "sched/pool/program_threads.hpp"
+#include "sched/pool/rest.hpp"
 #include "sched/pool/spin.hpp"
 #include "sched/trace/trace.hpp"
 
@@ -121,7 +122,7 @@ bool ThreadPool::may_add_worker(const Arena& arena, unsigned in_place_of) const 
   if (arena.worker_count() >= arena.max_workers()) return false;
   // relaxed: under the lock, or a hint
   const unsigned max_active = max_active_.load(std::memory_order_relaxed);
-  return active() - in_place_of < std::max(max_active, arena.must_have_worker() ? 1U : 0U);
+  return awake() - in_place_of < std::max(max_active, arena.must_have_worker() ? 1U : 0U);
 }
 
 void request_worker(Arena& arena) {
@@ -160,6 +161,23 @@ void ThreadPool::provide_worker() {
   os::wake_one(live_);                            // finalize() may have counted the worker
 }
 
+// The worker stops counting and then looks for requests, both under the lock. Either a request is
+// made before, and the worker finds it; or it is made after, and the worker no longer counts.
+void begin_rest() {
+  {
+    const ThreadPool::RequestChange change(thread_pool);
+    thread_pool.awake_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: under the lock
+  }
+  thread_pool.provide_worker();
+}
+
+// The worker does not wait for a place: the thread that woke it relies on it, and no other thread
+// can continue its tasks.
+void end_rest() {
+  const ThreadPool::RequestChange change(thread_pool);
+  thread_pool.awake_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+}
+
 // ---- limits -------------------------------------------------------------------------------------
 
 void ThreadPool::set_limit(unsigned threads) {
@@ -183,7 +201,7 @@ bool ThreadPool::should_leave(const Arena& arena) const {
 
 bool ThreadPool::too_many(const Arena& arena) const {
   // relaxed: a hint, as in should_leave. One worker may stay, as in may_add_worker.
-  return active() >
+  return awake() >
          std::max(max_active_.load(std::memory_order_relaxed), arena.must_have_worker() ? 1U : 0U);
 }
 
@@ -241,9 +259,10 @@ Arena* ThreadPool::take_request() {
   Arena* const a = find_request();
   if (a == nullptr) return nullptr;
   drop_request(*a);
-  // relaxed, both: under the lock
+  // relaxed, all: under the lock
   a->workers.fetch_add(1, std::memory_order_relaxed);
   active_.fetch_add(1, std::memory_order_relaxed);
+  awake_.fetch_add(1, std::memory_order_relaxed);
   return a;
 }
 
@@ -258,8 +277,9 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
   bool last = false;
   {
     const RequestChange change(*this);
-    // relaxed, both: under the lock
+    // relaxed, all: under the lock
     active_.fetch_sub(1, std::memory_order_relaxed);
+    awake_.fetch_sub(1, std::memory_order_relaxed);
     arena.workers.fetch_sub(1, std::memory_order_relaxed);
     // As in drop_stale_requests: a thread that pushes from now on sees the flag.
     if (entered && !arena.has_work()) drop_requests(arena);
@@ -378,8 +398,8 @@ bool ThreadPool::may_end() {
   if (!finalizing && !program_threads.are_gone()) return false;
   const sync::LockGuard guard(lock_);
   // Either a request comes before, and this worker takes it; or it comes after, and
-  // provide_worker() starts another worker. The caller of finalize() looks itself.
-  if (!finalizing && find_request() != nullptr) return false;
+  // provide_worker() starts another worker.
+  if (find_request() != nullptr) return false;
   --threads_;
   return true;
 }
@@ -464,6 +484,7 @@ void ThreadPool::forget_threads(Thread* survivor) {
   // relaxed, all: the only thread
   threads_ = 0;
   active_.store(0, std::memory_order_relaxed);
+  awake_.store(0, std::memory_order_relaxed);
   live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);

@@ -345,6 +345,30 @@ TEST_F(PoolTest, FinalizeIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
   finalizing.join();
 }
 
+// A task of the only worker waits for a task that is enqueued in another arena, where no other
+// thread may run it.
+TEST_F(PoolTest, AWorkerComesForWhatAnotherOneWaitsFor) {
+  thread_pool.set_limit(2);
+  Lease first(two_threads());
+  Lease second(two_threads());
+  static constexpr auto kIsSet = [](const void* flag) {
+    return static_cast<const std::atomic<bool>*>(flag)->load();
+  };
+  std::atomic<bool> run{false};
+  std::atomic<bool> done{false};
+  enqueue(first.arena, [&] {
+    enqueue(second.arena, [&] {
+      run = true;
+      corbel::detail::notify(&run);
+    });
+    corbel::detail::wait_until(Thread::current(), &run, kIsSet);
+    done = true;
+  });
+  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
+  thread_pool.set_limit(4);  // so that a test that fails ends
+  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
+}
+
 // ---- suspended tasks ----------------------------------------------------------------------------
 
 using corbel::detail::suspend_point;

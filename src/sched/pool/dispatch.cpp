@@ -143,9 +143,9 @@ class Wait {
     return thread_.fibers != nullptr && !is_for_stacks() && has_ready_stack(*thread_.fibers);
   }
 
-  // Whether the thread is a worker that could not leave the arena even if this wait ended.
-  bool holds_suspended_tasks() const {
-    return thread_.is_worker && thread_.fibers != nullptr && has_other_stacks(*thread_.fibers);
+  Rest rest() const {
+    return thread_.fibers != nullptr && has_other_stacks(*thread_.fibers) ? Rest::kSuspended
+                                                                          : Rest::kWaiting;
   }
 
   FoundTask find() {
@@ -170,11 +170,11 @@ class Wait {
     woken_ = arena.wake_flag().park(
         parked_threads, thread_, key_, any_key_ || thread_.fibers != nullptr, [&] {
           if (done_(key_) || arena.has_work_for(thread_) || another_stack_is_ready()) return true;
-          rests = holds_suspended_tasks();
-          if (rests) begin_rest();
+          rests = thread_.is_worker;
+          if (rests) begin_rest(rest());
           return false;
         });
-    if (rests) end_rest();
+    if (rests) end_rest(rest());
     spin_.reset();
   }
 

@@ -11,7 +11,6 @@
 #include "sched/core/width.hpp"
 #include "sched/pool/dispatch.hpp"
 #include "sched/pool/program_threads.hpp"
-#include "sched/pool/rest.hpp"
 #include "sched/pool/spin.hpp"
 #include "sched/trace/trace.hpp"
 
@@ -92,9 +91,9 @@ std::uint32_t requests_of(const Arena& arena) {
 }  // namespace
 
 void ThreadPool::add_request(Arena& arena) {
-  // relaxed, both: hints; a thread that acts on one takes the lock
+  // relaxed: a hint; a thread that acts on it takes the lock
   arena.requested_workers.fetch_add(1, std::memory_order_relaxed);
-  requests_.fetch_add(1, std::memory_order_relaxed);
+  requests_.fetch_add(1, std::memory_order_seq_cst);  // (12) seq_cst: see (10)
 }
 
 void ThreadPool::ensure_request(Arena& arena) {
@@ -102,7 +101,7 @@ void ThreadPool::ensure_request(Arena& arena) {
 }
 
 void ThreadPool::drop_request(Arena& arena) {
-  // relaxed, both: as in add_request
+  // relaxed, both: hints, as in add_request
   arena.requested_workers.fetch_sub(1, std::memory_order_relaxed);
   requests_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -118,11 +117,20 @@ void ThreadPool::update_urgent() {
   urgent_.store(a != nullptr ? a->plan().priority : kNoPriority, std::memory_order_relaxed);
 }
 
+// The workers that count where only those do that run or look for tasks.
+unsigned ThreadPool::running() const {
+  // (13) seq_cst: see (10)
+  const unsigned waiting = waiting_.load(std::memory_order_seq_cst);
+  const unsigned all = awake();
+  return all - std::min(all, waiting);  // without the lock, the two may not fit
+}
+
 bool ThreadPool::may_add_worker(const Arena& arena, unsigned in_place_of) const {
   if (arena.worker_count() >= arena.max_workers()) return false;
   // relaxed: under the lock, or a hint
   const unsigned max_active = max_active_.load(std::memory_order_relaxed);
-  return awake() - in_place_of < std::max(max_active, arena.must_have_worker() ? 1U : 0U);
+  if (arena.must_have_worker()) return running() - in_place_of < std::max(max_active, 1U);
+  return awake() - in_place_of < max_active;
 }
 
 void request_worker(Arena& arena) {
@@ -161,21 +169,34 @@ void ThreadPool::provide_worker() {
   os::wake_one(live_);                            // finalize() may have counted the worker
 }
 
-// The worker stops counting and then looks for requests, both under the lock. Either a request is
-// made before, and the worker finds it; or it is made after, and the worker no longer counts.
-void begin_rest() {
-  {
-    const ThreadPool::RequestChange change(thread_pool);
-    thread_pool.awake_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: under the lock
+// The worker stops counting and then looks for requests. For suspended tasks it does both under the
+// lock: either a request is made before, and the worker finds it; or it is made after, and the
+// worker no longer counts.
+void begin_rest(Rest rest) {
+  ThreadPool& pool = thread_pool;
+  if (rest == Rest::kSuspended) {
+    const ThreadPool::RequestChange change(pool);
+    pool.awake_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: under the lock
+  } else {
+    // (10) seq_cst: in the total order, either (11) is after the (12) of a request, and the worker
+    // finds it; or this is before the (13) that follows the request, which does not count it
+    pool.waiting_.fetch_add(1, std::memory_order_seq_cst);
+    // (11) seq_cst: see (10)
+    if (pool.requests_.load(std::memory_order_seq_cst) == 0) return;
   }
-  thread_pool.provide_worker();
+  pool.provide_worker();
 }
 
 // The worker does not wait for a place: the thread that woke it relies on it, and no other thread
 // can continue its tasks.
-void end_rest() {
-  const ThreadPool::RequestChange change(thread_pool);
-  thread_pool.awake_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+void end_rest(Rest rest) {
+  ThreadPool& pool = thread_pool;
+  if (rest == Rest::kSuspended) {
+    const ThreadPool::RequestChange change(pool);
+    pool.awake_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+  } else {
+    pool.waiting_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+  }
 }
 
 // ---- limits -------------------------------------------------------------------------------------
@@ -201,7 +222,7 @@ bool ThreadPool::should_leave(const Arena& arena) const {
 
 bool ThreadPool::too_many(const Arena& arena) const {
   // relaxed: a hint, as in should_leave. One worker may stay, as in may_add_worker.
-  return awake() >
+  return running() >
          std::max(max_active_.load(std::memory_order_relaxed), arena.must_have_worker() ? 1U : 0U);
 }
 
@@ -485,6 +506,7 @@ void ThreadPool::forget_threads(Thread* survivor) {
   threads_ = 0;
   active_.store(0, std::memory_order_relaxed);
   awake_.store(0, std::memory_order_relaxed);
+  waiting_.store(0, std::memory_order_relaxed);
   live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);

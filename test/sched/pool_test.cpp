@@ -5,14 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include <corbel/detail/suspend.hpp>
 #include <corbel/task_scheduler_observer.hpp>
 
 #include "helped.hpp"
+#include "sched/pool/dispatch.hpp"
 
 namespace {
 
@@ -278,6 +281,240 @@ TEST_F(PoolTest, ATaskLeftInAnArenaIsRunUnderAnyLimit) {
       thread_pool.finalize();
     }
   }
+}
+
+// Takes the only worker out of the way until `condition` holds. Returns when the worker has come.
+void hold_worker(Arena& arena, const std::function<bool()>& condition) {
+  const auto held = std::make_shared<std::atomic<bool>>(false);
+  enqueue(arena, [held, condition] {
+    *held = true;
+    test::wait_for(condition, 2 * kLong);
+  });
+  EXPECT_TRUE(test::wait_for([&] { return held->load(); }, kLong));
+}
+
+// Two threads leave a task in their deques, each in an arena of its own, and do something else. A
+// thief has to interrupt the owner for it: the owner has not seen that a task has been stolen
+// before. The only worker does so although each arena's request calls it away from the other one.
+TEST_F(PoolTest, ARequestElsewhereIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
+  thread_pool.set_limit(2);
+  Lease first(two_threads());
+  Lease second(two_threads());
+  Lease third(two_threads());
+  std::atomic<int> run{0};
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+  const auto spawn_two = [&](Thread& t) {
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    ++ready;
+    test::wait_for([&] { return go.load(); }, kLong);
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    ++ready;
+    EXPECT_TRUE(test::wait_for([&] { return run == 4; }, kLong));
+    corbel::sched::drain(t);
+  };
+  std::thread one([&] { call_in(first.arena, spawn_two); });
+  std::thread two([&] { call_in(second.arena, spawn_two); });
+  EXPECT_TRUE(test::wait_for([&] { return run == 2; }, kLong));
+  hold_worker(third.arena, [&] { return ready == 4; });
+  go = true;
+  one.join();
+  two.join();
+}
+
+// The same while finalize() calls the worker away.
+TEST_F(PoolTest, FinalizeIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
+  thread_pool.set_limit(2);
+  Lease lease(two_threads());
+  Lease other(two_threads());
+  std::atomic<int> run{0};
+  std::atomic<bool> is_spawned{false};
+  std::thread finalizing;
+  call_in(lease.arena, [&](Thread& t) {
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    EXPECT_TRUE(test::wait_for([&] { return run == 1; }, kLong));
+    hold_worker(other.arena, [&] { return is_spawned.load(); });
+    finalizing = std::thread([&] { thread_pool.finalize(); });
+    // so that finalize() comes first in most runs
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    spawn(t, *new FunctionTask([&] { ++run; }));
+    is_spawned = true;
+    EXPECT_TRUE(test::wait_for([&] { return run == 2; }, kLong));
+    corbel::sched::drain(t);
+  });
+  finalizing.join();
+}
+
+// A task of the only worker waits for a task that is enqueued in another arena, where no other
+// thread may run it.
+TEST_F(PoolTest, AWorkerComesForWhatAnotherOneWaitsFor) {
+  thread_pool.set_limit(2);
+  Lease first(two_threads());
+  Lease second(two_threads());
+  static constexpr auto kIsSet = [](const void* flag) {
+    return static_cast<const std::atomic<bool>*>(flag)->load();
+  };
+  std::atomic<bool> run{false};
+  std::atomic<bool> done{false};
+  enqueue(first.arena, [&] {
+    enqueue(second.arena, [&] {
+      run = true;
+      corbel::detail::notify(&run);
+    });
+    corbel::detail::wait_until(Thread::current(), &run, kIsSet);
+    done = true;
+  });
+  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
+  thread_pool.set_limit(4);  // so that a test that fails ends
+  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
+}
+
+// ---- suspended tasks ----------------------------------------------------------------------------
+
+using corbel::detail::suspend_point;
+
+// Suspends the calling task and stores the point.
+void suspend_into(std::atomic<suspend_point>& point) {
+  auto tell = [&](suspend_point p) { point = p; };
+  corbel::detail::suspend_with(tell);
+}
+
+// A worker whose tasks are suspended cannot leave the arena `home`. With a limit of two threads it
+// is the only one, and only a task in the arena `other` resumes them.
+class SuspendedWorkerTest : public PoolTest {
+ protected:
+  SuspendedWorkerTest() { thread_pool.set_limit(2); }
+
+  static suspend_point await(const std::atomic<suspend_point>& point) {
+    EXPECT_TRUE(test::wait_for([&] { return point.load() != nullptr; }, kLong));
+    return point;
+  }
+  void resume_elsewhere(suspend_point point) {
+    enqueue(other.arena, [point] { corbel::detail::resume(point); });
+  }
+  // Waits for what would never come if the suspended worker counted.
+  template <typename Condition>
+  void expect_in_time(const Condition& condition) {
+    EXPECT_TRUE(test::wait_for(condition, kLong));
+    thread_pool.set_limit(4);  // so that a test that fails ends
+    EXPECT_TRUE(test::wait_for(condition, kLong));
+  }
+
+  Lease home{two_threads()};
+  Lease other{two_threads()};
+  std::atomic<suspend_point> point{nullptr};
+  std::atomic<bool> done{false};
+};
+
+TEST_F(SuspendedWorkerTest, AnotherOneRunsWhatResumesItsTask) {
+  enqueue(home.arena, [&] {
+    auto tell = [&](suspend_point p) { resume_elsewhere(p); };
+    corbel::detail::suspend_with(tell);
+    done = true;
+  });
+  expect_in_time([&] { return done.load(); });
+}
+
+// The same if the program allows no worker, and has one only for what was enqueued.
+TEST_F(SuspendedWorkerTest, AnotherOneComesUnderALimitOfOne) {
+  thread_pool.set_limit(1);
+  enqueue(home.arena, [&] {
+    auto tell = [&](suspend_point p) { resume_elsewhere(p); };
+    corbel::detail::suspend_with(tell);
+    done = true;
+  });
+  expect_in_time([&] { return done.load(); });
+}
+
+// Its own stack is back where the worker would leave the arena, but a task on another stack uses
+// its slot.
+TEST_F(SuspendedWorkerTest, AnotherOneComesWhenItWouldLeave) {
+  std::atomic<suspend_point> outer{nullptr};
+  std::atomic<bool> outer_is_done{false};
+  enqueue(home.arena, [&] {
+    suspend_into(outer);
+    outer_is_done = true;
+  });
+  const suspend_point first = await(outer);
+  enqueue(home.arena, [&] {
+    suspend_into(point);
+    done = true;
+  });
+  const suspend_point second = await(point);
+  corbel::detail::resume(first);
+  EXPECT_TRUE(test::wait_for([&] { return outer_is_done.load(); }, kLong));
+  resume_elsewhere(second);
+  expect_in_time([&] { return done.load(); });
+}
+
+// The worker waits in a task on its spare stack, for a task that is suspended on another one.
+TEST_F(SuspendedWorkerTest, AnotherOneComesWhenItWaitsInATask) {
+  static constexpr auto kIsSet = [](const void* flag) {
+    return static_cast<const std::atomic<bool>*>(flag)->load();
+  };
+  std::atomic<bool> resumed{false};
+  enqueue(home.arena, [&] {
+    suspend_into(point);
+    resumed = true;
+    corbel::detail::notify(&resumed);
+  });
+  const suspend_point suspended = await(point);
+  std::atomic<bool> waits{false};
+  enqueue(home.arena, [&] {
+    waits = true;
+    corbel::detail::wait_until(Thread::current(), &resumed, kIsSet);
+    done = true;
+  });
+  EXPECT_TRUE(test::wait_for([&] { return waits.load(); }, kLong));
+  resume_elsewhere(suspended);
+  expect_in_time([&] { return done.load(); });
+}
+
+// The tasks finish before finalize() ends the workers.
+TEST_F(SuspendedWorkerTest, FinalizeWaitsForIt) {
+  enqueue(home.arena, [&] {
+    suspend_into(point);
+    done = true;
+  });
+  const suspend_point suspended = await(point);
+  std::atomic<bool> is_final{false};
+  std::thread finalizing([&] {
+    thread_pool.finalize();
+    EXPECT_TRUE(done);
+    is_final = true;
+  });
+  resume_elsewhere(suspended);
+  expect_in_time([&] { return is_final.load(); });
+  finalizing.join();
+}
+
+// The task continues at once although a worker has come in place of its own; that one leaves at the
+// end of its task.
+TEST_F(SuspendedWorkerTest, TheLimitHoldsAgainWhenItHasBeenResumed) {
+  std::atomic<bool> resumed{false};
+  std::atomic<bool> may_end{false};
+  enqueue(home.arena, [&] {
+    suspend_into(point);
+    resumed = true;
+    test::wait_for([&] { return may_end.load(); }, 2 * kLong);
+    resumed = false;
+  });
+  const suspend_point suspended = await(point);
+  std::atomic<bool> go{false};
+  hold_worker(other.arena, [&] { return go.load(); });
+  corbel::detail::resume(suspended);
+  EXPECT_TRUE(test::wait_for([&] { return resumed.load(); }, kLong));
+  std::atomic<bool> ran_beside_it{false};
+  enqueue(other.arena, [&] {
+    ran_beside_it = resumed.load();
+    done = true;
+  });
+  go = true;
+  EXPECT_TRUE(test::wait_for([&] { return other.arena.worker_count() == 0; }, kLong));
+  EXPECT_FALSE(done);
+  may_end = true;
+  expect_in_time([&] { return done.load(); });
+  EXPECT_FALSE(ran_beside_it);
 }
 
 }  // namespace

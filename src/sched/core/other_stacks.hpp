@@ -9,6 +9,9 @@ class Fibers;
 struct Slot;
 struct Thread;
 
+// Whether any stack but the current one is in a task or a wait.
+bool has_other_stacks(const Fibers& fibers);
+
 // Whether the thread could leave the current stack and continue another one now.
 bool has_ready_stack(const Fibers& fibers);
 

@@ -286,6 +286,8 @@ void Fibers::resume(Point& point) {
 
 // ---- other_stacks.hpp ---------------------------------------------------------------------------
 
+bool has_other_stacks(const Fibers& fibers) { return fibers.has_others(); }
+
 bool has_ready_stack(const Fibers& fibers) { return fibers.has_ready(); }
 
 void run_ready_stack(Fibers& fibers, const void* key, bool (*done)(const void*)) {

@@ -93,6 +93,9 @@ class Fibers {
   void suspend(void (*tell)(void*, detail::suspend_point), void* argument);
 
   // See other_stacks.hpp.
+  // Those that are made and not spare are in use. If the current one is among them, the thread's
+  // own is another one instead: it is never spare.
+  bool has_others() const { return made_.size() > spare_.size(); }
   bool has_ready() const;
   static bool has_ready(const void* self) { return static_cast<const Fibers*>(self)->has_ready(); }
   void run_ready(const void* key, bool (*done)(const void*));

@@ -14,6 +14,7 @@
 #include "sched/core/other_stacks.hpp"
 #include "sched/core/parked_threads.hpp"
 #include "sched/core/signal_mode.hpp"
+#include "sched/pool/rest.hpp"
 #include "sched/pool/spin.hpp"
 #include "sched/trace/trace.hpp"
 
@@ -142,6 +143,11 @@ class Wait {
     return thread_.fibers != nullptr && !is_for_stacks() && has_ready_stack(*thread_.fibers);
   }
 
+  Rest rest() const {
+    return thread_.fibers != nullptr && has_other_stacks(*thread_.fibers) ? Rest::kSuspended
+                                                                          : Rest::kWaiting;
+  }
+
   FoundTask find() {
     return takes_foreign_ ? thread_.arena->find(thread_, spin_.search()) : FoundTask();
   }
@@ -160,9 +166,15 @@ class Wait {
 
   void park() {
     Arena& arena = *thread_.arena;
+    bool rests = false;
     woken_ = arena.wake_flag().park(
-        parked_threads, thread_, key_, any_key_ || thread_.fibers != nullptr,
-        [&] { return done_(key_) || arena.has_work_for(thread_) || another_stack_is_ready(); });
+        parked_threads, thread_, key_, any_key_ || thread_.fibers != nullptr, [&] {
+          if (done_(key_) || arena.has_work_for(thread_) || another_stack_is_ready()) return true;
+          rests = thread_.is_worker;
+          if (rests) begin_rest(rest());
+          return false;
+        });
+    if (rests) end_rest(rest());
     spin_.reset();
   }
 

@@ -23,8 +23,12 @@ class Spin {
     begin_ = 0;
   }
 
-  // What the next search is to be.
+  // What the next search is to be; until the next call of once_more, what the last one was.
   Arena::Search search() const;
+  // Makes the next search an interrupting one.
+  void go_to_interruption() {
+    if (rounds_ < before_interruption_) rounds_ = before_interruption_;
+  }
 
   // Called before a found task runs, and after. end_run also resets. If the interruption of an
   // owner took longer than the task, the next one comes later.

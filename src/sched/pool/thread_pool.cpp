@@ -91,9 +91,9 @@ std::uint32_t requests_of(const Arena& arena) {
 }  // namespace
 
 void ThreadPool::add_request(Arena& arena) {
-  // relaxed, both: hints; a thread that acts on one takes the lock
+  // relaxed: a hint; a thread that acts on it takes the lock
   arena.requested_workers.fetch_add(1, std::memory_order_relaxed);
-  requests_.fetch_add(1, std::memory_order_relaxed);
+  requests_.fetch_add(1, std::memory_order_seq_cst);  // (12) seq_cst: see (10)
 }
 
 void ThreadPool::ensure_request(Arena& arena) {
@@ -101,7 +101,7 @@ void ThreadPool::ensure_request(Arena& arena) {
 }
 
 void ThreadPool::drop_request(Arena& arena) {
-  // relaxed, both: as in add_request
+  // relaxed, both: hints, as in add_request
   arena.requested_workers.fetch_sub(1, std::memory_order_relaxed);
   requests_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -117,11 +117,20 @@ void ThreadPool::update_urgent() {
   urgent_.store(a != nullptr ? a->plan().priority : kNoPriority, std::memory_order_relaxed);
 }
 
+// The workers that count where only those do that run or look for tasks.
+unsigned ThreadPool::running() const {
+  // (13) seq_cst: see (10)
+  const unsigned waiting = waiting_.load(std::memory_order_seq_cst);
+  const unsigned all = awake();
+  return all - std::min(all, waiting);  // without the lock, the two may not fit
+}
+
 bool ThreadPool::may_add_worker(const Arena& arena, unsigned in_place_of) const {
   if (arena.worker_count() >= arena.max_workers()) return false;
   // relaxed: under the lock, or a hint
   const unsigned max_active = max_active_.load(std::memory_order_relaxed);
-  return active() - in_place_of < std::max(max_active, arena.must_have_worker() ? 1U : 0U);
+  if (arena.must_have_worker()) return running() - in_place_of < std::max(max_active, 1U);
+  return awake() - in_place_of < max_active;
 }
 
 void request_worker(Arena& arena) {
@@ -160,6 +169,36 @@ void ThreadPool::provide_worker() {
   os::wake_one(live_);                            // finalize() may have counted the worker
 }
 
+// The worker stops counting and then looks for requests. For suspended tasks it does both under the
+// lock: either a request is made before, and the worker finds it; or it is made after, and the
+// worker no longer counts.
+void begin_rest(Rest rest) {
+  ThreadPool& pool = thread_pool;
+  if (rest == Rest::kSuspended) {
+    const ThreadPool::RequestChange change(pool);
+    pool.awake_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: under the lock
+  } else {
+    // (10) seq_cst: in the total order, either (11) is after the (12) of a request, and the worker
+    // finds it; or this is before the (13) that follows the request, which does not count it
+    pool.waiting_.fetch_add(1, std::memory_order_seq_cst);
+    // (11) seq_cst: see (10)
+    if (pool.requests_.load(std::memory_order_seq_cst) == 0) return;
+  }
+  pool.provide_worker();
+}
+
+// The worker does not wait for a place: the thread that woke it relies on it, and no other thread
+// can continue its tasks.
+void end_rest(Rest rest) {
+  ThreadPool& pool = thread_pool;
+  if (rest == Rest::kSuspended) {
+    const ThreadPool::RequestChange change(pool);
+    pool.awake_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+  } else {
+    pool.waiting_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+  }
+}
+
 // ---- limits -------------------------------------------------------------------------------------
 
 void ThreadPool::set_limit(unsigned threads) {
@@ -183,7 +222,7 @@ bool ThreadPool::should_leave(const Arena& arena) const {
 
 bool ThreadPool::too_many(const Arena& arena) const {
   // relaxed: a hint, as in should_leave. One worker may stay, as in may_add_worker.
-  return active() >
+  return running() >
          std::max(max_active_.load(std::memory_order_relaxed), arena.must_have_worker() ? 1U : 0U);
 }
 
@@ -241,9 +280,10 @@ Arena* ThreadPool::take_request() {
   Arena* const a = find_request();
   if (a == nullptr) return nullptr;
   drop_request(*a);
-  // relaxed, both: under the lock
+  // relaxed, all: under the lock
   a->workers.fetch_add(1, std::memory_order_relaxed);
   active_.fetch_add(1, std::memory_order_relaxed);
+  awake_.fetch_add(1, std::memory_order_relaxed);
   return a;
 }
 
@@ -258,8 +298,9 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
   bool last = false;
   {
     const RequestChange change(*this);
-    // relaxed, both: under the lock
+    // relaxed, all: under the lock
     active_.fetch_sub(1, std::memory_order_relaxed);
+    awake_.fetch_sub(1, std::memory_order_relaxed);
     arena.workers.fetch_sub(1, std::memory_order_relaxed);
     // As in drop_stale_requests: a thread that pushes from now on sees the flag.
     if (entered && !arena.has_work()) drop_requests(arena);
@@ -284,6 +325,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
   // relaxed, all on `searching`: a count; chain_wake_up() has a barrier of its own
   arena.searching.fetch_add(1, std::memory_order_relaxed);
   bool searching = true;
+  bool has_run = false;
   Spin spin;
   while (!too_many(arena)) {
     FoundTask found = {t.tasks->pop(),
@@ -295,6 +337,7 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
         if (arena.searching.fetch_sub(1, std::memory_order_relaxed) == 1) arena.chain_wake_up();
         arena.wake_on_next_push(t);
       }
+      has_run = true;
       spin.begin_run();
       run_found(t, found);
       drain(t);
@@ -306,7 +349,15 @@ bool ThreadPool::work_in(Arena& arena, Thread& t) {
       searching = true;
       arena.searching.fetch_add(1, std::memory_order_relaxed);
     }
-    if (should_leave(arena) || !spin.once_more()) break;
+    if (should_leave(arena)) {
+      // A quick search may leave a task whose owner is elsewhere. If that were enough, two arenas
+      // could call the worker away from each other's tasks forever. So it has run a task here, or
+      // an interrupting search has found none.
+      if (has_run || spin.search() == Arena::Search::kInterrupting) break;
+      spin.go_to_interruption();
+    } else if (!spin.once_more()) {
+      break;
+    }
   }
   if (searching) arena.searching.fetch_sub(1, std::memory_order_relaxed);
   // What is left is for the threads that are parked there: no other worker comes.
@@ -368,8 +419,8 @@ bool ThreadPool::may_end() {
   if (!finalizing && !program_threads.are_gone()) return false;
   const sync::LockGuard guard(lock_);
   // Either a request comes before, and this worker takes it; or it comes after, and
-  // provide_worker() starts another worker. The caller of finalize() looks itself.
-  if (!finalizing && find_request() != nullptr) return false;
+  // provide_worker() starts another worker.
+  if (find_request() != nullptr) return false;
   --threads_;
   return true;
 }
@@ -454,6 +505,8 @@ void ThreadPool::forget_threads(Thread* survivor) {
   // relaxed, all: the only thread
   threads_ = 0;
   active_.store(0, std::memory_order_relaxed);
+  awake_.store(0, std::memory_order_relaxed);
+  waiting_.store(0, std::memory_order_relaxed);
   live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sched/arena/arena.hpp"
+#include "sched/pool/rest.hpp"
 
 namespace corbel::sched {
 
@@ -77,11 +78,17 @@ class ThreadPool {
 
  private:
   friend void request_worker(Arena& arena);
+  friend void begin_rest(Rest rest);
+  friend void end_rest(Rest rest);
   friend struct DebugAccess;
 
   unsigned active() const {
     return active_.load(std::memory_order_relaxed);  // relaxed: under the lock, or a hint
   }
+  unsigned awake() const {
+    return awake_.load(std::memory_order_relaxed);  // relaxed: under the lock, or a hint
+  }
+  unsigned running() const;
 
   // Holds the lock while worker requests change, or while it changes which of them can be served.
   class RequestChange {
@@ -124,6 +131,8 @@ class ThreadPool {
   unsigned threads_ = 0;  // workers that exist
   // Written under the lock, read as hints without it.
   std::atomic<std::uint32_t> active_{0};    // workers in an arena or on the way to one
+  std::atomic<std::uint32_t> awake_{0};     // those of them in no rest of suspended tasks
+  std::atomic<std::uint32_t> waiting_{0};   // those that are awake_, but rest in a wait
   std::atomic<std::uint32_t> live_{0};      // threads_, and workers that are about to end
   std::atomic<std::uint32_t> requests_{0};  // worker requests of all arenas
   // The highest priority of the arenas that a worker could come to if it left its own.

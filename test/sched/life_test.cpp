@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that start and end, forks, and the end of the process.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 #include <unistd.h>
@@ -74,9 +77,14 @@ TEST(Life, ManyThreadsAtOnce) {
 
 // Returns the exit code of a forked child that computes. The child has none of the library's
 // threads.
-int child_code(int (*compute)()) {
+template <typename Compute>
+int child_code(const Compute& compute) {
   const pid_t child = fork();
   if (child == 0) {
+    sigset_t alarms;  // a worker blocks them
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
     alarm(20);  // instead of hanging
     _exit(compute());
   }
@@ -121,6 +129,31 @@ TEST(Life, AForksChildComputes) {
     stop = true;
   });
   group.wait();
+}
+
+// The child is a copy of the worker, and a task is suspended in it. Another worker must come for
+// the task that resumes it.
+TEST(Life, AForksChildIsAWorkerThatSuspends) {
+  if (!kForks) GTEST_SKIP();
+  tbb::task_arena forking(2, 1), resuming(2, 1);
+  forking.initialize();
+  resuming.initialize();
+  int code = 0;
+  std::atomic<bool> done{false};
+  forking.enqueue([&] {
+    code = child_code([&] {
+      tbb::task::suspend([&](tbb::task::suspend_point point) {
+        std::thread([&resuming, point] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the worker rests then
+          resuming.enqueue([point] { tbb::task::resume(point); });
+        }).detach();
+      });
+      return 42;
+    });
+    done = true;
+  });
+  wait_for(done);
+  EXPECT_EQ(code, 42);
 }
 
 // The other threads are in the middle of an operation on the arena that the child goes on using.

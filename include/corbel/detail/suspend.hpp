@@ -26,8 +26,8 @@ using suspend_point = suspend_point_type*;
 // the tasks that are suspended in it. A thread that runs other code when its task is resumed
 // returns to the task when it next waits and finds nothing else to do, or when it suspends another
 // task. A worker that sleeps while its tasks are suspended does not count against the thread limit
-// (global_control::max_allowed_parallelism). When such a task is resumed, one thread more than the
-// limit may run until another worker's task ends.
+// (global_control::max_allowed_parallelism). When such tasks are resumed, their workers run at
+// once, even above the limit, until other workers' tasks end.
 CORBEL_EXPORT void suspend(void (*tell)(void* argument, suspend_point point), void* argument);
 
 // Resumes the task: it continues as soon as its thread is free. Any thread may call it, exactly

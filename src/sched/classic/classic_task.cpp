@@ -216,7 +216,7 @@ CORBEL_NOINLINE task_base* run_arrived(Thread& t, classic_record& r, bool cancel
     return run_here(t, r, cancelled);
   }
   r.bits &= ~std::uint32_t(classic_record::kEnqueued);
-  if ((r.bits & classic_record::kOwn) == 0) return run_here(t, r, cancelled);
+  if (!r.is_in_own_group()) return run_here(t, r, cancelled);
   OwnGroup& group = OwnGroup::of(*r.context);
   task_base* const next = run_here(t, r, cancelled);
   group.end_enqueued();
@@ -334,7 +334,7 @@ void enqueue_classic(thread_data& thread, classic_record& r, arena_handle* arena
   const std::uint32_t state = r.state();
   r.set_state(classic_record::kReady);
   r.bits |= classic_record::kEnqueued;
-  OwnGroup* const own = (r.bits & classic_record::kOwn) != 0 ? &OwnGroup::of(*r.context) : nullptr;
+  OwnGroup* const own = r.is_in_own_group() ? &OwnGroup::of(*r.context) : nullptr;
   if (own != nullptr) own->begin_enqueued();
   try {
     if (arena != nullptr) {

@@ -10,12 +10,14 @@
 namespace corbel::classic {
 
 // Never freed, since tasks that a thread has enqueued may outlast it. Another thread may use the
-// group later, if no task can tell: none of it is enqueued, and it is not cancelled.
+// group later if it is not cancelled and none of the thread's tasks is enqueued. Tasks that the
+// thread has spawned and not waited for, and those that an enqueued task has left behind, are not
+// counted: they may meet the next thread in the group.
 class OwnGroup : public task_group_context {
  public:
   // Returns one that no thread uses. Throws bad_alloc.
   static OwnGroup& take();
-  // Lets other threads use the group if no task can tell, now or later.
+  // Lets other threads use the group as soon as is_unused().
   static void give_back(OwnGroup& group) noexcept;
 
   static OwnGroup& of(detail::context_node& node) {

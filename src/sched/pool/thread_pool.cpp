@@ -129,8 +129,8 @@ bool ThreadPool::may_add_worker(const Arena& arena, unsigned in_place_of) const 
   if (arena.worker_count() >= arena.max_workers()) return false;
   // relaxed: under the lock, or a hint
   const unsigned max_active = max_active_.load(std::memory_order_relaxed);
-  if (arena.must_have_worker()) return running() - in_place_of < std::max(max_active, 1U);
-  return awake() - in_place_of < max_active;
+  if (arena.must_have_worker()) return running() < std::max(max_active, 1U) + in_place_of;
+  return awake() < max_active + in_place_of;
 }
 
 void request_worker(Arena& arena) {
@@ -397,7 +397,9 @@ void ThreadPool::run(Thread& t) {
       // provide_worker() woke no second worker while this one was on its way: other arenas may
       // have requested one. relaxed: a hint, as in take_request
       if (requests_.load(std::memory_order_relaxed) != 0) provide_worker();
+      t.worked_in = arena;
       leave_arena(*arena, work_in(*arena, t));
+      t.worked_in = nullptr;
       continue;
     }
     if (may_end()) break;
@@ -503,17 +505,20 @@ bool ThreadPool::finalize() {
 
 void ThreadPool::forget_threads(Thread* survivor) {
   // relaxed, all: the only thread
-  threads_ = 0;
-  active_.store(0, std::memory_order_relaxed);
-  awake_.store(0, std::memory_order_relaxed);
+  const bool is_worker = survivor != nullptr && survivor->is_worker;
+  const unsigned workers = is_worker ? 1 : 0;
+  threads_ = workers;
+  active_.store(workers, std::memory_order_relaxed);
+  awake_.store(workers, std::memory_order_relaxed);
   waiting_.store(0, std::memory_order_relaxed);
-  live_.store(0, std::memory_order_relaxed);
+  live_.store(workers, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);
-  program_threads.forget_others(survivor != nullptr && !survivor->is_worker);
+  program_threads.forget_others(survivor != nullptr && !is_worker);
   requests_.store(0, std::memory_order_relaxed);
   urgent_.store(kNoPriority, std::memory_order_relaxed);
   for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);
+  if (is_worker) survivor->worked_in->workers.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace corbel::sched

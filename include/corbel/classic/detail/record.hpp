@@ -77,6 +77,10 @@ struct classic_record : task_base {
   }
   void set_next_in_list(classic_record* next) { std::memcpy(&run, &next, sizeof next); }
 
+  // Whether the context is an OwnGroup. Programs that were compiled before there was kOwn leave it
+  // where they set another context.
+  bool is_in_own_group() const { return (bits & (kOwn | kExplicit | kBorrowed)) == kOwn; }
+
   void set_group(context_node& node, std::uint32_t group_flags) {
     context = &node;
     bits = (bits & ~std::uint32_t(kInherited)) | group_flags;

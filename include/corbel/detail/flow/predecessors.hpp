@@ -100,10 +100,17 @@ class predecessor_cache {
     return false;
   }
 
-  // Makes all edges push edges again, or removes them.
+  // Makes all edges push edges again, but for those that come back meanwhile: a sender that is
+  // rejected at once may offer its edge again.
   void reset(receiver_type& self) {
-    while (sender_type* const from = take()) make_push(*from, self);
+    // relaxed: as in empty()
+    for (std::uint32_t left = count_.load(std::memory_order_relaxed); left != 0; --left) {
+      sender_type* const from = take();
+      if (from == nullptr) return;
+      make_push(*from, self);
+    }
   }
+  // Removes all edges.
   void clear() {
     const flow_lock lock(mutex_);
     senders_.clear();

@@ -82,7 +82,7 @@ struct Thread : detail::thread_data {
   bool brings_another = false;              // see Arena::wake_on_next_push
   std::uint32_t arena_floating_point = 0;   // the settings of its arena
   Arena* implicit_arena = nullptr;          // an external thread's own
-  Arena* worked_in = nullptr;               // of a worker: the arena that counts it
+  bool is_counted = false;                  // among the workers of its arena and of the pool
   std::uint64_t seen_global = 0;            // like Slot::seen, for the observers of all arenas
   unsigned waits = 0;                       // how many waits are nested on this stack
   const ArenaScope* arena_scope = nullptr;  // the innermost one on this stack

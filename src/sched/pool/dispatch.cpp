@@ -170,7 +170,7 @@ class Wait {
     woken_ = arena.wake_flag().park(
         parked_threads, thread_, key_, any_key_ || thread_.fibers != nullptr, [&] {
           if (done_(key_) || arena.has_work_for(thread_) || another_stack_is_ready()) return true;
-          rests = thread_.is_worker;
+          rests = thread_.is_counted;
           if (rests) begin_rest(rest());
           return false;
         });

@@ -315,6 +315,17 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
   if (last) delete &arena;
 }
 
+// In the child of a fork, for a copy of a worker that is through with its task.
+void ThreadPool::count_again(Arena& arena) {
+  const RequestChange change(*this);
+  ++threads_;
+  // relaxed, all: under the lock
+  live_.fetch_add(1, std::memory_order_relaxed);
+  active_.fetch_add(1, std::memory_order_relaxed);
+  awake_.fetch_add(1, std::memory_order_relaxed);
+  arena.workers.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool ThreadPool::work_in(Arena& arena, Thread& t) {
   if (!arena.enter(t, Arena::As::kWorker)) return false;
   arch::set_floating_point(arena.floating_point());
@@ -397,9 +408,11 @@ void ThreadPool::run(Thread& t) {
       // provide_worker() woke no second worker while this one was on its way: other arenas may
       // have requested one. relaxed: a hint, as in take_request
       if (requests_.load(std::memory_order_relaxed) != 0) provide_worker();
-      t.worked_in = arena;
-      leave_arena(*arena, work_in(*arena, t));
-      t.worked_in = nullptr;
+      t.is_counted = true;
+      const bool entered = work_in(*arena, t);
+      if (!t.is_counted) count_again(*arena);
+      t.is_counted = false;
+      leave_arena(*arena, entered);
       continue;
     }
     if (may_end()) break;
@@ -505,20 +518,19 @@ bool ThreadPool::finalize() {
 
 void ThreadPool::forget_threads(Thread* survivor) {
   // relaxed, all: the only thread
-  const bool is_worker = survivor != nullptr && survivor->is_worker;
-  const unsigned workers = is_worker ? 1 : 0;
-  threads_ = workers;
-  active_.store(workers, std::memory_order_relaxed);
-  awake_.store(workers, std::memory_order_relaxed);
+  threads_ = 0;
+  active_.store(0, std::memory_order_relaxed);
+  awake_.store(0, std::memory_order_relaxed);
   waiting_.store(0, std::memory_order_relaxed);
-  live_.store(workers, std::memory_order_relaxed);
+  live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);
-  program_threads.forget_others(survivor != nullptr && !is_worker);
+  program_threads.forget_others(survivor != nullptr && !survivor->is_worker);
   requests_.store(0, std::memory_order_relaxed);
   urgent_.store(kNoPriority, std::memory_order_relaxed);
   for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);
-  if (is_worker) survivor->worked_in->workers.store(1, std::memory_order_relaxed);
+  // A worker's copy goes on with the program's code, which may wait for what only a worker runs.
+  if (survivor != nullptr) survivor->is_counted = false;
 }
 
 }  // namespace corbel::sched

@@ -11,8 +11,8 @@ namespace corbel::classic {
 
 // Never freed, since tasks that a thread has enqueued may outlast it. Another thread may use the
 // group later if it is not cancelled and none of the thread's tasks is enqueued. Tasks that the
-// thread has spawned and not waited for, and those that an enqueued task has left behind, are not
-// counted: they may meet the next thread in the group.
+// thread has spawned and not waited for, and those that outlast an enqueued task that spawned
+// them, are not counted: they may meet the next thread in the group.
 class OwnGroup : public task_group_context {
  public:
   // Returns one that no thread uses. Throws bad_alloc.

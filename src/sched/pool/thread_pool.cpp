@@ -273,6 +273,14 @@ Arena* ThreadPool::find_request(unsigned in_place_of) const {
   return best;
 }
 
+// Counts a worker of the arena. Under the lock.
+void ThreadPool::count_in(Arena& arena) {
+  // relaxed, all: under the lock
+  arena.workers.fetch_add(1, std::memory_order_relaxed);
+  active_.fetch_add(1, std::memory_order_relaxed);
+  awake_.fetch_add(1, std::memory_order_relaxed);
+}
+
 Arena* ThreadPool::take_request() {
   // relaxed: a hint; park_idle() looks again under the lock
   if (requests_.load(std::memory_order_relaxed) == 0) return nullptr;
@@ -280,10 +288,7 @@ Arena* ThreadPool::take_request() {
   Arena* const a = find_request();
   if (a == nullptr) return nullptr;
   drop_request(*a);
-  // relaxed, all: under the lock
-  a->workers.fetch_add(1, std::memory_order_relaxed);
-  active_.fetch_add(1, std::memory_order_relaxed);
-  awake_.fetch_add(1, std::memory_order_relaxed);
+  count_in(*a);
   return a;
 }
 
@@ -319,11 +324,8 @@ void ThreadPool::leave_arena(Arena& arena, bool entered) {
 void ThreadPool::count_again(Arena& arena) {
   const RequestChange change(*this);
   ++threads_;
-  // relaxed, all: under the lock
-  live_.fetch_add(1, std::memory_order_relaxed);
-  active_.fetch_add(1, std::memory_order_relaxed);
-  awake_.fetch_add(1, std::memory_order_relaxed);
-  arena.workers.fetch_add(1, std::memory_order_relaxed);
+  live_.fetch_add(1, std::memory_order_relaxed);  // relaxed: under the lock
+  count_in(arena);
 }
 
 bool ThreadPool::work_in(Arena& arena, Thread& t) {

@@ -118,6 +118,7 @@ class ThreadPool {
   bool start_thread() noexcept;
   Arena* take_request();
   bool work_in(Arena& arena, Thread& t);  // false: there was no slot
+  void count_in(Arena& arena);
   void count_again(Arena& arena);
   void leave_arena(Arena& arena, bool entered);
   void park_idle(Thread& t);

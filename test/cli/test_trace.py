@@ -17,11 +17,13 @@ LIBRARIES = Path(os.environ["CORBEL_LIB_DIR"])
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 PROGRAM = r"""
+#include <corbel/global_control.hpp>
 #include <corbel/parallel_for.hpp>
 #include <corbel/task_group.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <thread>
 
 std::atomic<int> inside{0};
@@ -41,7 +43,10 @@ void convert() {
 
 int main(int count, char** words) {
   if (count > 1 && std::strcmp(words[1], "quiet") == 0) return 0;
+  corbel::task_scheduler_handle handle{corbel::attach{}};
   convert();
+  // A wait ends before the worker has written down the end of the last task.
+  corbel::finalize(handle, std::nothrow);
   if (count > 1 && std::strcmp(words[1], "killed") == 0) raise(SIGKILL);
   return 3;
 }

@@ -520,6 +520,9 @@ class ControlHelperTest : public testing::Test {
 TEST_F(ControlHelperTest, Answers) { EXPECT_TRUE(is_state(ask("state", helper_))); }
 
 TEST_F(ControlHelperTest, LeavesOtherSignalsToTheProgram) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer calls the handler late, and drops the mask that it sets";
+#endif
   change_mask(SIG_BLOCK);
   ASSERT_EQ(kill(getpid(), request::kSignal), 0);
   // It is the only thread that does not block it.

@@ -5,6 +5,7 @@
 
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
+#include "arch/arch.hpp"
 #include "base/bits.hpp"
 #include "os/os.hpp"
 
@@ -71,7 +72,7 @@ void note_thread_begins() {
   if (record == nullptr || record->word < stack.low || record->word >= stack.high) return;
   record->low.store(stack.low, std::memory_order_relaxed);    // relaxed: see Record
   record->high.store(stack.high, std::memory_order_relaxed);  // relaxed: see Record
-  record->thread_pointer.store(address_of(__builtin_thread_pointer()),
+  record->thread_pointer.store(arch::thread_pointer(),
                                std::memory_order_relaxed);  // relaxed: see Record
   stack_word = address_of(&stack_word) ^ kRuns;
 }

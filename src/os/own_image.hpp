@@ -24,7 +24,8 @@ struct OwnImage {
   std::uintptr_t end = 0;       // the end of its data
 };
 
-// The image of the library whose code calls this; of the program, where Corbel is linked statically.
+// The image of the library whose code calls this; of the program, where Corbel is linked
+// statically.
 __attribute__((always_inline)) inline OwnImage own_image() {
 #if defined(_WIN32)
   // The header, by the layout that the format fixes (PE32+): its place, and in it the size and

@@ -7,6 +7,7 @@
 #include "alloc/map/metadata.hpp"
 #include "arch/arch.hpp"
 #include "base/bits.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::uintptr_t kRuns = 0x5a17c0de00000001;
 constexpr std::uintptr_t kEnded = 0x5a17c0de00000002;
 
-thread_local constinit std::uintptr_t stack_word = 0;
+CORBEL_THREAD_VARIABLE(std::uintptr_t, stack_word) = 0;
 
 struct Record {
   std::uintptr_t word;  // the address of the thread's word

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/attach.hpp"
+#include "base/thread_variable.hpp"
 #include "sched/pool/debug_layout.hpp"
 
 #include "os/os.hpp"
@@ -19,7 +20,7 @@ namespace sched {
 namespace {
 
 // The width that task_scheduler_init asked for; 0: none.
-thread_local constinit unsigned implicit_width = 0;
+CORBEL_THREAD_VARIABLE(unsigned, implicit_width) = 0;
 
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.

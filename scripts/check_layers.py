@@ -263,7 +263,7 @@ def self_test():
         ({"src/sync/a.hpp": '#include "alloc/heap/heap.hpp"'}, True),
         ({"src/alloc/heap/a.cpp": '#include "os/os.hpp"'}, False),
         ({"src/alloc/heap/a.cpp": '#include "os/linux/guard.hpp"'}, True),
-        ({"src/alloc/heap/a.cpp": '#include "proxy/linux.hpp"'}, True),
+        ({"src/alloc/heap/a.cpp": '#include "proxy/linux/proxy.hpp"'}, True),
         ({"src/alloc/heap/a.cpp": '#include "sched/core/thread.hpp"'}, True),
         ({"src/alloc/heap/a.cpp": '#include "alloc/map/span.hpp"'}, False),
         ({"src/alloc/heap/a.cpp": '#include "alloc/heap/b.hpp"'}, False),

@@ -40,8 +40,9 @@ bool enable_process_barrier() {
 bool has_process_barrier() { return state.load(std::memory_order_relaxed) != kUnknown; }
 
 void process_barrier() {
-  // The calling thread's own fence.
+  // (1) seq_cst: the calling thread's fence, as (1) below makes the other threads pass one
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  // (1) the other threads' fences
   switch (state.load(std::memory_order_relaxed)) {
     case kWindows:
       FlushProcessWriteBuffers();

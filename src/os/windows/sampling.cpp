@@ -9,7 +9,7 @@ SampleStart start_samples(SampleClock, std::uint64_t, void (*)(const SampleSigna
 }
 bool samples_are_lost() { return false; }
 bool SampleTimer::start(std::uint32_t, std::uint32_t) { return false; }
-void SampleTimer::stop() {}
+void SampleTimer::stop() { timer_ = -1; }
 void SampleTimer::change_period(std::uint64_t) {}
 void follow_user() {}
 void use_own_files() {}

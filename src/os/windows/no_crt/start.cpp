@@ -55,7 +55,7 @@ const IMAGE_TLS_DIRECTORY64 _tls_used = {reinterpret_cast<ULONGLONG>(&_tls_start
                                          reinterpret_cast<ULONGLONG>(&_tls_index),
                                          reinterpret_cast<ULONGLONG>(&__xl_a + 1),
                                          0,
-                                         {0}};
+                                         0};
 }
 
 // ---- errno --------------------------------------------------------------------------------------

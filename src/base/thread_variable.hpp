@@ -82,3 +82,13 @@ struct ThreadVariable {
 #define CORBEL_THREAD_VARIABLE(type, name) thread_local constinit type name
 
 #endif
+
+// Defines what a public header declares by CORBEL_LIBRARY_THREAD_VARIABLE.
+#if defined(_WIN32)
+#define CORBEL_EXPORTED_THREAD_VARIABLE(type, name, function) \
+  CORBEL_EXTERN_THREAD_VARIABLE(type, name);                  \
+  type& function() noexcept { return name; }                  \
+  CORBEL_DECLARED_THREAD_VARIABLE(type, name)
+#else
+#define CORBEL_EXPORTED_THREAD_VARIABLE(type, name, function) __thread type name
+#endif

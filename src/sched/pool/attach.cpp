@@ -50,7 +50,7 @@ void detach_thread() {
     t->arena->leave(*t);
   }
   if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
-  detail::this_thread_data = nullptr;
+  detail::own_thread_data() = nullptr;
   trace::end_thread(*t);
   unmake_thread(*t);
   program_threads.detach();
@@ -107,7 +107,7 @@ thread_data& attach_thread() {
     sched::unmake_thread(t);
     throw;
   }
-  this_thread_data = &t;
+  own_thread_data() = &t;
   sched::program_threads.attach();
   sched::hook_thread();
   sched::observers.enter(t, t.seen_global);

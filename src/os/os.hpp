@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "os/code.hpp"
+#include "os/optional.hpp"
 #include "os/own_image.hpp"
 #include "os/sampling.hpp"
 

@@ -12,8 +12,18 @@ function(corbel_library_options target)
     ${target}
     PRIVATE -fvisibility=hidden
             -ftls-model=initial-exec
-            -fno-semantic-interposition
             -fno-math-errno)
+  if(NOT WIN32)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # The page map is a large constant array; zig's clang keeps frame pointers.
+    target_compile_options(${target} PRIVATE -fconstexpr-steps=100000000 -fsized-deallocation
+                                             -fomit-frame-pointer)
+  else()
+    # What the library refers to is in itself, but for functions: base/thread_variable.hpp counts on
+    # that. gcc warns that attributes for ELF have no effect.
+    target_compile_options(${target} PRIVATE -mcmodel=small -Wno-attributes)
+  endif()
   set_target_properties(
     ${target}
     PROPERTIES POSITION_INDEPENDENT_CODE ON
@@ -65,6 +75,9 @@ function(corbel_shared target)
   foreach(object IN LISTS arg_OBJECTS)
     list(APPEND objects $<TARGET_OBJECTS:${object}>)
   endforeach()
+  if(WIN32 AND NOT arg_CXX_RUNTIME)
+    list(APPEND objects $<TARGET_OBJECTS:corbel_no_crt>)
+  endif()
   add_library(${target} SHARED ${objects})
   corbel_link_language(language ${arg_CXX_RUNTIME})
   set_target_properties(
@@ -75,6 +88,12 @@ function(corbel_shared target)
                VERSION ${arg_SOVERSION}
                BUILD_WITH_INSTALL_RPATH ON
                INSTALL_RPATH "$ORIGIN")
+  if(WIN32)
+    corbel_dll(${target} "${arg_CXX_RUNTIME}" lib${arg_NAME}.so.${arg_SOVERSION})
+    target_link_libraries(${target} PRIVATE ${arg_LIBS})
+    corbel_public_includes(${target})
+    return()
+  endif()
   target_link_options(${target} PRIVATE LINKER:-z,nodelete LINKER:-z,relro LINKER:-z,now)
   if(NOT CORBEL_SANITIZE) # whose symbols are left to the program
     target_link_options(${target} PRIVATE LINKER:-z,defs)
@@ -87,6 +106,40 @@ function(corbel_shared target)
   endif()
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
   corbel_public_includes(${target})
+endfunction()
+
+# What is different about a shared library on Windows: it exports what a .def file lists, of the
+# names that the library <abi> exports on Linux (scripts/abi). Without CXX_RUNTIME it has no C
+# runtime either.
+function(corbel_dll target cxx_runtime abi)
+  set_target_properties(${target} PROPERTIES PREFIX "")
+  set(abi_file "${PROJECT_SOURCE_DIR}/scripts/abi/${abi}.txt")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${abi_file}")
+  file(STRINGS "${abi_file}" lines REGEX "^function [^ ]+$")
+  set(text "EXPORTS\n")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^function ([^@]+).*" "\\1" name "${line}")
+    if(name MATCHES "^_ZN6corbel") # for Corbel's libraries on Linux alone
+      continue()
+    endif()
+    # size_t and intptr_t are long long, not long.
+    if(name MATCHES "^(_ZN?.*[^m])(m+)$")
+      string(REPLACE m y sizes "${CMAKE_MATCH_2}")
+      set(name "${CMAKE_MATCH_1}${sizes}")
+    endif()
+    string(REGEX REPLACE "^(_ZN3rml.*E)lP" "\\1xP" name "${name}")
+    string(APPEND text "  ${name}\n")
+  endforeach()
+  set(def "${CMAKE_CURRENT_BINARY_DIR}/${target}.def")
+  file(GENERATE OUTPUT "${def}" CONTENT "${text}")
+  target_sources(${target} PRIVATE "${def}")
+  if(NOT cxx_runtime)
+    target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
+    target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_link_libraries(${target} PRIVATE gcc)
+    endif()
+  endif()
 endfunction()
 
 # corbel_static(<target> [CXX_RUNTIME] NAME <library name> OBJECTS <object targets> [LIBS ...])
@@ -102,7 +155,9 @@ function(corbel_static target)
   target_link_libraries(${target} PRIVATE ${arg_LIBS})
   # The index of the unwind tables, without which call stacks are only found by frame pointers.
   # Compilers ask for it themselves, but not where the whole program is static.
-  target_link_options(${target} INTERFACE LINKER:--eh-frame-hdr)
+  if(NOT WIN32)
+    target_link_options(${target} INTERFACE LINKER:--eh-frame-hdr)
+  endif()
   corbel_public_includes(${target})
 endfunction()
 

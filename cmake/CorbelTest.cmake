@@ -42,6 +42,9 @@ set(CORBEL_PROXY_TEST_FOLDERS container profile proxy life programs cli packagin
 
 # What a cross build runs, under the emulator: it has no GoogleTest.
 set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)
+if(WIN32)
+  set(CORBEL_CROSS_TEST_FOLDERS windows)
+endif()
 
 # Every test is started by test/runner/run.py where it keeps something that ctest would lose: the
 # reports of a sanitizer, and the single tests of a GoogleTest program.
@@ -146,7 +149,7 @@ endfunction()
 function(corbel_add_test_folders)
   set(libraries "")
   set(folders src)
-  if(CORBEL_BUILD_SCHEDULER_TESTS)
+  if(CORBEL_BUILD_SCHEDULER_TESTS AND NOT WIN32)
     list(APPEND folders src/sched src/tbb12)
   endif()
   foreach(folder IN LISTS folders)

@@ -51,7 +51,7 @@ class task_group {
  public:
   // A group with a context of its own, bound to the context of the thread that waits for the group.
   task_group() : context_(&own_) {
-    detail::thread_data* const thread = detail::this_thread_data;
+    detail::thread_data* const thread = detail::own_thread_data();
     if (CORBEL_UNLIKELY(thread != nullptr && thread->has_floating_point)) {
       detail::context_access::take_floating_point(own_, *thread);
     }

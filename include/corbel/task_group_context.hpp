@@ -106,7 +106,7 @@ class task_group_context : private detail::lasting_node {
     // does not know the number of cancellations; 0 then makes the first check take the slow path,
     // as it does in a thread that is traced.
     link.store(0, std::memory_order_relaxed);
-    const detail::thread_data* const thread = detail::this_thread_data;
+    const detail::thread_data* const thread = detail::own_thread_data();
     const std::uint64_t number =
         thread == nullptr ? 0 : thread->cancellations->load(std::memory_order_relaxed);
     state.store(number & ~std::uint64_t{kNeverCurrent}, std::memory_order_relaxed);

@@ -7,10 +7,13 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "os/code.hpp"
+#include "os/optional.hpp"
+#include "os/own_image.hpp"
 #include "os/sampling.hpp"
 
 namespace corbel::os {
@@ -142,15 +145,15 @@ unsigned usable_processors();
 // A set of processors, by the system's numbers.
 struct ProcessorSet {
   static constexpr unsigned kMax = 8192;
-  static constexpr unsigned kBits = 8 * sizeof(unsigned long);
-  unsigned long words[kMax / kBits];
+  static constexpr unsigned kBits = 64;
+  std::uint64_t words[kMax / kBits];
 
   bool has(unsigned p) const { return (words[p / kBits] >> p % kBits & 1) != 0; }
-  void add(unsigned p) { words[p / kBits] |= 1UL << p % kBits; }
-  void remove(unsigned p) { words[p / kBits] &= ~(1UL << p % kBits); }
+  void add(unsigned p) { words[p / kBits] |= std::uint64_t(1) << p % kBits; }
+  void remove(unsigned p) { words[p / kBits] &= ~(std::uint64_t(1) << p % kBits); }
   unsigned count() const {
     unsigned n = 0;
-    for (const unsigned long w : words) n += unsigned(__builtin_popcountl(w));
+    for (const std::uint64_t w : words) n += unsigned(std::popcount(w));
     return n;
   }
 };

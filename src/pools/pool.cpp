@@ -6,15 +6,17 @@
 
 #include "alloc/allocator.hpp"
 #include "base/bits.hpp"
+#include "base/thread_variable.hpp"
 
 namespace corbel::pools {
 
 namespace {
 
+CORBEL_THREAD_VARIABLE(unsigned, number) = 0;
+
 // Numbers the threads, to spread them over the shards.
 unsigned pool_thread_number() {
   static std::atomic<unsigned> threads{0};
-  static thread_local constinit unsigned number = 0;
   // relaxed: only the number itself matters
   if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   return number;

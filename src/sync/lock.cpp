@@ -5,9 +5,9 @@
 
 namespace corbel::sync {
 
-thread_local constinit std::uint32_t Lock::held_ranks_ = 0;
-thread_local constinit unsigned Lock::forks_ = 0;
-thread_local constinit std::uint32_t MutexSystem::self_ = 0;
+CORBEL_DECLARED_THREAD_VARIABLE(std::uint32_t, held_ranks) = 0;
+CORBEL_DECLARED_THREAD_VARIABLE(unsigned, forks_of_thread) = 0;
+CORBEL_DECLARED_THREAD_VARIABLE(std::uint32_t, number_of_thread) = 0;
 
 std::uint32_t MutexSystem::new_self() {
   static constinit std::atomic<std::uint32_t> last{0};
@@ -15,7 +15,7 @@ std::uint32_t MutexSystem::new_self() {
   // number, too; this thread holds no lock then, so it does not matter which one stays.
   std::uint32_t number = 0;
   while (number == 0) number = (last.fetch_add(1, std::memory_order_relaxed) + 1) & 0x7fffffff;
-  self_ = number;
+  number_of_thread = number;
   return number;
 }
 
@@ -51,7 +51,7 @@ void Lock::lock_contended() {
 }
 
 void Lock::check_rank() const {
-  if ((held_ranks_ >> rank_) == 0) return;
+  if ((held_ranks >> rank_) == 0) return;
   Text<128> line;
   line.add("corbel: internal error: lock of rank ").add_decimal(std::uint64_t(rank_));
   line.add(" taken out of order\n");

@@ -8,10 +8,19 @@
 
 #include "arch/arch.hpp"
 #include "base/config.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 #include "sync/mutex.hpp"
 
 namespace corbel::sync {
+
+// These three are the functions' below only. The thread's number as the holder of locks; 0: none
+// yet.
+CORBEL_EXTERN_THREAD_VARIABLE(std::uint32_t, number_of_thread);
+// The ranks of the locks that it holds, a bit each. Only debug builds know.
+CORBEL_EXTERN_THREAD_VARIABLE(std::uint32_t, held_ranks);
+// The forks whose handlers it is in; with Lock::kInherits, it may hold a lock as kInherited.
+CORBEL_EXTERN_THREAD_VARIABLE(unsigned, forks_of_thread);
 
 // Connects the mutex to the processor and the kernel.
 struct MutexSystem {
@@ -28,11 +37,10 @@ struct MutexSystem {
 
   // Numbers in the order in which threads first take a lock. A number comes again after 2^31
   // threads.
-  static std::uint32_t self() { return self_ != 0 ? self_ : new_self(); }
+  static std::uint32_t self() { return number_of_thread != 0 ? number_of_thread : new_self(); }
 
  private:
   static std::uint32_t new_self();
-  static thread_local constinit std::uint32_t self_;
 };
 
 class Lock {
@@ -54,13 +62,13 @@ class Lock {
   bool try_lock_in_handler();
 
   void lock() {
-    if (forks_ != 0 && enters_again()) return;
+    if (forks_of_thread != 0 && enters_again()) return;
     if constexpr (config::kDebugChecks) check_rank();
     if (!try_lock()) lock_contended();
   }
 
   void unlock() {
-    if (forks_ != 0 && remains_held()) return;
+    if (forks_of_thread != 0 && remains_held()) return;
     note_released();
     mutex_.unlock();
   }
@@ -69,14 +77,14 @@ class Lock {
   // A signal may interrupt the handlers and fork, too: such a fork ends before the interrupted code
   // continues, and leaves each lock as it was. So each lock knows for which of these forks, counted
   // from the outermost one, it is held.
-  static void begin_fork() { ++forks_; }
+  static void begin_fork() { ++forks_of_thread; }
   // forks() is 0 where an older C library calls the handlers after a fork that has begun before
   // they were registered.
   static void end_fork() {
-    if (forks() != 0) --forks_;
+    if (forks() != 0) --forks_of_thread;
   }
   // The number of forks whose handlers the calling thread is in.
-  static unsigned forks() { return forks_ & ~kInherits; }
+  static unsigned forks() { return forks_of_thread & ~kInherits; }
 
   // Takes the lock for the duration of a fork. Until the release, lock() and unlock() have no
   // effect in this thread, because other fork handlers run in it meanwhile and may use what the
@@ -123,7 +131,7 @@ class Lock {
   void unlock_after_fork_in_child() {
     if (fork_ == for_this_fork(Held::kInterrupted)) {
       fork_ = std::uint16_t(Held::kInherited);
-      forks_ |= kInherits;
+      forks_of_thread |= kInherits;
     }
     if (fork_ != for_this_fork(Held::kTaken)) return;
     fork_ = 0;
@@ -139,7 +147,7 @@ class Lock {
   }
 
   // Whether the calling thread holds a lock. Only debug builds know; others return false.
-  static bool holds_any() { return config::kDebugChecks && held_ranks_ != 0; }
+  static bool holds_any() { return config::kDebugChecks && held_ranks != 0; }
 
  private:
   // Why the holder has the lock, as far as forks are concerned.
@@ -178,16 +186,13 @@ class Lock {
   void lock_contended();
   void check_rank() const;
   void note_taken() {
-    if constexpr (config::kDebugChecks) held_ranks_ |= 1U << rank_;
+    if constexpr (config::kDebugChecks) held_ranks |= 1U << rank_;
   }
   void note_released() {
-    if constexpr (config::kDebugChecks) held_ranks_ &= ~(1U << rank_);
+    if constexpr (config::kDebugChecks) held_ranks &= ~(1U << rank_);
   }
 
-  static thread_local constinit std::uint32_t held_ranks_;
   static constexpr unsigned kInherits = 1U << 31;
-  // Forks whose handlers this thread is in. With kInherits: it may hold a lock as kInherited.
-  static thread_local constinit unsigned forks_;
 
   BasicMutex<std::atomic, MutexSystem> mutex_;
   // How it is held, and in the upper byte forks() of the fork for which it is. Written in one

@@ -100,7 +100,7 @@ CORBEL_TBB12 void wait(d1::task_arena_base& a) {
 CORBEL_TBB12 int max_concurrency(const d1::task_arena_base* a) {
   if (a == nullptr) {
     // A thread that only asks gets no arena of its own.
-    return corbel::detail::this_thread_data == nullptr
+    return corbel::detail::own_thread_data() == nullptr
                ? corbel::detail::default_arena_width(corbel::detail::constraints())
                : corbel::detail::current_arena_width();
   }
@@ -122,7 +122,7 @@ CORBEL_TBB12 void isolate_within_arena(d1::delegate_base& function, std::intptr_
 
 CORBEL_TBB12 d1::slot_id execution_slot(const d1::task_arena_base& a) {
   const corbel::detail::arena_handle* const handle = handle_of(a);
-  const thread_data* const thread = corbel::detail::this_thread_data;
+  const thread_data* const thread = corbel::detail::own_thread_data();
   if (handle == nullptr || thread == nullptr || !corbel::detail::is_in_arena(*thread, *handle)) {
     return d1::kNoSlot;
   }

@@ -12,7 +12,7 @@ using Context = corbel::task_group_context;
 
 void make(d1::task_group_context& c, Context::kind_type kind, std::uintptr_t traits) {
   Context* const own = ::new (static_cast<void*>(c.own)) Context(kind, traits);
-  if (thread_data* const thread = corbel::detail::this_thread_data) {
+  if (thread_data* const thread = corbel::detail::own_thread_data()) {
     context_access::take_floating_point(*own, *thread);
   }
 }

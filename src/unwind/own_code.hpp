@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-// Defined by the linker in each library and program: its first byte, and the end of its code.
-extern "C" {
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
-}
+#include "os/os.hpp"
 
 namespace corbel::unwind {
 
@@ -24,7 +20,8 @@ struct CodeRange {
 
 // The library whose code calls this; the program, where Corbel is linked statically.
 __attribute__((always_inline)) inline CodeRange own_code() {
-  return {reinterpret_cast<std::uintptr_t>(__ehdr_start), reinterpret_cast<std::uintptr_t>(etext)};
+  const os::OwnImage image = os::own_image();
+  return {image.start, image.code_end};
 }
 
 }  // namespace corbel::unwind

@@ -2,6 +2,7 @@
 #include "unwind/stack_memory.hpp"
 
 #include "base/bits.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::unwind {
@@ -16,9 +17,9 @@ constexpr std::size_t kPage = 4096;
 // as the thread lives, so what has been found once remains true. (Unless the program carves the
 // stacks of threads and fibers, without a gap, from one mapping of its own, and then unmaps parts
 // of that.)
-thread_local constinit std::uintptr_t own_stack_low = 0;
+CORBEL_THREAD_VARIABLE(std::uintptr_t, own_stack_low) = 0;
 // The page below is no part of the stack.
-thread_local constinit bool own_stack_low_is_end = false;
+CORBEL_THREAD_VARIABLE(bool, own_stack_low_is_end) = false;
 
 // Asks the system for each page once, a few at each call: that takes time, and a thread seldom uses
 // much of its stack at once. Returns whether `sp` is on the thread's own stack, as far as is known.

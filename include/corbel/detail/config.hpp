@@ -42,6 +42,18 @@
 #define CORBEL_INITIAL_EXEC
 #endif
 
+// Declares a thread-local variable of the library that the headers use, and the function by which
+// they do. On Windows, no variable of that kind can be used from another library.
+#if defined(_WIN32)
+#define CORBEL_LIBRARY_THREAD_VARIABLE(attributes, type, variable, function) \
+  CORBEL_EXPORT type& function() noexcept
+#else
+#define CORBEL_LIBRARY_THREAD_VARIABLE(attributes, type, variable, function) \
+  extern CORBEL_EXPORT attributes __thread type variable;                    \
+  inline type& function() noexcept { return variable; }                      \
+  static_assert(true, "")
+#endif
+
 // "+ 0": a macro that is defined as empty counts as 0.
 #if !defined(CORBEL_USE_DEBUG)
 #if defined(TBB_USE_DEBUG)

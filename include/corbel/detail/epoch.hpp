@@ -121,7 +121,8 @@ struct epoch_reader : basic_epoch_reader<plain_atomic> {
   epoch_reader** link = nullptr;
 };
 
-extern CORBEL_EXPORT CORBEL_INITIAL_EXEC __thread epoch_reader this_epoch_reader;
+CORBEL_LIBRARY_THREAD_VARIABLE(CORBEL_INITIAL_EXEC, epoch_reader, this_epoch_reader,
+                               own_epoch_reader);
 extern CORBEL_EXPORT epochs all_epochs;
 
 // The first section of a thread, and every section where the system has no process barrier or the
@@ -133,7 +134,7 @@ CORBEL_EXPORT void leave_slowly(epoch_reader& reader) noexcept;
 // Sections nest. A thread that waits or sleeps in one keeps all containers from freeing memory.
 class reading_section {
  public:
-  reading_section() noexcept : reader_(this_epoch_reader) {
+  reading_section() noexcept : reader_(own_epoch_reader()) {
     if (reader_.depth++ != 0) return;
     if (CORBEL_LIKELY(reader_.mode == epoch_reader::kListed)) {
       all_epochs.enter(reader_);

@@ -39,7 +39,7 @@ class group_count {
  public:
   // The owner is the thread that makes the object; if that has not used the library yet, the first
   // thread that reserves.
-  group_count() : owner_(this_thread_data) {}
+  group_count() : owner_(own_thread_data()) {}
   group_count(const group_count&) = delete;
   group_count& operator=(const group_count&) = delete;
 

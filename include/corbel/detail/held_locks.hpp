@@ -12,12 +12,12 @@ namespace detail {
 
 // Defined in libcorbel. Not thread_local: access from another library would call a function that
 // checks whether the variable must be constructed.
-extern CORBEL_EXPORT __thread int held_locks;
+CORBEL_LIBRARY_THREAD_VARIABLE(, int, held_locks, own_held_locks);
 
 // Counts a lock that the thread has acquired (+1) or is about to release (-1).
 inline void note_lock_held(int change) noexcept {
 #if CORBEL_USE_DEBUG
-  held_locks += change;
+  own_held_locks() += change;
 #else
   static_cast<void>(change);
 #endif

@@ -134,13 +134,14 @@ struct thread_data {
 };
 
 // This thread; nullptr before its first use of the library.
-extern CORBEL_EXPORT CORBEL_INITIAL_EXEC __thread thread_data* this_thread_data;
+CORBEL_LIBRARY_THREAD_VARIABLE(CORBEL_INITIAL_EXEC, thread_data*, this_thread_data,
+                               own_thread_data);
 
 // Makes the calling thread an external thread with an arena of its own, which workers join.
 CORBEL_EXPORT thread_data& attach_thread();
 
 inline thread_data& current_thread() {
-  thread_data* const thread = this_thread_data;
+  thread_data* const thread = own_thread_data();
   return CORBEL_LIKELY(thread != nullptr) ? *thread : attach_thread();
 }
 

@@ -21,6 +21,7 @@
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/stacks/stack_table.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -34,7 +35,7 @@ constexpr std::uint32_t kAllocationsPerCheck = 2048;
 // program may never touch.
 constexpr std::size_t kMaxFill = kMediumMax;
 
-constinit thread_local std::uint32_t allocations = 0;
+CORBEL_THREAD_VARIABLE(std::uint32_t, allocations) = 0;
 
 using unwind::own_return_place;
 using unwind::ReturnPlace;

@@ -3,6 +3,7 @@
 
 #include "alloc/map/lock_ranks.hpp"
 #include "alloc/map/metadata.hpp"
+#include "base/thread_variable.hpp"
 
 namespace corbel::alloc {
 
@@ -22,7 +23,7 @@ namespace {
 
 // relaxed: threads only need to be spread over the queues
 constinit std::atomic<unsigned> threads{0};
-constinit thread_local unsigned own_queue = 0;  // its index, plus 1
+CORBEL_THREAD_VARIABLE(unsigned, own_queue) = 0;  // its index, plus 1
 
 unsigned queue_of_thread() {
   if (own_queue == 0) {

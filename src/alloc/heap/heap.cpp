@@ -7,7 +7,7 @@ namespace corbel::alloc {
 
 constinit Heap unset_heap{};
 constinit Heap orphan_heap{.inbox = sync::Inbox(sync::Inbox::kShared)};
-thread_local constinit Heap* this_heap = &unset_heap;
+CORBEL_DECLARED_THREAD_VARIABLE(Heap*, this_heap) = &unset_heap;
 
 void SlabList::push_back(Span* slab) {
   slab->prev = last;

@@ -15,6 +15,7 @@
 #include "alloc/map/span.hpp"
 #include "base/bits.hpp"
 #include "base/thread_sanitizer.hpp"
+#include "base/thread_variable.hpp"
 #include "sync/inbox.hpp"
 
 namespace corbel::alloc {
@@ -147,8 +148,7 @@ extern CORBEL_PRIVATE_API Heap unset_heap;
 extern Heap orphan_heap;
 
 // Another thread may set it to &unset_heap while this one sleeps in a system call (idle_heaps.hpp).
-extern CORBEL_PRIVATE_API thread_local constinit Heap* this_heap
-    __attribute__((tls_model("initial-exec")));
+CORBEL_PRIVATE_API CORBEL_EXTERN_THREAD_VARIABLE(Heap*, this_heap);
 
 // this_heap, read by its own thread. When another thread has written it, the kernel orders the two
 // (idle_heaps.hpp). The thread sanitizer cannot know that. For the sanitizer only, this load is

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "alloc/heap/orphans.hpp"
 
+#include <initializer_list>
+
 #include "alloc/map/lock_ranks.hpp"
 
 namespace corbel::alloc {

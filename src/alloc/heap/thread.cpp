@@ -13,6 +13,7 @@
 #include "alloc/map/metadata.hpp"
 #include "alloc/map/policy_hooks.hpp"
 #include "alloc/pages/span_heap.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -24,13 +25,13 @@ constinit Heap* all_heaps = nullptr;
 namespace {
 
 // Set once this thread's exit hook has run.
-thread_local constinit bool thread_is_ending = false;
+CORBEL_THREAD_VARIABLE(bool, thread_is_ending) = false;
 
 // os::thread_id() when the thread got its heap; 0: it has never had one.
-thread_local constinit std::uint32_t own_thread_id = 0;
+CORBEL_THREAD_VARIABLE(std::uint32_t, own_thread_id) = 0;
 
 // Valid once own_thread_id is set.
-thread_local constinit bool thread_is_main = false;
+CORBEL_THREAD_VARIABLE(bool, thread_is_main) = false;
 
 constinit Heap* spare_heaps = nullptr;  // this and the next are under registry_lock
 constinit std::size_t live_count = 0;
@@ -56,7 +57,7 @@ Heap* make_heap() {
 Heap* release_heap() {
   sync::LockGuard guard(heap_owners_lock);
   Heap* heap = heap_of_thread();
-  if (heap == &unset_heap) heap = std::exchange(watched_thread.heap, nullptr);
+  if (heap == &unset_heap) heap = std::exchange(watched().heap, nullptr);
   if (heap == nullptr) return nullptr;
   set_this_heap(&this_heap, &unset_heap);
   heap->owner_slot = nullptr;
@@ -122,7 +123,7 @@ Heap* find_heap() {
   // Read this_heap once: another thread may unset it at any time.
   if (Heap* heap = heap_of_thread(); heap != &unset_heap) return heap;
   if (own_thread_id == 0) return nullptr;  // no other thread knows of this one
-  if (watched_thread.heap != nullptr) return watched_thread.heap;
+  if (watched().heap != nullptr) return watched().heap;
   // Another thread may have unset this_heap tentatively, and is about to find out whether this
   // thread sleeps. With the lock the answer is known: it has put the heap back, or it has found
   // this thread asleep, perhaps in this very wait for the lock, and the heap is gone.
@@ -189,7 +190,7 @@ HeapList heaps_under_lock() { return {live_count, all_heaps}; }
 void forget_other_threads() {
   own_thread_id = os::thread_id();
   thread_is_main = true;
-  Heap* const own = watched_thread.heap != nullptr ? watched_thread.heap : this_heap;
+  Heap* const own = watched().heap != nullptr ? watched().heap : this_heap;
   hook_main_thread(hook_exit(own));
   live_count = own != &unset_heap ? 1 : 0;
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {

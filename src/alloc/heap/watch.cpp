@@ -6,19 +6,19 @@
 namespace corbel::alloc {
 
 constinit std::atomic<bool> watch_is_on{false};
-thread_local constinit WatchedThread watched_thread{};
+CORBEL_DECLARED_THREAD_VARIABLE(WatchedThread, watched_thread){};
 
 namespace {
 
 void show_heap() {
-  if (watched_thread.heap != nullptr) set_this_heap(&this_heap, watched_thread.heap);
+  if (watched().heap != nullptr) set_this_heap(&this_heap, watched().heap);
 }
 
 }  // namespace
 
 void hide_heap() {
   Heap* const heap = heap_of_thread();
-  watched_thread.heap = heap != &unset_heap ? heap : nullptr;
+  watched().heap = heap != &unset_heap ? heap : nullptr;
   set_this_heap(&this_heap, &unset_heap);
 }
 
@@ -28,23 +28,23 @@ bool first_call_is_watched() {
 }
 
 InsideAllocator::InsideAllocator() {
-  if (watched_thread.inside++ == 0) show_heap();
+  if (watched().inside++ == 0) show_heap();
 }
 
 InsideAllocator::~InsideAllocator() {
-  if (watched_thread.inside == 1) hide_heap();
-  --watched_thread.inside;
+  if (watched().inside == 1) hide_heap();
+  --watched().inside;
 }
 
-ProgramCode::ProgramCode() : inside_(watched_thread.inside) {
+ProgramCode::ProgramCode() : inside_(watched().inside) {
   if (inside_ == 0) return;
   hide_heap();
-  watched_thread.inside = 0;
+  watched().inside = 0;
 }
 
 ProgramCode::~ProgramCode() {
   if (inside_ == 0) return;
-  watched_thread.inside = inside_;
+  watched().inside = inside_;
   show_heap();
 }
 

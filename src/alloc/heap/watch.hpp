@@ -16,6 +16,7 @@
 
 #include "alloc/heap/call_kind.hpp"
 #include "alloc/heap/heap.hpp"
+#include "base/thread_variable.hpp"
 
 namespace corbel::alloc {
 
@@ -27,12 +28,13 @@ struct WatchedThread {
   Heap* heap;            // hidden from the program's code; nullptr: none, or it is in this_heap
   std::uint32_t inside;  // the thread is in an InsideAllocator
 };
-extern thread_local constinit WatchedThread watched_thread;
+CORBEL_EXTERN_THREAD_VARIABLE(WatchedThread, watched_thread);
+inline WatchedThread& watched() { return watched_thread; }
 
 inline bool watches() { return watch_is_on.load(std::memory_order_relaxed); }
 
 // Whether the current call comes from the program and is watched.
-inline bool call_is_watched() { return watches() && watched_thread.inside == 0; }
+inline bool call_is_watched() { return watches() && watched().inside == 0; }
 
 // Like call_is_watched(), and also finds out whether calls are to be watched at all if this is the
 // first call in the process. For a call that has found no heap.

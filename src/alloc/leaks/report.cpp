@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <initializer_list>
+
 #include "base/bits.hpp"
 #include "base/text.hpp"
 

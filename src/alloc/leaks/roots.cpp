@@ -7,14 +7,6 @@
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/policy/heap_limit.hpp"
 
-#if !CORBEL_STATIC
-// Defined by the linker: the first byte of the library, and the end of its data.
-extern "C" {
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-}
-#endif
-
 namespace corbel::alloc {
 
 namespace {
@@ -70,8 +62,9 @@ constexpr std::size_t kOwnRanges = 5;
 void exclude_own_data(Ranges* excluded) {
   excluded->add(address_of(&span_heap), address_of(&span_heap + 1));
 #if !CORBEL_STATIC
-  excluded->add(address_of(__ehdr_start), address_of(&heap_limit));
-  excluded->add(address_of(&heap_limit + 1), address_of(_end));
+  const os::OwnImage library = os::own_image();
+  excluded->add(library.start, address_of(&heap_limit));
+  excluded->add(address_of(&heap_limit + 1), library.end);
 #endif
 }
 

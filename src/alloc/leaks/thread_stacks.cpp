@@ -5,7 +5,9 @@
 
 #include "alloc/map/instrument_hooks.hpp"
 #include "alloc/map/metadata.hpp"
+#include "arch/arch.hpp"
 #include "base/bits.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -16,7 +18,7 @@ namespace {
 constexpr std::uintptr_t kRuns = 0x5a17c0de00000001;
 constexpr std::uintptr_t kEnded = 0x5a17c0de00000002;
 
-thread_local constinit std::uintptr_t stack_word = 0;
+CORBEL_THREAD_VARIABLE(std::uintptr_t, stack_word) = 0;
 
 struct Record {
   std::uintptr_t word;  // the address of the thread's word
@@ -71,7 +73,7 @@ void note_thread_begins() {
   if (record == nullptr || record->word < stack.low || record->word >= stack.high) return;
   record->low.store(stack.low, std::memory_order_relaxed);    // relaxed: see Record
   record->high.store(stack.high, std::memory_order_relaxed);  // relaxed: see Record
-  record->thread_pointer.store(address_of(__builtin_thread_pointer()),
+  record->thread_pointer.store(arch::thread_pointer(),
                                std::memory_order_relaxed);  // relaxed: see Record
   stack_word = address_of(&stack_word) ^ kRuns;
 }

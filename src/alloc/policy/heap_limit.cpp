@@ -8,6 +8,7 @@
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/policy/reclaim.hpp"
+#include "base/thread_variable.hpp"
 
 namespace corbel::alloc {
 
@@ -21,7 +22,7 @@ constexpr std::size_t kMinStep = std::size_t(256) << 10;
 constexpr unsigned kMaxAttempts = 64;
 
 // Set while this thread is in the program's callback: requests made there do not call it again.
-thread_local constinit bool in_callback = false;
+CORBEL_THREAD_VARIABLE(bool, in_callback) = false;
 
 // The target of a search that is to fit `bytes` more under a limit. It leaves a little slack, so
 // that the next page does not need another search.

@@ -14,6 +14,7 @@
 #include "alloc/policy/environment.hpp"
 #include "alloc/policy/heap_limit.hpp"
 #include "alloc/policy/helper.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -68,7 +69,8 @@ struct Forking {
 // For each thread, because the forks of several threads may overlap if some locks are missing; and
 // for each fork whose handlers were interrupted by another one. Still deeper ones take no locks.
 constexpr unsigned kMaxForks = 8;
-constinit thread_local Forking forkings[kMaxForks]{};
+using Forkings = Forking[kMaxForks];
+CORBEL_THREAD_VARIABLE(Forkings, forkings){};
 
 bool is_too_deep() { return sync::Lock::forks() > kMaxForks; }
 Forking& this_forking() { return forkings[sync::Lock::forks() - 1]; }
@@ -128,7 +130,7 @@ void after_fork_in_child() {
     leave_slow_path(forking.heap);
     if (forking.interrupted) {
       set_this_heap(&this_heap, &unset_heap);
-      watched_thread = {};
+      watched() = {};
     }
   }
   span_heap.forget_other_threads();

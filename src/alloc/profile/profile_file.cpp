@@ -20,7 +20,9 @@ const char* what_to_do(int error) {
     case EROFS:
       return "permission denied; set file= to a name in a folder that the program may write to";
     case ENOSPC:
+#ifdef EDQUOT
     case EDQUOT:
+#endif
       return "the disk is full; free some space, or set file= (with corbel profile: TMPDIR) to "
              "a place on another disk";
     case EISDIR:

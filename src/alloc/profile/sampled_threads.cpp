@@ -5,6 +5,7 @@
 #include "alloc/map/metadata.hpp"
 #include "alloc/sample/observer.hpp"
 #include "base/text.hpp"
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -13,12 +14,13 @@ namespace {
 
 constinit SampledThread* all_threads = nullptr;
 constinit std::uint64_t thread_count = 0;
-thread_local constinit SampledThread* own_thread = nullptr;
-thread_local constinit std::uint64_t own_number = 0;
+CORBEL_THREAD_VARIABLE(SampledThread*, own_thread) = nullptr;
+CORBEL_THREAD_VARIABLE(std::uint64_t, own_number) = 0;
 
 constexpr std::size_t kMaxName = sizeof(SampledThread::name);
-thread_local constinit char own_name[kMaxName]{};
-thread_local constinit unsigned samples_prepared = 0;
+using Name = char[kMaxName];
+CORBEL_THREAD_VARIABLE(Name, own_name){};
+CORBEL_THREAD_VARIABLE(unsigned, samples_prepared) = 0;
 
 }  // namespace
 

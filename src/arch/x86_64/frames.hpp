@@ -46,10 +46,15 @@ inline std::uintptr_t load_word(std::uintptr_t address) {
 }
 
 // An address of the calling thread's control block. In the C libraries that Corbel runs on, it lies
-// above the thread's stack, in the same mapping, except in the main thread.
+// above the thread's stack, in the same mapping, except in the main thread. On Windows it lies
+// elsewhere.
 inline std::uintptr_t thread_pointer() {
   std::uintptr_t value;
+#if defined(_WIN32)
+  asm("movq %%gs:0x30, %0" : "=r"(value));
+#else
   asm("movq %%fs:0, %0" : "=r"(value));
+#endif
   return value;
 }
 

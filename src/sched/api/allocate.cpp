@@ -10,22 +10,25 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 
-// Null without the allocator: decided once, when the library is loaded.
-#pragma weak scalable_malloc
-#pragma weak scalable_aligned_malloc
-#pragma weak scalable_free
+#include "os/os.hpp"
+
+// Null without the allocator.
+CORBEL_OPTIONAL(scalable_malloc)
+CORBEL_OPTIONAL(scalable_aligned_malloc)
+CORBEL_OPTIONAL(scalable_free)
 
 // Weak, since a program that links both libraries statically has two definitions.
 #define CORBEL_ALSO_IN_ALLOCATOR CORBEL_EXPORT __attribute__((weak, nothrow))
 
 namespace {
 
-void* from_libc(std::size_t size, std::size_t alignment) {
-  void* block = nullptr;
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
-  return posix_memalign(&block, alignment, size == 0 ? 1 : size) == 0 ? block : nullptr;
+// As scalable_allocate() of the headers.
+void* from_allocator(std::size_t size, std::size_t alignment) {
+  const std::size_t natural = size <= 8 ? 8 : 16;
+  return alignment <= natural
+             ? CORBEL_FIND(scalable_malloc)(size)
+             : CORBEL_FIND(scalable_aligned_malloc)(size == 0 ? 1 : size, alignment);
 }
 
 }  // namespace
@@ -37,15 +40,15 @@ CORBEL_ALSO_IN_ALLOCATOR void* corbel_allocate(std::size_t size, std::size_t ali
     errno = EINVAL;
     return nullptr;
   }
-  if (scalable_malloc == nullptr) return from_libc(size, alignment);
-  return corbel::detail::scalable_allocate(size, alignment);
+  if (CORBEL_FIND(scalable_malloc) == nullptr) return corbel::os::libc_allocate(size, alignment);
+  return from_allocator(size, alignment);
 }
 
 CORBEL_ALSO_IN_ALLOCATOR void corbel_deallocate(void* ptr) {
-  if (scalable_free == nullptr) {
-    std::free(ptr);
+  if (CORBEL_FIND(scalable_free) == nullptr) {
+    corbel::os::libc_free(ptr);
   } else {
-    scalable_free(ptr);
+    CORBEL_FIND(scalable_free)(ptr);
   }
 }
 }

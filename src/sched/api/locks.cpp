@@ -3,11 +3,12 @@
 #include <corbel/detail/held_locks.hpp>
 #include <corbel/detail/wait_on_address.hpp>
 
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::detail {
 
-__thread int held_locks = 0;
+CORBEL_EXPORTED_THREAD_VARIABLE(int, held_locks, own_held_locks) = 0;
 
 void wait_on_address(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
   os::wait(word, expected);

@@ -42,7 +42,7 @@ IsolationGuard::IsolationGuard(Thread& t, IsolationScope isolation)
     : thread_(t),
       outer_tasks_(t.tasks),
       outer_isolation_(t.isolation),
-      outer_held_locks_(detail::held_locks) {
+      outer_held_locks_(detail::own_held_locks()) {
   if (isolation == kNoIsolation) {
     t.tasks = &t.slot->tasks;
   } else {
@@ -52,14 +52,14 @@ IsolationGuard::IsolationGuard(Thread& t, IsolationScope isolation)
   t.isolation = isolation;
   // Only tasks of the scope run here, which the caller has chosen. So a lock that was taken before
   // is no reason for a warning.
-  if (isolation != kNoIsolation) detail::held_locks = 0;
+  if (isolation != kNoIsolation) detail::own_held_locks() = 0;
 }
 
 IsolationGuard::~IsolationGuard() {
   thread_.tasks = outer_tasks_;
   thread_.isolation = outer_isolation_;
   if (deque_ == nullptr) return;
-  detail::held_locks += outer_held_locks_;
+  detail::own_held_locks() += outer_held_locks_;
   release_isolation_deque(*thread_.slot, *deque_);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel {
@@ -19,7 +20,7 @@ struct Calling {
   detail::observation* observation;  // nullptr once this thread has ended the observation
   Calling* outer;
 };
-thread_local constinit Calling* calling = nullptr;
+CORBEL_THREAD_VARIABLE(Calling*, calling) = nullptr;
 
 std::uint32_t own_calls(const detail::observation& o) {
   std::uint32_t calls = 0;

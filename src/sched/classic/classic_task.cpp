@@ -232,7 +232,7 @@ bool has_one_reference(const void* key) {
 void run_until_one_reference(thread_data& thread, classic_record& waiting) {
   while (waiting.references() > 1) {
     // wait_until warns of a held lock.
-    task_base* const t = CORBEL_LIKELY(held_locks == 0) ? thread.tasks->pop() : nullptr;
+    task_base* const t = CORBEL_LIKELY(own_held_locks() == 0) ? thread.tasks->pop() : nullptr;
     if (t != nullptr) {
       if (CORBEL_LIKELY(t->context == thread.context)) {
         run_task(thread, t);
@@ -351,7 +351,7 @@ void enqueue_classic(thread_data& thread, classic_record& r, arena_handle* arena
 }
 
 std::uint32_t state_of_classic(const classic_record& r) noexcept {
-  const thread_data* const thread = this_thread_data;
+  const thread_data* const thread = own_thread_data();
   if (thread == nullptr || thread->classic.running != &r) return r.state();
   switch (thread->classic.after) {
     case classic_position::kEnds:

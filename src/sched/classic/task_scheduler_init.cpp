@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "base/thread_variable.hpp"
 #include "sched/core/thread.hpp"
 #include "sched/core/width.hpp"
 #include "sched/pool/attach.hpp"
@@ -14,7 +15,7 @@ namespace corbel {
 namespace {
 
 // The number of active objects in this thread.
-thread_local constinit unsigned active_inits = 0;
+CORBEL_THREAD_VARIABLE(unsigned, active_inits) = 0;
 
 }  // namespace
 

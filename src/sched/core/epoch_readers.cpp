@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/core/epoch_readers.hpp"
 
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 #include "sched/core/lock_ranks.hpp"
 
 namespace corbel {
 namespace detail {
 
-__thread epoch_reader this_epoch_reader;
+CORBEL_EXPORTED_THREAD_VARIABLE(epoch_reader, this_epoch_reader, own_epoch_reader){};
 constinit epochs all_epochs;
 
 }  // namespace detail
@@ -54,7 +55,7 @@ void leave_unlisted() {
 }
 
 void forget_epoch_readers() {
-  epoch_reader& self = detail::this_epoch_reader;
+  epoch_reader& self = detail::own_epoch_reader();
   readers = nullptr;
   const bool is_unlisted = self.mode == epoch_reader::kUnlisted && self.depth != 0;
   unlisted.store(is_unlisted, std::memory_order_relaxed);  // relaxed: no other thread exists

@@ -11,7 +11,7 @@ namespace corbel::detail {
 namespace {
 
 block_cache* own_cache() {
-  return this_thread_data != nullptr ? &this_thread_data->blocks : nullptr;
+  return own_thread_data() != nullptr ? &own_thread_data()->blocks : nullptr;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/core/thread.hpp"
 
+#include "base/thread_variable.hpp"
+
 namespace corbel {
 namespace detail {
 
-__thread thread_data* this_thread_data = nullptr;
+CORBEL_EXPORTED_THREAD_VARIABLE(thread_data*, this_thread_data, own_thread_data) = nullptr;
 
 }  // namespace detail
 

@@ -118,7 +118,7 @@ struct Thread : detail::thread_data {
 
   static Thread& current() { return static_cast<Thread&>(detail::current_thread()); }
   // nullptr before the thread's first use of the library.
-  static Thread* current_or_null() { return static_cast<Thread*>(detail::this_thread_data); }
+  static Thread* current_or_null() { return static_cast<Thread*>(detail::own_thread_data()); }
 };
 
 // Like Thread::around, for an arena scope or a call that begins now.

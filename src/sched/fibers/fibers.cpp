@@ -15,6 +15,12 @@
 #include "sched/pool/dispatch.hpp"
 #include "sched/pool/thread_pool.hpp"
 
+// The header of libc++ leaves it out, although its library has it (Itanium C++ ABI, 2.2.2).
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+
 namespace corbel {
 namespace sched {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/attach.hpp"
+#include "base/thread_variable.hpp"
 #include "sched/pool/debug_layout.hpp"
 
 #include <utility>
@@ -21,7 +22,7 @@ namespace sched {
 namespace {
 
 // The width that task_scheduler_init asked for; 0: none.
-thread_local constinit unsigned implicit_width = 0;
+CORBEL_THREAD_VARIABLE(unsigned, implicit_width) = 0;
 
 // The record of a thread that has been detached and not ended: what the program has of its classic
 // tasks, task::self() first, stays the thread's own.
@@ -55,7 +56,7 @@ void detach_thread() {
     t->arena->leave(*t);
   }
   if (t->implicit_arena != nullptr) thread_pool.release(*t->implicit_arena);
-  detail::this_thread_data = nullptr;
+  detail::own_thread_data() = nullptr;
   trace::end_thread(*t);
   clear_thread(*t);
   kept_record = t;
@@ -121,7 +122,7 @@ thread_data& attach_thread() {
     }
     throw;
   }
-  this_thread_data = &t;
+  own_thread_data() = &t;
   sched::program_threads.attach();
   sched::hook_thread();
   sched::observers.enter(t, t.seen_global);

@@ -99,7 +99,7 @@ class Wait {
 
   void run() {
     const trace::ClockPause pause(thread_, trace::Kind::kWait);
-    if (detail::held_locks != 0) warn_of_held_lock();
+    if (detail::own_held_locks() != 0) warn_of_held_lock();
     // The outermost wait may take a task wherever it is; those in that task look again.
     is_deep_ = (thread_.waits != 0 || thread_.arena_scope != nullptr) &&
                is_deep(thread_, __builtin_frame_address(0));

@@ -6,6 +6,7 @@
 
 #include "base/task_figures.hpp"
 #include "base/text.hpp"
+#include "os/os.hpp"
 #include "sched/core/thread_records.hpp"
 #include "sched/core/width.hpp"
 #include "sched/pool/thread_pool.hpp"
@@ -40,7 +41,7 @@ std::size_t write_figures(char* buffer, std::size_t capacity) {
 }  // namespace
 
 void provide_figures() {
-  if (alloc::provide_task_figures != nullptr) alloc::provide_task_figures(write_figures);
+  if (const auto provide = CORBEL_FIND(alloc::provide_task_figures)) provide(write_figures);
 }
 
 }  // namespace sched

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/pool/program_threads.hpp"
 
+#include "base/thread_variable.hpp"
 #include "os/os.hpp"
 
 namespace corbel::sched {
 
 namespace {
 
-thread_local constinit bool is_counted = false;
+CORBEL_THREAD_VARIABLE(bool, is_counted) = false;
 
 }  // namespace
 

@@ -403,7 +403,7 @@ void ThreadPool::park_idle(Thread& t) {
 }
 
 void ThreadPool::run(Thread& t) {
-  detail::this_thread_data = &t;
+  detail::own_thread_data() = &t;
   t.system_id = os::thread_id();
   for (;;) {
     if (Arena* const arena = take_request()) {
@@ -420,7 +420,7 @@ void ThreadPool::run(Thread& t) {
     if (may_end()) break;
     park_idle(t);
   }
-  detail::this_thread_data = nullptr;
+  detail::own_thread_data() = nullptr;
   trace::end_thread(t);
   unmake_thread(t);
   // (5) release: publishes all that the thread did to (6) in finalize()

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proxy/proxy.hpp"
+#include "proxy/linux/proxy.hpp"
 
 namespace corbel::proxy {
 

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "proxy/proxy.hpp"
+#include "proxy/linux/proxy.hpp"
 
 namespace corbel::proxy {
 

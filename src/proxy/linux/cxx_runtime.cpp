@@ -4,7 +4,7 @@
 // In the shared library all references to the C++ run-time library are weak: null in a process that
 // starts without one. Such a process may still load one later, for example with a Python module
 // written in C++. Weak references do not see its symbols, so we find the library by file name.
-#include "proxy/cxx_runtime.hpp"
+#include "proxy/linux/cxx_runtime.hpp"
 
 #include <initializer_list>
 #include <new>

@@ -2,7 +2,7 @@
 // Forwards foreign pointers to their owner. The owner is the allocator that would serve the process
 // without us: the next definition of free in the library order. That is usually the C library's,
 // but may be another replacement.
-#include "proxy/foreign.hpp"
+#include "proxy/linux/foreign.hpp"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "alloc/allocator.hpp"
 #include "base/text.hpp"
-#include "proxy/address_map.hpp"
+#include "proxy/linux/address_map.hpp"
 
 // Weak: a static executable has neither a dynamic linker nor a second allocator.
 #pragma weak dlsym

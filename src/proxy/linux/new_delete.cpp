@@ -11,8 +11,8 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heap/fast_path.hpp"
-#include "proxy/cxx_runtime.hpp"
-#include "proxy/proxy.hpp"
+#include "proxy/linux/cxx_runtime.hpp"
+#include "proxy/linux/proxy.hpp"
 
 namespace proxy = corbel::proxy;
 namespace alloc = corbel::alloc;

@@ -10,7 +10,7 @@
 #include <atomic>
 
 #include "base/text.hpp"
-#include "proxy/proxy.hpp"
+#include "proxy/linux/proxy.hpp"
 
 // Weak: a static executable has no dynamic linker to ask.
 #pragma weak dlsym

@@ -14,7 +14,7 @@
 #include "alloc/allocator.hpp"
 #include "base/config.hpp"
 #include "base/text.hpp"
-#include "proxy/proxy.hpp"
+#include "proxy/linux/proxy.hpp"
 
 namespace corbel::proxy {
 namespace {

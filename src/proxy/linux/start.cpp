@@ -15,8 +15,8 @@
 #include "alloc/heap/fast_path.hpp"
 #include "alloc/stacks/stack_table.hpp"
 #include "base/bits.hpp"
-#include "proxy/foreign.hpp"
-#include "proxy/proxy.hpp"
+#include "proxy/linux/foreign.hpp"
+#include "proxy/linux/proxy.hpp"
 
 namespace corbel::proxy {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads /proc/self/maps with system calls alone, because it is needed when the heap may be corrupt.
-#include "proxy/address_map.hpp"
+#include "proxy/linux/address_map.hpp"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Cross compilation for 64-bit Windows with clang and its libraries as PyPI's ziglang brings them;
+# programs of the build run under Wine. CORBEL_ZIG is the command that starts zig.
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+
+set(CORBEL_ZIG "python3 -m ziglang" CACHE STRING "The command that starts zig")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORBEL_ZIG CORBEL_ZIG_TOOLS)
+
+# CMake wants each tool to be one file.
+if(NOT CORBEL_ZIG_TOOLS)
+  set(CORBEL_ZIG_TOOLS "${CMAKE_BINARY_DIR}/zig")
+  foreach(tool IN ITEMS cc c++)
+    file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY
+         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ -target x86_64-windows-gnu \"$@\"\n")
+  endforeach()
+  foreach(tool IN ITEMS ar ranlib dlltool rc)
+    file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY
+         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ \"$@\"\n")
+  endforeach()
+  foreach(tool IN ITEMS cc c++ ar ranlib dlltool rc)
+    file(CHMOD "${CORBEL_ZIG_TOOLS}/${tool}"
+         PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE)
+  endforeach()
+endif()
+set(CMAKE_C_COMPILER "${CORBEL_ZIG_TOOLS}/cc")
+set(CMAKE_CXX_COMPILER "${CORBEL_ZIG_TOOLS}/c++")
+set(CMAKE_AR "${CORBEL_ZIG_TOOLS}/ar" CACHE FILEPATH "")
+set(CMAKE_RANLIB "${CORBEL_ZIG_TOOLS}/ranlib" CACHE FILEPATH "")
+set(CMAKE_DLLTOOL "${CORBEL_ZIG_TOOLS}/dlltool" CACHE FILEPATH "")
+set(CMAKE_RC_COMPILER "${CORBEL_ZIG_TOOLS}/rc")
+
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE NEVER)
+
+set(CMAKE_CROSSCOMPILING_EMULATOR wine)

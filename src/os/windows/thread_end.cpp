@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of threads. The loader calls the functions that a library lists in its section .CRT$XL*
+// when a thread ends, and it does so for all threads but those that are ended from outside. Not by
+// fiber-local storage, whose functions are called for each fiber.
+#include "base/thread_variable.hpp"
+#include "os/os.hpp"
+#include "os/windows/api.hpp"
+
+namespace corbel::os {
+namespace {
+
+struct Hook {
+  void (*on_exit)(void*);
+  void* argument;
+};
+constexpr unsigned kMaxHooks = 8;  // more than this library has ThreadExit objects
+using Hooks = Hook[kMaxHooks];
+CORBEL_THREAD_VARIABLE(Hooks, hooks){};
+
+// A hook may hook the thread again, and is called again, as POSIX does it.
+constexpr int kMaxRounds = 4;
+
+void NTAPI on_thread_event(void*, DWORD event, void*) {
+  if (event != DLL_THREAD_DETACH) return;
+  LastErrorGuard guard;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    for (unsigned i = 0; i < kMaxHooks; ++i) {
+      Hook& hook = hooks[i];
+      void* const argument = hook.argument;
+      hook.argument = nullptr;
+      if (argument != nullptr) hook.on_exit(argument);
+    }
+  }
+}
+
+}  // namespace
+
+// Read by the loader.
+extern "C" __attribute__((section(".CRT$XLB"), used))
+const PIMAGE_TLS_CALLBACK corbel_on_thread_event = on_thread_event;
+
+bool ThreadExit::hook(void* argument) {
+  for (unsigned i = 0; i < kMaxHooks; ++i) {
+    Hook& hook = hooks[i];
+    if (hook.on_exit != nullptr && hook.on_exit != on_exit_) continue;
+    hook.on_exit = on_exit_;
+    hook.argument = argument;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace corbel::os

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits on addresses, by the functions of ntdll that WaitOnAddress() stands on: they leave the last
+// error alone. (WaitOnAddress() itself is in no library that is there in every process.)
+#include "os/os.hpp"
+#include "os/windows/api.hpp"
+
+extern "C" {
+LONG NTAPI RtlWaitOnAddress(const void* address, const void* expected, SIZE_T size,
+                            const LARGE_INTEGER* timeout);
+void NTAPI RtlWakeAddressSingle(const void* address);
+void NTAPI RtlWakeAddressAll(const void* address);
+}
+
+namespace corbel::os {
+
+void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  RtlWaitOnAddress(&word, &expected, sizeof expected, nullptr);
+}
+
+void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t ms) {
+  LARGE_INTEGER timeout;
+  timeout.QuadPart = -10000 * LONGLONG(ms);  // negative: from now on, in units of 100 ns
+  RtlWaitOnAddress(&word, &expected, sizeof expected, &timeout);
+}
+
+void wake_one(std::atomic<std::uint32_t>& word) { RtlWakeAddressSingle(&word); }
+void wake_all(std::atomic<std::uint32_t>& word) { RtlWakeAddressAll(&word); }
+
+void yield() { SwitchToThread(); }
+
+}  // namespace corbel::os

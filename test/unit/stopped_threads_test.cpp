@@ -129,6 +129,23 @@ TEST_F(StoppedThreadsTest, AllThreadsAreAtRestAndGoOnAfterwards) {
   }
 }
 
+TEST_F(StoppedThreadsTest, TheAddressesOfItsStackAreFreeAfterwards) {
+  Counting counting(1);
+  StackRange stack{};
+  const StopOutcome outcome = with_threads_stopped(
+      [](void* to, const StoppedThreads& threads) {
+        *static_cast<StackRange*>(to) = threads.scratch_stack();
+      },
+      &stack);
+  ASSERT_EQ(outcome.kind, Kind::kDone) << outcome.number;
+  const std::size_t size = stack.high - stack.low;
+  char* const memory = static_cast<char*>(map(size, 64 << 10, reinterpret_cast<void*>(stack.low)));
+  ASSERT_EQ(reinterpret_cast<std::uintptr_t>(memory), stack.low);
+  // Not by memset: the address sanitizer checks each store.
+  for (std::size_t i = 0; i < size; ++i) static_cast<volatile char*>(memory)[i] = 1;
+  unmap(memory, size);
+}
+
 // Each of the threads makes the next one and ends, so that the list of threads changes all the
 // time.
 struct Relay {

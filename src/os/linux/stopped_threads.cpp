@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "arch/arch.hpp"
+#include "base/address_sanitizer.hpp"
 #include "os/linux/all_signals_blocked.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/lines.hpp"
@@ -325,7 +326,10 @@ __attribute__((noinline)) StopOutcome do_job(Job* job) {
     if (const std::uint32_t by = tracer(); by != 0) job->outcome = {Kind::kTraced, by};
   }
   if (job->threads_folder >= 0) syscall(SYS_close, job->threads_folder);
-  if (job->stack != nullptr) unmap(job->stack, kStackSize);
+  if (job->stack != nullptr) {
+    asan_clear_stack(job->stack, kStackSize);
+    unmap(job->stack, kStackSize);
+  }
   if (job->tracees != nullptr) unmap(job->tracees, job->capacity * sizeof(Tracee));
   return job->outcome;
 }

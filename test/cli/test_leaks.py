@@ -192,7 +192,7 @@ class RunningProcess(CliTest):
         self.assertEqual(sampler.returncode, 0, text)
         server.tell("11")  # not sampled
         found = self.leaks(server.pid)[1]
-        self.assertEqual({name: leak["samples"] for name, leak in found.items()}, {"lose_one": 1})
+        self.assertEqual({name: leak["samples"] for name, leak in found.items()}, {"lose_one": 1}, text)
 
     def test_not_recorded(self):
         server = Server(self, self.program)

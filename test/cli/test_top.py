@@ -21,18 +21,40 @@ GAUGES = ("allocated", "active", "resident", "retained", "mapped", "metadata")
 HOLDER = r"""
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 static void own(int s) { (void)s; }
+static struct sigaction corbels;
+// Answers the first request before the asker, which it stops meanwhile, has sent its line.
+static void busy(int s, siginfo_t *info, void *context) {
+  (void)context;
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  int size = sprintf(to.sun_path + 1, "corbel-control-%012llx",
+                     (unsigned long long)(uintptr_t)info->si_value.sival_ptr & 0xffffffffffff);
+  kill(info->si_pid, SIGSTOP);
+  int file = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (connect(file, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0)
+    write(file, "busy\n", 5);
+  close(file);
+  sigaction(s, &corbels, 0);
+  kill(info->si_pid, SIGCONT);
+}
 int main(int count, char **words) {
   const char *how = count > 1 ? words[1] : "";
   size_t size = (size_t)50 << 20;
   char *p = malloc(size);
   memset(p, 1, size);
   if (strcmp(how, "own") == 0) signal(SIGURG, own);
+  if (strcmp(how, "busy") == 0) {
+    struct sigaction first = {.sa_sigaction = busy, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigaction(SIGURG, &first, &corbels);
+  }
   if (strcmp(how, "files") == 0) while (dup(0) >= 0) {}
   if (strcmp(how, "blocked") == 0) {
     sigset_t set;
@@ -269,6 +291,11 @@ class Refusals(TopTest):
     def test_a_handler_of_its_own(self):
         process = self.start(self.holder(), "own")
         self.refused(process.pid, "did not answer within 2.0 s", "SIGURG")
+
+    def test_busy_at_once(self):
+        process = self.start(self.holder(), "busy")
+        done = corbel("top", "--json", "--once", "--pid", process.pid)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_blocked(self):
         process = self.start(self.holder(), "blocked")

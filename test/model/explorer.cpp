@@ -3,9 +3,7 @@
 
 #include <cstdio>
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#endif
+#include "base/address_sanitizer.hpp"
 
 namespace corbel::model {
 
@@ -59,10 +57,8 @@ void Explorer::run_once(const std::function<std::unique_ptr<Test>()>& make) {
     thread.history = 0;
     memory_.clock(int(t)) = main_clock;
     memory_.compiler_barrier(int(t));
-#if defined(__SANITIZE_ADDRESS__)
     // The last run was abandoned without unwinding.
-    __asan_unpoison_memory_region(thread.stack.data(), kStackSize);
-#endif
+    asan_clear_stack(thread.stack.data(), kStackSize);
     getcontext(&thread.context);
     thread.context.uc_stack.ss_sp = thread.stack.data();
     thread.context.uc_stack.ss_size = kStackSize;

@@ -345,15 +345,27 @@ TEST_F(PoolTest, FinalizeIsNoReasonToLeaveTasksOfOwnersThatAreAway) {
   finalizing.join();
 }
 
+// Waits in a task, until notify(&flag) follows a store of true.
+void wait_for_notice(std::atomic<bool>& flag) {
+  corbel::detail::wait_until(Thread::current(), &flag, [](const void* f) {
+    return static_cast<const std::atomic<bool>*>(f)->load();
+  });
+}
+
+// Waits for what would never come if a worker that rests counted.
+template <typename Condition>
+void expect_in_time(const Condition& condition) {
+  EXPECT_TRUE(test::wait_for(condition, kLong));
+  thread_pool.set_limit(4);  // so that a test that fails ends
+  EXPECT_TRUE(test::wait_for(condition, kLong));
+}
+
 // A task of the only worker waits for a task that is enqueued in another arena, where no other
 // thread may run it.
 TEST_F(PoolTest, AWorkerComesForWhatAnotherOneWaitsFor) {
   thread_pool.set_limit(2);
   Lease first(two_threads());
   Lease second(two_threads());
-  static constexpr auto kIsSet = [](const void* flag) {
-    return static_cast<const std::atomic<bool>*>(flag)->load();
-  };
   std::atomic<bool> run{false};
   std::atomic<bool> done{false};
   enqueue(first.arena, [&] {
@@ -361,12 +373,10 @@ TEST_F(PoolTest, AWorkerComesForWhatAnotherOneWaitsFor) {
       run = true;
       corbel::detail::notify(&run);
     });
-    corbel::detail::wait_until(Thread::current(), &run, kIsSet);
+    wait_for_notice(run);
     done = true;
   });
-  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
-  thread_pool.set_limit(4);  // so that a test that fails ends
-  EXPECT_TRUE(test::wait_for([&] { return done.load(); }, kLong));
+  expect_in_time([&] { return done.load(); });
 }
 
 // ---- suspended tasks ----------------------------------------------------------------------------
@@ -392,12 +402,13 @@ class SuspendedWorkerTest : public PoolTest {
   void resume_elsewhere(suspend_point point) {
     enqueue(other.arena, [point] { corbel::detail::resume(point); });
   }
-  // Waits for what would never come if the suspended worker counted.
-  template <typename Condition>
-  void expect_in_time(const Condition& condition) {
-    EXPECT_TRUE(test::wait_for(condition, kLong));
-    thread_pool.set_limit(4);  // so that a test that fails ends
-    EXPECT_TRUE(test::wait_for(condition, kLong));
+  void expect_resumed_elsewhere() {
+    enqueue(home.arena, [&] {
+      auto tell = [&](suspend_point p) { resume_elsewhere(p); };
+      corbel::detail::suspend_with(tell);
+      done = true;
+    });
+    expect_in_time([&] { return done.load(); });
   }
 
   Lease home{two_threads()};
@@ -406,24 +417,12 @@ class SuspendedWorkerTest : public PoolTest {
   std::atomic<bool> done{false};
 };
 
-TEST_F(SuspendedWorkerTest, AnotherOneRunsWhatResumesItsTask) {
-  enqueue(home.arena, [&] {
-    auto tell = [&](suspend_point p) { resume_elsewhere(p); };
-    corbel::detail::suspend_with(tell);
-    done = true;
-  });
-  expect_in_time([&] { return done.load(); });
-}
+TEST_F(SuspendedWorkerTest, AnotherOneRunsWhatResumesItsTask) { expect_resumed_elsewhere(); }
 
 // The same if the program allows no worker, and has one only for what was enqueued.
 TEST_F(SuspendedWorkerTest, AnotherOneComesUnderALimitOfOne) {
   thread_pool.set_limit(1);
-  enqueue(home.arena, [&] {
-    auto tell = [&](suspend_point p) { resume_elsewhere(p); };
-    corbel::detail::suspend_with(tell);
-    done = true;
-  });
-  expect_in_time([&] { return done.load(); });
+  expect_resumed_elsewhere();
 }
 
 // Its own stack is back where the worker would leave the arena, but a task on another stack uses
@@ -449,9 +448,6 @@ TEST_F(SuspendedWorkerTest, AnotherOneComesWhenItWouldLeave) {
 
 // The worker waits in a task on its spare stack, for a task that is suspended on another one.
 TEST_F(SuspendedWorkerTest, AnotherOneComesWhenItWaitsInATask) {
-  static constexpr auto kIsSet = [](const void* flag) {
-    return static_cast<const std::atomic<bool>*>(flag)->load();
-  };
   std::atomic<bool> resumed{false};
   enqueue(home.arena, [&] {
     suspend_into(point);
@@ -462,7 +458,7 @@ TEST_F(SuspendedWorkerTest, AnotherOneComesWhenItWaitsInATask) {
   std::atomic<bool> waits{false};
   enqueue(home.arena, [&] {
     waits = true;
-    corbel::detail::wait_until(Thread::current(), &resumed, kIsSet);
+    wait_for_notice(resumed);
     done = true;
   });
   EXPECT_TRUE(test::wait_for([&] { return waits.load(); }, kLong));

@@ -38,7 +38,7 @@ def test(scratch):
             run(name)
         run("controls", "alone")
         run("suspends", "more")
-        test_life.check_children(run("fork", "more").out)
+        test_life.check_children(run("fork").out)
         run("exceptions", programs.path("plugin"))
     for way, code in test_life.WAYS.items():
         run("ends", way, expect=code)

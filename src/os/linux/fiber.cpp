@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/address_sanitizer.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
@@ -17,8 +18,6 @@ __attribute__((weak)) void __sanitizer_start_switch_fiber(void** fake, const voi
                                                           std::size_t size);
 __attribute__((weak)) void __sanitizer_finish_switch_fiber(void* fake, const void** bottom,
                                                            std::size_t* size);
-__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* memory,
-                                                         std::size_t size);
 __attribute__((weak)) void* __tsan_get_current_fiber();
 __attribute__((weak)) void* __tsan_create_fiber(unsigned flags);
 __attribute__((weak)) void __tsan_destroy_fiber(void* fiber);
@@ -94,8 +93,7 @@ Fiber::~Fiber() {
   delete saved_;
   if (stack_ == nullptr) return;
   if (__tsan_destroy_fiber != nullptr) __tsan_destroy_fiber(sanitizer_);
-  // The next mapping at this address must not inherit the marks of the stack's frames.
-  if (__asan_unpoison_memory_region != nullptr) __asan_unpoison_memory_region(stack_, stack_size_);
+  asan_clear_stack(stack_, stack_size_);
   ErrnoGuard guard;
   munmap(stack_, stack_size_);
 }

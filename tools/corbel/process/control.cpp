@@ -263,14 +263,13 @@ Asked ask_once(int pid, const std::string& command, const AskOptions& options, A
     answer.error = silence(pid, options.patience);
     return Asked::kDone;
   }
+  // It fails where the process has said "busy" and closed the connection already.
   const std::string line = command + "\n";
-  const bool sent =
-      send(peer.number(), line.data(), line.size(), MSG_NOSIGNAL) == ssize_t(line.size());
+  send(peer.number(), line.data(), line.size(), MSG_NOSIGNAL);
   using Result = AnswerReader::Result;
   std::string text;
   const auto patience = std::max(options.patience, options.answer_patience);
-  const Result result = sent ? AnswerReader(peer, pid, patience).read(text) : Result::kNothing;
-  switch (result) {
+  switch (AnswerReader(peer, pid, patience).read(text)) {
     case Result::kComplete:
       answer.content = std::move(text);
       return Asked::kDone;

@@ -1,53 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loader reads a program's imports from its memory image when the process first runs. So the
-// image of a suspended process gets a longer table: a new entry, then those that were there. The
+// image of a suspended process gets a longer table: new entries, then those that were there. The
 // table lies in memory of its own after the image, because its entries hold 32-bit offsets from the
 // image's start. Microsoft's Detours does the same ("DetourUpdateProcessWithDll").
 #include "run/windows/add_import.hpp"
-
-#include <winternl.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "run/windows/process_memory.hpp"
+
 namespace corbel::cli {
 namespace {
 
 std::string failed(const char* what) {
   return std::string("cannot ") + what + " (error " + std::to_string(GetLastError()) + ")";
-}
-
-bool read(HANDLE process, const char* from, void* to, std::size_t size) {
-  SIZE_T got = 0;
-  return ReadProcessMemory(process, from, to, size, &got) != 0 && got == size;
-}
-
-bool write(HANDLE process, char* to, const void* from, std::size_t size) {
-  DWORD before = 0;
-  if (!VirtualProtectEx(process, to, size, PAGE_READWRITE, &before)) return false;
-  SIZE_T done = 0;
-  const bool written = WriteProcessMemory(process, to, from, size, &done) != 0 && done == size;
-  DWORD ignored = 0;
-  return VirtualProtectEx(process, to, size, before, &ignored) != 0 && written;
-}
-
-// Where the program's image lies; nullptr if the system does not tell.
-char* image_of(HANDLE process) {
-  const auto query = reinterpret_cast<decltype(&NtQueryInformationProcess)>(reinterpret_cast<void*>(
-      GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "NtQueryInformationProcess")));
-  PROCESS_BASIC_INFORMATION basic{};
-  if (query == nullptr ||
-      query(process, ProcessBasicInformation, &basic, sizeof basic, nullptr) < 0) {
-    return nullptr;
-  }
-  // The field that winternl.h calls Reserved3[1].
-  char* image = nullptr;
-  const char* const block = reinterpret_cast<const char*>(basic.PebBaseAddress);
-  return read(process, block + offsetof(PEB, Reserved3) + sizeof(void*), &image, sizeof image)
-             ? image
-             : nullptr;
 }
 
 // Memory for `size` bytes whose 32-bit offset from `image` is a positive number, too, for whatever
@@ -80,22 +49,56 @@ bool read_imports(HANDLE process, const char* image, const IMAGE_DATA_DIRECTORY&
                   Descriptors& list) {
   if (directory.VirtualAddress == 0) return true;
   const char* next = image + directory.VirtualAddress;
-  for (IMAGE_IMPORT_DESCRIPTOR each; read(process, next, &each, sizeof each); next += sizeof each) {
+  for (IMAGE_IMPORT_DESCRIPTOR each; read_memory(process, next, &each, sizeof each);
+       next += sizeof each) {
     if (each.Name == 0 || each.FirstThunk == 0) return true;
     list.push_back(each);
   }
   return false;
 }
 
+// What the loader wants of an import of one function: the list of what is wanted, twice (the
+// address goes into the second), each with an end mark.
+struct Wanted {
+  std::uint64_t names[2];
+  std::uint64_t addresses[2];
+};
+
+// The new table, with what its own entries refer to. `offset` is where it begins in the image.
+std::vector<char> make_table(const std::vector<AddedImport>& added, Descriptors descriptors,
+                             DWORD offset) {
+  Descriptors table(added.size());
+  table.insert(table.end(), descriptors.begin(), descriptors.end());
+  table.push_back({});
+  std::vector<char> content(table.size() * sizeof table[0]);
+  const auto append = [&](const void* data, std::size_t size) {
+    content.resize((content.size() + 7) & ~std::size_t{7});
+    const std::size_t at = content.size();
+    const char* bytes = static_cast<const char*>(data);
+    content.insert(content.end(), bytes, bytes + size);
+    return offset + DWORD(at);
+  };
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::uint64_t number = IMAGE_ORDINAL_FLAG64 | added[i].ordinal;
+    const Wanted wanted{{number, 0}, {number, 0}};
+    const DWORD at = append(&wanted, sizeof wanted);
+    table[i].OriginalFirstThunk = at + DWORD(offsetof(Wanted, names));
+    table[i].FirstThunk = at + DWORD(offsetof(Wanted, addresses));
+    table[i].Name = append(added[i].dll.c_str(), added[i].dll.size() + 1);
+  }
+  std::memcpy(content.data(), table.data(), table.size() * sizeof table[0]);
+  return content;
+}
+
 }  // namespace
 
-std::string add_import(HANDLE process, const std::string& dll) {
+std::string add_imports(HANDLE process, const std::vector<AddedImport>& added) {
   char* const image = image_of(process);
   if (image == nullptr) return failed("find the program's image");
   IMAGE_DOS_HEADER dos{};
   IMAGE_NT_HEADERS64 header{};
-  if (!read(process, image, &dos, sizeof dos) ||
-      !read(process, image + dos.e_lfanew, &header, sizeof header)) {
+  if (!read_memory(process, image, &dos, sizeof dos) ||
+      !read_memory(process, image + dos.e_lfanew, &header, sizeof header)) {
     return failed("read the program's header");
   }
   if (header.Signature != IMAGE_NT_SIGNATURE ||
@@ -104,44 +107,26 @@ std::string add_import(HANDLE process, const std::string& dll) {
   }
   auto& directories = header.OptionalHeader.DataDirectory;
   IMAGE_DATA_DIRECTORY& imports = directories[IMAGE_DIRECTORY_ENTRY_IMPORT];
-  Descriptors descriptors(1);
+  Descriptors descriptors;
   if (!read_imports(process, image, imports, descriptors)) {
     return failed("read the program's imports");
   }
-  descriptors.push_back({});
-  const std::size_t table_size = descriptors.size() * sizeof descriptors[0];
-
-  // After the table: the list of what to import, twice (the loader puts the address into the
-  // second), and the name of the DLL.
-  struct Names {
-    std::uint64_t wanted[2];
-    std::uint64_t found[2];
-  };
-  constexpr std::uint64_t kFirst = IMAGE_ORDINAL_FLAG64 | 1;
-  const Names names{{kFirst, 0}, {kFirst, 0}};
-  const std::size_t names_at = (table_size + 7) & ~std::size_t{7};
-  const std::size_t dll_at = names_at + sizeof names;
-  std::vector<char> content(dll_at + dll.size() + 1);
-  char* const place =
-      allocate_after(process, image, header.OptionalHeader.SizeOfImage, content.size());
+  const std::size_t size = make_table(added, descriptors, 0).size();
+  char* const place = allocate_after(process, image, header.OptionalHeader.SizeOfImage, size);
   if (place == nullptr) return failed("find room for a table after the program's image");
   const auto offset = DWORD(place - image);
-  descriptors[0].OriginalFirstThunk = offset + DWORD(names_at + offsetof(Names, wanted));
-  descriptors[0].FirstThunk = offset + DWORD(names_at + offsetof(Names, found));
-  descriptors[0].Name = offset + DWORD(dll_at);
-  std::memcpy(content.data(), descriptors.data(), table_size);
-  std::memcpy(content.data() + names_at, &names, sizeof names);
-  std::memcpy(content.data() + dll_at, dll.c_str(), dll.size() + 1);
+  const std::vector<char> content = make_table(added, descriptors, offset);
 
-  imports = {offset, DWORD(table_size)};
-  // Addresses that the linker has looked up in advance do not cover the new entry.
+  const std::size_t entries = added.size() + descriptors.size() + 1;
+  imports = {offset, DWORD(entries * sizeof(IMAGE_IMPORT_DESCRIPTOR))};
+  // Addresses that the linker has looked up in advance do not cover the new entries.
   directories[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT] = {};
   // A loader may want a directory of the tables that it writes to.
   IMAGE_DATA_DIRECTORY& written = directories[IMAGE_DIRECTORY_ENTRY_IAT];
-  if (written.VirtualAddress == 0) written = {offset, DWORD(content.size())};
+  if (written.VirtualAddress == 0) written = {offset, DWORD(size)};
   SIZE_T done = 0;
-  if (!WriteProcessMemory(process, place, content.data(), content.size(), &done) ||
-      !write(process, image + dos.e_lfanew, &header, sizeof header)) {
+  if (!WriteProcessMemory(process, place, content.data(), size, &done) ||
+      !write_memory(process, image + dos.e_lfanew, &header, sizeof header)) {
     return failed("write to the program's image");
   }
   return {};

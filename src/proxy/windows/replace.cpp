@@ -306,6 +306,7 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
   find(image, "_errno", runtime.error_number);
   find(image, "_callnewh", runtime.call_new_handler);
   find(image, "_query_new_mode", runtime.new_mode);
+  if (runtime.new_mode == nullptr) find(image, "?_query_new_mode@@YAHXZ", runtime.new_mode);
   find(image, "_invalid_parameter_noinfo", runtime.invalid_argument);
   Replacing replacing(image, number, threads);
   replacing.find();

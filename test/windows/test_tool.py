@@ -24,9 +24,17 @@ def environment(**more):
     return {**variables, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d", **more}
 
 
-def corbel(*words, stdin=None, **variables):
+def corbel(*words, stdin="", **variables):
     return subprocess.run([WINE, TOOL, *words], input=stdin, capture_output=True, text=True,
                           timeout=60, env=environment(**variables), check=False)
+
+
+def setUpModule():  # pylint: disable=invalid-name
+    # Wine's server starts with the first program and holds its output open: not that of a test,
+    # which is read to its end.
+    subprocess.run([WINE, "cmd", "/c", "exit", "0"], stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=100,
+                   env=environment(), check=True)
 
 
 class Run(unittest.TestCase):

@@ -109,8 +109,8 @@ function(corbel_shared target)
 endfunction()
 
 # What is different about a shared library on Windows: it exports what a .def file lists, of the
-# names that the library <abi> exports on Linux (scripts/abi). Without CXX_RUNTIME it has no C
-# runtime either.
+# names that the library <abi> exports on Linux (scripts/abi). With CXX_RUNTIME those are the names
+# of C, and the source says what C++ names there are besides. Without, it has no C runtime either.
 function(corbel_dll target cxx_runtime abi)
   set_target_properties(${target} PROPERTIES PREFIX "")
   set(abi_file "${PROJECT_SOURCE_DIR}/scripts/abi/${abi}.txt")
@@ -119,7 +119,8 @@ function(corbel_dll target cxx_runtime abi)
   set(text "EXPORTS\n")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^function ([^@]+).*" "\\1" name "${line}")
-    if(name MATCHES "^_ZN6corbel") # for Corbel's libraries on Linux alone
+    # For Corbel's libraries on Linux alone; or exported by the source.
+    if(name MATCHES "^_ZN6corbel" OR (cxx_runtime AND name MATCHES "^_Z"))
       continue()
     endif()
     # size_t and intptr_t are long long, not long.
@@ -133,12 +134,13 @@ function(corbel_dll target cxx_runtime abi)
   set(def "${CMAKE_CURRENT_BINARY_DIR}/${target}.def")
   file(GENERATE OUTPUT "${def}" CONTENT "${text}")
   target_sources(${target} PRIVATE "${def}")
-  if(NOT cxx_runtime)
-    target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
-    target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_link_libraries(${target} PRIVATE gcc)
-    endif()
+  if(cxx_runtime)
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
+  target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_link_libraries(${target} PRIVATE gcc)
   endif()
 endfunction()
 

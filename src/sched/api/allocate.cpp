@@ -18,8 +18,13 @@ CORBEL_OPTIONAL(scalable_malloc)
 CORBEL_OPTIONAL(scalable_aligned_malloc)
 CORBEL_OPTIONAL(scalable_free)
 
-// Weak, since a program that links both libraries statically has two definitions.
-#define CORBEL_ALSO_IN_ALLOCATOR CORBEL_EXPORT __attribute__((weak, nothrow))
+// Weak, since a program that links both libraries statically has two definitions. (A DLL cannot
+// export what is weak.)
+#if defined(CORBEL_BUILDS_DLL)
+#define CORBEL_ALSO_IN_ALLOCATOR __attribute__((nothrow))
+#else
+#define CORBEL_ALSO_IN_ALLOCATOR __attribute__((weak, nothrow))
+#endif
 
 namespace {
 

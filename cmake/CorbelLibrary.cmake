@@ -131,6 +131,11 @@ function(corbel_dll target cxx_runtime abi)
     string(REGEX REPLACE "^(_ZN3rml.*E)lP" "\\1xP" name "${name}")
     string(APPEND text "  ${name}\n")
   endforeach()
+  # The scheduler finds it by a name that is the same for each compiler (src/os/optional.hpp).
+  if(abi MATCHES "malloc\\.so")
+    string(APPEND text "  corbel_provide_task_figures = "
+                       "_ZN6corbel5alloc20provide_task_figuresEPFyPcyE\n")
+  endif()
   set(def "${CMAKE_CURRENT_BINARY_DIR}/${target}.def")
   file(GENERATE OUTPUT "${def}" CONTENT "${text}")
   target_sources(${target} PRIVATE "${def}")

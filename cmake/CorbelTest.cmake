@@ -8,7 +8,9 @@ find_package(Python3 COMPONENTS Interpreter REQUIRED)
 set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)
 set(CORBEL_LEFT_OUT "")
 set(CORBEL_HAS_GTEST ON)
+set(CORBEL_GTEST_TIMEOUT 300) # seconds, of one test
 if(WIN32)
+  set(CORBEL_GTEST_TIMEOUT 60)
   include(GoogleTest)
   include(CorbelTestWindows)
 elseif(CMAKE_CROSSCOMPILING)
@@ -89,7 +91,7 @@ function(corbel_add_gtest name)
   cmake_parse_arguments(arg "EACH;UNOPTIMISED" "LABEL;TIMEOUT;COST"
                         "SOURCES;LIBS;DEFINES;ENVIRONMENT;ONE_THREAD" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT ${CORBEL_GTEST_TIMEOUT})
   endif()
   corbel_is_left_out(left_out "${arg_LABEL}.${name}")
   if(left_out)
@@ -134,7 +136,7 @@ function(corbel_add_gtest name)
     list(APPEND keep --family)
   endif()
   add_test(NAME "${arg_LABEL}.${name}"
-           COMMAND Python3::Interpreter -B "${CORBEL_TEST_RUNNER}" --gtest --name
+           COMMAND "${Python3_EXECUTABLE}" -B "${CORBEL_TEST_RUNNER}" --gtest --name
                    "${arg_LABEL}.${name}" --seconds ${arg_TIMEOUT} ${keep} --
                    ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}>)
   set_tests_properties(

@@ -43,7 +43,7 @@ add_link_options(-static)
 
 # Wine's server lives from before the first test until after the last: a program starts in 20 to 50
 # ms then, and in 600 without. Its prefix is this build's own, so that no other's programs are ended
-# with it. The server ends itself a while after the last program, should ctest not come to its end.
+# with it. The server ends itself a while after the last program, should ctest be killed.
 # A crash writes no report of winedbg's, which would take 3 s.
 set(CORBEL_WINE_ENVIRONMENT
     "WINEPREFIX=${PROJECT_BINARY_DIR}/wine" "WINEDEBUG=-all" "WINEARCH=win64"

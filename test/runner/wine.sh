@@ -14,7 +14,7 @@ case ${1:-} in
     # ctest waits for that.
     exec >/dev/null 2>&1
     wineserver -p60 || exit 1
-    exec wine cmd /c exit 0
+    exec timeout -k 5 60 wine cmd /c exit 0
     ;;
   stop)
     wineserver -k

@@ -65,7 +65,7 @@ function(corbel_keep result name seconds)
     set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --name "${name}" --reports
                   "${CORBEL_REPORTS}" -- PARENT_SCOPE)
   elseif(WIN32)
-    set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --family --seconds ${seconds} --
+    set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --wine --seconds ${seconds} --
                   PARENT_SCOPE)
   endif()
 endfunction()
@@ -133,7 +133,7 @@ function(corbel_add_gtest name)
     list(APPEND keep --without "${patterns}")
   endif()
   if(WIN32)
-    list(APPEND keep --family)
+    list(APPEND keep --wine)
   endif()
   add_test(NAME "${arg_LABEL}.${name}"
            COMMAND "${Python3_EXECUTABLE}" -B "${CORBEL_TEST_RUNNER}" --gtest --name

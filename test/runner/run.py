@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one test: a GoogleTest program, all of its tests in one process, or any other command.
 
-    run.py [--gtest [--each] [--without PATTERNS]] [--seconds N] [--family]
+    run.py [--gtest [--each] [--without PATTERNS]] [--seconds N] [--wine]
            [--reports FOLDER --name NAME] -- COMMAND...
 
 --gtest    The first line printed is "tests: N passed, N failed, N skipped", which ./dev test adds up;
@@ -12,9 +12,9 @@
 --reports  Sanitizers write their reports to files of this folder, so that no test can lose one by
            redirecting its stderr. The text is printed at the end, and a report fails the test even
            if the process that made it, a child perhaps, ended well.
---family   What the test has started and left running is ended with it, even where its parent has
-           ended. In Wine every program that another starts is such an orphan. --seconds then holds
-           for any other command, too.
+--wine     The command is Wine with a program for Windows. What the test has started and left
+           running is ended with it: to Linux, a program that another starts in Wine is an orphan.
+           --seconds holds for any other command, too.
 
 The exit code is the command's; 1 if a test or a report fails it, 77 if all tests were skipped.
 """
@@ -78,7 +78,7 @@ class Reports:
 
 
 class Family:
-    """The descendants of this process. Orphans among them become its own children."""
+    """The descendants of this process, which are programs in Wine. Orphans among them become its own children."""
 
     PR_SET_CHILD_SUBREAPER = 36
 
@@ -110,6 +110,15 @@ class Family:
                 except ProcessLookupError:
                     pass
             time.sleep(0.01)
+
+    def bury(self):
+        """Ends them all, when the test's own process has been waited for."""
+        self.end()
+        try:
+            while os.waitpid(-1, 0):
+                pass
+        except ChildProcessError:
+            pass
 
 
 class Program:
@@ -167,7 +176,8 @@ class Program:
     def _once(self, results, chosen, without):
         """(exit code, whether a test took too long, [[test, its output, its last line]], output of
         no test)"""
-        command = [*self.command, f"--gtest_output=json:{results}", "--gtest_color=no"]
+        drive = "Z:" if self.family else ""  # Wine's name of the root
+        command = [*self.command, f"--gtest_output=json:{drive}{results}", "--gtest_color=no"]
         command.append(f"--gtest_filter={chosen}-{':'.join(without)}")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL, env=self.environment)
@@ -202,7 +212,7 @@ class Program:
         if watch:
             watch.cancel()
         if self.family:
-            self.family.end()
+            self.family.bury()
         return code, late.is_set(), sections, rest
 
     def _read(self, results, sections):
@@ -272,7 +282,7 @@ def ending(code):
 def run_other(words, environment):
     """Of a command that is no GoogleTest program: its exit code."""
     family, seconds = None, None
-    if words.family:
+    if words.wine:
         family, seconds = Family(), words.seconds
     try:
         code = subprocess.run(words.command, env=environment, timeout=seconds,
@@ -284,7 +294,7 @@ def run_other(words, environment):
         print(f"took longer than {seconds} s")
         code = 1
     if family:
-        family.end()
+        family.bury()
     return code
 
 
@@ -292,7 +302,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gtest", action="store_true")
     parser.add_argument("--each", action="store_true")
-    parser.add_argument("--family", action="store_true")
+    parser.add_argument("--wine", action="store_true")
     parser.add_argument("--without", default="")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--reports")
@@ -305,7 +315,7 @@ def main():
         environment.update(reports.environment())
     if words.gtest:
         program = Program(words.command, words.seconds, words.without, environment,
-                          words.each, Family() if words.family else None)
+                          words.each, Family() if words.wine else None)
         program.run()
         program.show()
         code = 1 if program.failed else 0 if program.passed else SKIP

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """corbel run, check and compare, for Windows, in Wine."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -27,6 +28,37 @@ def environment(**more):
 def corbel(*words, stdin="", **variables):
     return subprocess.run([WINE, TOOL, *words], input=stdin, capture_output=True, text=True,
                           timeout=60, env=environment(**variables), check=False)
+
+
+def fields(message):
+    """Yields (number, value) of a message of protocol buffers."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (message[at] & 127) << shift
+            shift += 7
+            at += 1
+            if message[at - 1] < 128:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            yield key >> 3, number()
+        else:
+            size = number()
+            yield key >> 3, message[at:at + size]
+            at += size
+
+
+def most_frames(profile):
+    """The most locations that a sample of a pprof profile has."""
+    locations = [value for key, sample in fields(profile) if key == 2
+                 for number, value in fields(sample) if number == 1]
+    return max((sum(byte < 128 for byte in each) for each in locations), default=0)
 
 
 def setUpModule():  # pylint: disable=invalid-name
@@ -71,7 +103,16 @@ class Run(unittest.TestCase):
 
     def test_a_report_at_exit(self):
         done = self.run_victim("malloc", options=["--stats"])
-        self.assertIn("corbel:", done.stderr)
+        self.assertRegex(done.stderr, r"peak resident [\d.]+ MiB, peak commit [\d.]+ MiB and \d+ page")
+
+    def test_a_heap_profile_has_call_stacks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_victim("hold", CORBEL_PROFILE=f"heap,every=64K,file={folder}/p.pb.gz")
+            (profile,) = pathlib.Path(folder).iterdir()
+            content = gzip.decompress(profile.read_bytes())
+            self.assertIn(b"windows_tool_victim.exe", content, done.stderr)
+            # What hold() has of blocks is reached through main(): each stack has several frames.
+            self.assertGreater(most_frames(content), 2)
 
     def test_what_cannot_be_started(self):
         with tempfile.TemporaryDirectory() as folder:

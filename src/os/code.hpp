@@ -56,7 +56,7 @@ bool can_read(std::uintptr_t address);
 // pointer after that return, the innermost first, until it returns false. The walk begins with the
 // caller of this function or, if `context` is that of a Fault, with what it interrupted, whose
 // address plus 1 stands for a return address. It ends where the tables do. It reads no stack but
-// that of the thread.
+// that of the thread, and leaves out the frames of the library that replaces malloc.
 void walk_stack(const void* context, bool (*visit)(std::uintptr_t, std::uintptr_t, void*),
                 void* argument);
 

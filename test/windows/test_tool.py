@@ -54,11 +54,36 @@ def fields(message):
             at += size
 
 
+def numbers(packed):
+    """The numbers of a packed field."""
+    result, value, shift = [], 0, 0
+    for byte in packed:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            result.append(value)
+            value = shift = 0
+    return result
+
+
+def stacks(profile):
+    """The locations of each sample of a pprof profile."""
+    return [numbers(value) for key, sample in fields(profile) if key == 2
+            for number, value in fields(sample) if number == 1]
+
+
 def most_frames(profile):
-    """The most locations that a sample of a pprof profile has."""
-    locations = [value for key, sample in fields(profile) if key == 2
-                 for number, value in fields(sample) if number == 1]
-    return max((sum(byte < 128 for byte in each) for each in locations), default=0)
+    return max((len(each) for each in stacks(profile)), default=0)
+
+
+def innermost_files(profile):
+    """The names of the files that the innermost frames are in."""
+    texts = [value.decode() for key, value in fields(profile) if key == 6]
+    mappings = [dict(fields(value)) for key, value in fields(profile) if key == 3]
+    files = {each[1]: texts[each[5]].split("\\")[-1] for each in mappings}
+    locations = [dict(fields(value)) for key, value in fields(profile) if key == 4]
+    places = {each[1]: each.get(2, 0) for each in locations}
+    return {files.get(places[stack[0]], "") for stack in stacks(profile) if stack}
 
 
 def setUpModule():  # pylint: disable=invalid-name
@@ -111,8 +136,10 @@ class Run(unittest.TestCase):
             (profile,) = pathlib.Path(folder).iterdir()
             content = gzip.decompress(profile.read_bytes())
             self.assertIn(b"windows_tool_victim.exe", content, done.stderr)
-            # What hold() has of blocks is reached through main(): each stack has several frames.
+            # The blocks are reached through main() and what calls that.
             self.assertGreater(most_frames(content), 2)
+            # Each stack begins in the program or its C runtime, not in what replaces malloc.
+            self.assertNotIn("corbelmalloc_proxy.dll", innermost_files(content))
 
     def test_what_cannot_be_started(self):
         with tempfile.TemporaryDirectory() as folder:

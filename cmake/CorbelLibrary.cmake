@@ -89,7 +89,12 @@ function(corbel_shared target)
                BUILD_WITH_INSTALL_RPATH ON
                INSTALL_RPATH "$ORIGIN")
   if(WIN32)
-    corbel_dll(${target} "${arg_CXX_RUNTIME}" lib${arg_NAME}.so.${arg_SOVERSION})
+    if(arg_MAP MATCHES "[.]def$")
+      set(def "${arg_MAP}")
+    else()
+      corbel_def_file(def ${target} "${arg_CXX_RUNTIME}" lib${arg_NAME}.so.${arg_SOVERSION})
+    endif()
+    corbel_dll(${target} "${arg_CXX_RUNTIME}" "${def}")
     target_link_libraries(${target} PRIVATE ${arg_LIBS})
     corbel_public_includes(${target})
     return()
@@ -108,18 +113,16 @@ function(corbel_shared target)
   corbel_public_includes(${target})
 endfunction()
 
-# What is different about a shared library on Windows: it exports what a .def file lists, of the
-# names that the library <abi> exports on Linux (scripts/abi). Without CXX_RUNTIME it has no C
-# runtime either.
-function(corbel_dll target cxx_runtime abi)
-  set_target_properties(${target} PROPERTIES PREFIX "")
+# A .def file with the names that the library <abi> exports on Linux (scripts/abi).
+function(corbel_def_file result target cxx_runtime abi)
   set(abi_file "${PROJECT_SOURCE_DIR}/scripts/abi/${abi}.txt")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${abi_file}")
   file(STRINGS "${abi_file}" lines REGEX "^function [^ ]+$")
   set(text "EXPORTS\n")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^function ([^@]+).*" "\\1" name "${line}")
-    if(name MATCHES "^_ZN6corbel") # for Corbel's libraries on Linux alone
+    # For Corbel's libraries on Linux alone; or exported by the source.
+    if(name MATCHES "^_ZN6corbel" OR (cxx_runtime AND name MATCHES "^_Z"))
       continue()
     endif()
     # size_t and intptr_t are long long, not long.
@@ -130,15 +133,29 @@ function(corbel_dll target cxx_runtime abi)
     string(REGEX REPLACE "^(_ZN3rml.*E)lP" "\\1xP" name "${name}")
     string(APPEND text "  ${name}\n")
   endforeach()
+  # The scheduler finds it by a name that is the same for each compiler (src/os/optional.hpp).
+  if(abi MATCHES "malloc\\.so")
+    string(APPEND text "  corbel_provide_task_figures = "
+                       "_ZN6corbel5alloc20provide_task_figuresEPFyPcyE\n")
+  endif()
   set(def "${CMAKE_CURRENT_BINARY_DIR}/${target}.def")
   file(GENERATE OUTPUT "${def}" CONTENT "${text}")
+  set(${result} "${def}" PARENT_SCOPE)
+endfunction()
+
+# What is different about a shared library on Windows: it exports what the file <def> lists. With
+# CXX_RUNTIME those are the names of C, and the source says what C++ names there are besides.
+# Without, it has no C runtime either.
+function(corbel_dll target cxx_runtime def)
+  set_target_properties(${target} PROPERTIES PREFIX "")
   target_sources(${target} PRIVATE "${def}")
-  if(NOT cxx_runtime)
-    target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
-    target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_link_libraries(${target} PRIVATE gcc)
-    endif()
+  if(cxx_runtime)
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
+  target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_link_libraries(${target} PRIVATE gcc)
   endif()
 endfunction()
 
@@ -171,6 +188,10 @@ endfunction()
 # command line: a static one would be skipped, a shared one dropped by --as-needed (the default of
 # some distributions). <namespace> is that of the installed target.
 function(corbel_replaces_malloc target namespace)
+  if(WIN32)
+    target_link_options(${target} INTERFACE LINKER:--undefined=__TBB_malloc_proxy)
+    return()
+  endif()
   target_link_options(${target} INTERFACE LINKER:--undefined=malloc)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")

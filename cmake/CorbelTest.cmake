@@ -20,6 +20,16 @@ else()
   find_package(GTest REQUIRED)
 endif()
 
+# What the tests ask the system for, and the library that those of the scheduler link.
+if(WIN32)
+  include_directories("${PROJECT_SOURCE_DIR}/test/system/windows")
+  # With the compiler's libraries in each program, corbel.dll would have C++ libraries of its own.
+  set(CORBEL_SCHEDULER Corbel::corbel_static)
+else()
+  include_directories("${PROJECT_SOURCE_DIR}/test/system/linux")
+  set(CORBEL_SCHEDULER Corbel::corbel)
+endif()
+
 # What nearly every test includes, compiled once for all programs of corbel_add_gtest, and once more
 # for those without optimisation: a compiler takes no precompiled headers of the other kind.
 function(corbel_add_test_headers target)
@@ -185,7 +195,7 @@ endfunction()
 function(corbel_add_test_folders)
   set(libraries "")
   set(folders src)
-  if(CORBEL_BUILD_SCHEDULER_TESTS AND NOT WIN32)
+  if(CORBEL_BUILD_SCHEDULER_TESTS)
     list(APPEND folders src/sched src/tbb12)
   endif()
   foreach(folder IN LISTS folders)

@@ -46,6 +46,8 @@ LAYERS = {
     "proxy": {*BASE, *ALLOC},
     "tbb12": {"base"},
 }
+# What src/proxy/windows may include, which changes code of the system's libraries.
+SYSTEM = {"os/windows/api.hpp", "arch/memory_access.hpp", "arch/x86_64/instruction.hpp"}
 
 # Folder -> the families of public headers that it may include, by the first folder of their path.
 PUBLIC = {
@@ -65,7 +67,7 @@ MAY_INCLUDE_CLASSIC = ("include/corbel/classic/", "include/tbb/", "include/oneap
 
 # Headers without state of the allocator on which it and the corbel command must agree.
 SHARED_WITH_TOOLS = {
-    "base/memory_amount.hpp", "os/linux/container.hpp", "os/linux/request.hpp",
+    "base/memory_amount.hpp", "os/os.hpp", "os/linux/container.hpp", "os/linux/request.hpp",
     "alloc/policy/limit_amount.hpp",
 }
 
@@ -113,6 +115,8 @@ def check_layers_of(path, name):
     mine, other = layer_of(folder), layer_of(folder_of(name))
     if other != mine and other not in LAYERS[mine]:
         yield f"src/{mine} may not include {name}: {other or name} is not below it"
+    elif folder == "proxy/windows" and name in SYSTEM:
+        pass
     elif name.startswith("os/") and name != "os/os.hpp" and mine != "os":
         yield f"{name} is an implementation of the os contract; include os/os.hpp"
     elif name.startswith("arch/") and name != "arch/arch.hpp" and mine != "arch":

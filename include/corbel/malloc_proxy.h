@@ -5,6 +5,9 @@
  * library, so the linker keeps that library whatever the order of the libraries, with --as-needed
  * too. Link with -lcorbelmalloc_proxy (or with the drop-in -ltbbmalloc_proxy). No code runs at
  * start-up. As in TBB's tbbmalloc_proxy.h.
+ *
+ * On Windows the header has the library's DLL loaded with the program. Microsoft's compiler and
+ * clang-cl take corbelmalloc_proxy.lib by themselves; with MinGW link with -lcorbelmalloc_proxy.
  */
 #ifndef CORBEL_MALLOC_PROXY_H
 #define CORBEL_MALLOC_PROXY_H
@@ -19,10 +22,16 @@ void __TBB_malloc_proxy(void);
 
 /* Reports whether the replacement is active: returns 0 if malloc and its family resolve to Corbel,
  * else -1. If `log` is not NULL, stores in `*log` a NULL-terminated array with one line per
- * function, which belongs to the library and stays valid. Any thread may call it. */
+ * function, which belongs to the library and stays valid. Any thread may call it; on Windows not
+ * while the system loads or unloads a library in the same thread (DllMain). */
 int TBB_malloc_replacement_log(char*** log);
 
-#if defined(__has_attribute)
+#if defined(_MSC_VER)
+#pragma comment(lib, "corbelmalloc_proxy.lib")
+#pragma comment(linker, "/include:__TBB_malloc_proxy")
+#else
+
+#if defined(__has_attribute) && !defined(_WIN32)
 #if __has_attribute(retain)
 #define CORBEL_KEEP_REFERENCE __attribute__((used, retain))
 #endif
@@ -35,6 +44,7 @@ int TBB_malloc_replacement_log(char*** log);
 static void (*const corbel_malloc_proxy_reference)(void) CORBEL_KEEP_REFERENCE = __TBB_malloc_proxy;
 
 #undef CORBEL_KEEP_REFERENCE
+#endif /* _MSC_VER */
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// TBB_malloc_replacement_log: a line for each function of each library, in TBB's form:
+//
+//   Success: free (ucrtbase.dll), byte pattern: <C7442410000000008B4424>
+//   Fail: _expand (msvcr100.dll), byte pattern: <90C3CC>: it is shorter than a jump
+//
+// The pattern is what the function began with. A function that is replaced for other libraries
+// alone, in their tables of imports, counts as Fail: the library's own calls reach the original.
+#include <corbel/malloc_proxy.h>
+#include <string.h>
+
+#include "base/text.hpp"
+#include "os/windows/api.hpp"
+#include "proxy/windows/modules.hpp"
+#include "proxy/windows/replace.hpp"
+
+namespace corbel::proxy {
+namespace {
+
+// The log, once written, stays: there is a new one if something has changed since.
+struct Log {
+  char** lines;
+  std::size_t size;
+  int verdict;
+};
+Log last;  // changed under the lock of the runtimes
+
+// Writes if there is memory, and counts in any case.
+class Writer : public TextBuilder<Writer> {
+ public:
+  Writer(char** lines, char* text) : lines_(lines), text_(text) {}
+
+  void begin_line() {
+    if (lines_ != nullptr) lines_[count_] = text_ + size_;
+    ++count_;
+  }
+  void end_line() { put('\0'); }
+  void put(char c) {
+    if (lines_ != nullptr) text_[size_] = c;
+    ++size_;
+  }
+  std::size_t size() const { return size_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  char** lines_;
+  char* text_;
+  std::size_t size_ = 0;
+  std::size_t count_ = 0;
+};
+
+void add_function(Writer& text, const Runtime& runtime, unsigned i) {
+  text.begin_line();
+  text.add(runtime.outcome[i] == Outcome::kReplaced ? "Success: " : "Fail: ");
+  text.add(kFunctionInfo[i].name).add(" (").add(runtime.name).add("), byte pattern: <");
+  for (const unsigned char byte : runtime.entry[i]) {
+    text.put("0123456789ABCDEF"[byte >> 4]);
+    text.put("0123456789ABCDEF"[byte & 15]);
+  }
+  text.add(">");
+  const char* const why = runtime.reason[i];
+  if (runtime.outcome[i] == Outcome::kInTables) {
+    text.add(": replaced for other libraries alone, since ");
+    text.add(why != nullptr ? why : "another function of this one cannot be replaced at its entry");
+  } else if (runtime.outcome[i] == Outcome::kRefused) {
+    text.add(": ").add(why != nullptr ? why : "the system refuses");
+  }
+  text.end_line();
+}
+
+// Whether the program imports something of a library whose functions are replaced. A program that
+// is linked with a static C library doesn't, and its malloc can't be found.
+struct Program {
+  Image image{nullptr};
+  ModuleName name{L"", 0};
+  bool uses_a_runtime = false;
+};
+
+Program look_at_program() {
+  Program program;
+  for_each_module([&](const Image& image, const char*) {
+    if (program.image.base() == nullptr) program.image = image;
+  });
+  wchar_t path[MAX_PATH];
+  DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
+  const wchar_t* name = path + length;
+  while (name > path && name[-1] != L'\\') --name;
+  program.name = ModuleName(name, std::size_t(path + length - name) * sizeof *name);
+  program.image.for_each_import([&](const void** word) {
+    for (const Runtime& runtime : runtimes) {
+      if (runtime.base != nullptr && Image(runtime.base).contains(*word)) {
+        program.uses_a_runtime = true;
+      }
+    }
+  });
+  return program;
+}
+
+int write(Writer& text, const Program& program) {
+  bool all = true;
+  bool any = false;
+  for (const Runtime& runtime : runtimes) {
+    if (runtime.base == nullptr) continue;
+    for (unsigned i = 0; i < kFunctionCount; ++i) {
+      if (runtime.outcome[i] == Outcome::kAbsent) continue;
+      add_function(text, runtime, i);
+      all = all && runtime.outcome[i] == Outcome::kReplaced;
+      any = true;
+    }
+  }
+  if (!program.uses_a_runtime) {
+    text.begin_line();
+    text.add("Fail: malloc (").add(program.name.text());
+    text.add("): the program uses no C library that can be replaced; it may contain one");
+    text.end_line();
+    all = false;
+  }
+  return all && any ? 0 : -1;
+}
+
+}  // namespace
+}  // namespace corbel::proxy
+
+extern "C" int TBB_malloc_replacement_log(char*** log) noexcept {
+  using namespace corbel::proxy;
+  corbel::os::LastErrorGuard guard;
+  const Program program = look_at_program();
+  RuntimesLock lock;
+  Writer measured(nullptr, nullptr);
+  const int verdict = write(measured, program);
+  const std::size_t table = (measured.count() + 1) * sizeof(char*);
+  const std::size_t size = table + measured.size();
+  // Not of the heap, whose blocks may be looked through for leaks.
+  void* const memory = VirtualAlloc(nullptr, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+  if (memory == nullptr) {
+    if (log != nullptr) *log = last.lines;
+    return last.lines != nullptr ? last.verdict : -1;
+  }
+  auto* const lines = static_cast<char**>(memory);
+  char* const text = static_cast<char*>(memory) + table;
+  Writer writer(lines, text);
+  write(writer, program);
+  lines[writer.count()] = nullptr;
+  if (last.size == measured.size() &&
+      memcmp(reinterpret_cast<char*>(last.lines) + table, text, last.size) == 0) {
+    VirtualFree(memory, 0, MEM_RELEASE);
+  } else {
+    last = {lines, measured.size(), verdict};
+  }
+  if (log != nullptr) *log = last.lines;
+  return last.verdict;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The libraries of the process, in the loader's own list: its functions may wait for its lock, or
+// see a library before it is complete.
+#pragma once
+
+#include <cstddef>
+
+#include "proxy/windows/image.hpp"
+
+namespace corbel::proxy {
+
+// A library's name in characters of a byte; others become '?'.
+class ModuleName {
+ public:
+  ModuleName(const wchar_t* name, std::size_t bytes);
+  const char* text() const { return text_; }
+
+ private:
+  char text_[64];
+};
+
+// strncmp of `text` in lower case.
+int strncmp_lower(const char* text, const char* lower, std::size_t size);
+
+using VisitModule = void (*)(void* context, const Image& image, const char* name);
+// In the order in which they were loaded, the program first. Requires: the loader's lock, as when
+// the system tells that a library starts or is loaded.
+void visit_modules(VisitModule visit, void* context);
+
+template <class Visit>
+void for_each_module(Visit visit) {
+  visit_modules([](void* context, const Image& image,
+                   const char* name) { (*static_cast<Visit*>(context))(image, name); },
+                &visit);
+}
+
+}  // namespace corbel::proxy

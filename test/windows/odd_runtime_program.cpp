@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// C libraries of which a function cannot be replaced at its entry. The log says so; other libraries
+// get the replacements by their tables of imports, and by the odd library's table of exports.
+// Usage: windows_odd_runtime <proxy DLL> free|malloc
+#include <windows.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "checks.hpp"
+
+namespace {
+
+template <class Function>
+Function* find(HMODULE module, const char* name) {
+  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(module, name)));
+}
+
+using Malloc = void*(std::size_t);
+using Free = void(void*);
+
+std::size_t (*corbel_size)(void*);
+
+bool is_ours(void* block) { return corbel_size(block) != 0; }
+
+// The line of the log about a function of a library; empty if there is none.
+std::string line_of(HMODULE proxy, const std::string& function, const std::string& library,
+                    int verdict) {
+  char** lines = nullptr;
+  check(find<int(char***)>(proxy, "TBB_malloc_replacement_log")(&lines) == verdict, "the verdict");
+  const std::string what = ": " + function + " (" + library + ")";
+  for (; *lines != nullptr; ++lines) {
+    if (std::strstr(*lines, what.c_str()) != nullptr) return *lines;
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const std::string odd = arguments[2];
+  const std::string library = "msvcr_odd_" + odd + ".dll";
+  const HMODULE user = LoadLibraryA(("odd_user_" + odd + ".dll").c_str());
+  const HMODULE runtime = GetModuleHandleA(library.c_str());
+  if (user == nullptr || runtime == nullptr) return 2;
+  void* const before = find<Malloc>(user, "use_malloc")(10);
+
+  const HMODULE proxy = LoadLibraryA(arguments[1]);
+  if (proxy == nullptr) return 2;
+  corbel_size = find<std::size_t(void*)>(GetModuleHandleA("corbelmalloc.dll"), "scalable_msize");
+  const auto releases = find<int()>(runtime, "odd_releases");
+
+  // If it is malloc, the library's own malloc stays, and its free knows all blocks. If it is free,
+  // the library would give our blocks to its own free: so its own malloc, too, stays as it is.
+  const std::string line = line_of(proxy, odd, library, -1);
+  check(contains(line, "Fail: "), "the log's line");
+  check(contains(line, "byte pattern: <E300"), "the log's bytes");
+  check(contains(line, "since its first instructions are not understood"), "the log's reason");
+  const std::string other = line_of(proxy, "calloc", library, -1);
+  check(contains(other, odd == "free" ? "Fail: " : "Success: "), "the line of another function");
+  check(odd != "free" || contains(other, "since another function"), "its reason");
+
+  void* const inner = find<void*()>(runtime, "odd_inner_malloc")();
+  check(!is_ours(inner), "the library's own malloc is as it was");
+  const auto inner_free = find<Free>(runtime, "odd_inner_free");
+  inner_free(inner);
+  check(releases() == 1, "its block goes to its own free");
+
+  void* const imported = find<Malloc>(user, "use_malloc")(10);
+  check(is_ours(imported), "an imported malloc is replaced");
+  find<Free>(user, "use_free")(imported);
+  check(releases() == 1, "its block goes to Corbel");
+  find<Free>(user, "use_free")(before);
+  check(releases() == 2, "a block from before goes to the library");
+
+  void* const looked_up = find<Malloc>(runtime, "malloc")(10);
+  check(is_ours(looked_up), "a malloc that is looked up is replaced");
+  find<Free>(runtime, "free")(looked_up);
+  check(releases() == 2, "and free");
+
+  const HMODULE late = LoadLibraryA(("odd_late_user_" + odd + ".dll").c_str());
+  if (late == nullptr) return 2;
+  void* const late_block = find<Malloc>(late, "use_malloc")(10);
+  check(is_ours(late_block), "a library that is loaded later gets the replacement");
+  find<Free>(late, "use_free")(late_block);
+  check(releases() == 2, "and that of free");
+
+  // Away and back.
+  FreeLibrary(late);
+  FreeLibrary(user);
+  check(GetModuleHandleA(library.c_str()) == nullptr, "the library is gone");
+  check(line_of(proxy, odd, library, 0).empty(), "the log has forgotten it");
+  const HMODULE again = LoadLibraryA(library.c_str());
+  void* const again_block = find<Malloc>(again, "malloc")(10);
+  check(is_ours(again_block), "a library that comes back is replaced again");
+  find<Free>(again, "free")(again_block);
+  return report();
+}

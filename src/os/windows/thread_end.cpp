@@ -17,7 +17,7 @@ constexpr unsigned kMaxHooks = 8;  // more than this library has ThreadExit obje
 using Hooks = Hook[kMaxHooks];
 CORBEL_THREAD_VARIABLE(Hooks, hooks){};
 // The last round is over: destructors of the program may still follow, and may come here.
-CORBEL_THREAD_VARIABLE(bool, has_ended) = false;
+CORBEL_THREAD_VARIABLE(bool, thread_has_ended) = false;
 
 // A hook may hook the thread again, and is called again, as POSIX does it.
 constexpr int kMaxRounds = 4;
@@ -33,7 +33,7 @@ void NTAPI on_thread_event(void*, DWORD event, void*) {
       if (argument != nullptr) hook.on_exit(argument);
     }
   }
-  has_ended = true;
+  thread_has_ended = true;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ extern "C" __attribute__((section(".CRT$XLY"), used))
 const PIMAGE_TLS_CALLBACK corbel_on_thread_event = on_thread_event;
 
 bool ThreadExit::hook(void* argument) {
-  if (has_ended) return false;
+  if (thread_has_ended) return false;
   for (unsigned i = 0; i < kMaxHooks; ++i) {
     Hook& hook = hooks[i];
     if (hook.on_exit != nullptr && hook.on_exit != on_exit_) continue;

@@ -8,6 +8,7 @@
 #endif
 #include <windows.h>
 // After windows.h, which it needs.
+#include <malloc.h>
 #include <psapi.h>
 
 #include <cstddef>
@@ -48,6 +49,12 @@ inline std::size_t own_stack_size() {
   return high - low;
 }
 
+// nullptr if there is no memory.
+inline void* aligned_block(std::size_t alignment, std::size_t size) {
+  return _aligned_malloc(size, alignment);
+}
+inline void free_aligned(void* block) { _aligned_free(block); }
+
 // How many processors the calling thread may use; 0: not known.
 inline int own_processors() {
   GROUP_AFFINITY own{};
@@ -79,8 +86,7 @@ inline std::string output_of_this_program(const char* argument) {
 class ThreadWithStack {
  public:
   ThreadWithStack(std::size_t bytes, std::function<void()> body) : body_(std::move(body)) {
-    thread_ =
-        CreateThread(nullptr, bytes, &call, this, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+    thread_ = CreateThread(nullptr, bytes, &call, this, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
     if (thread_ == nullptr) std::abort();
   }
   ~ThreadWithStack() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces malloc in the running process, and checks each function of a C library before and after.
-// Usage: windows_replacement <proxy DLL> <C library's DLL>
+// Usage: windows_replacement <proxy DLL> <C library's DLL> [<bytes that its malloc begins with>]
 //
 // It calls the functions by their addresses: the library need not be the one that this program
 // uses, nor of the same compiler.
@@ -449,7 +449,7 @@ void check_operator_new() {
 
 using ReplacementLog = int(char***);
 
-void check_log(HMODULE proxy, const char* name) {
+void check_log(HMODULE proxy, const char* name, const char* malloc_bytes) {
   const auto log = find<ReplacementLog>(proxy, "TBB_malloc_replacement_log");
   char** lines = nullptr;
   check(log(&lines) == 0, "the log's verdict");
@@ -459,7 +459,11 @@ void check_log(HMODULE proxy, const char* name) {
     const bool is_success = std::strncmp(*line, "Success: ", 9) == 0;
     if (!is_success) std::fprintf(stderr, "%s\n", *line);
     check(is_success, "a line of the log");
-    if (std::strstr(*line, (std::string("(") + name + ")").c_str()) != nullptr) ++ours;
+    if (std::strstr(*line, (std::string("(") + name + ")").c_str()) == nullptr) continue;
+    ++ours;
+    if (std::strncmp(*line, "Success: malloc (", 17) != 0) continue;
+    check(std::strstr(*line, (std::string("byte pattern: <") + malloc_bytes).c_str()) != nullptr,
+          "the library's malloc is the one that is meant");
   }
   check(ours >= 7, "the library's functions in the log");
 }
@@ -486,7 +490,7 @@ DWORD WINAPI allocate_always(void*) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
+  if (count != 3 && count != 4) return 2;
   const char* const name = arguments[2];
   library = LoadLibraryA(name);
   if (library == nullptr) {
@@ -513,7 +517,7 @@ int main(int count, char** arguments) {
       std::strstr(arguments[1], "tbb") != nullptr ? "tbbmalloc.dll" : "corbelmalloc.dll";
   corbel_size = find<Msize>(GetModuleHandleA(allocator), "scalable_msize");
 
-  check_log(proxy, name);
+  check_log(proxy, name, count == 4 ? arguments[3] : "");
   check_plain(can_be_invalid);
   check_blocks_from_before();
   check_recalloc();

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "base/bits.hpp"
 #include "os/windows/api.hpp"

@@ -92,7 +92,7 @@ function(corbel_shared target)
     if(arg_MAP MATCHES "[.]def$")
       set(def "${arg_MAP}")
     else()
-      corbel_def_file(def ${target} lib${arg_NAME}.so.${arg_SOVERSION})
+      corbel_def_file(def ${target} "${arg_CXX_RUNTIME}" lib${arg_NAME}.so.${arg_SOVERSION})
     endif()
     corbel_dll(${target} "${arg_CXX_RUNTIME}" "${def}")
     target_link_libraries(${target} PRIVATE ${arg_LIBS})
@@ -114,14 +114,15 @@ function(corbel_shared target)
 endfunction()
 
 # A .def file with the names that the library <abi> exports on Linux (scripts/abi).
-function(corbel_def_file result target abi)
+function(corbel_def_file result target cxx_runtime abi)
   set(abi_file "${PROJECT_SOURCE_DIR}/scripts/abi/${abi}.txt")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${abi_file}")
   file(STRINGS "${abi_file}" lines REGEX "^function [^ ]+$")
   set(text "EXPORTS\n")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^function ([^@]+).*" "\\1" name "${line}")
-    if(name MATCHES "^_ZN6corbel") # for Corbel's libraries on Linux alone
+    # For Corbel's libraries on Linux alone; or exported by the source.
+    if(name MATCHES "^_ZN6corbel" OR (cxx_runtime AND name MATCHES "^_Z"))
       continue()
     endif()
     # size_t and intptr_t are long long, not long.
@@ -132,22 +133,29 @@ function(corbel_def_file result target abi)
     string(REGEX REPLACE "^(_ZN3rml.*E)lP" "\\1xP" name "${name}")
     string(APPEND text "  ${name}\n")
   endforeach()
+  # The scheduler finds it by a name that is the same for each compiler (src/os/optional.hpp).
+  if(abi MATCHES "malloc\\.so")
+    string(APPEND text "  corbel_provide_task_figures = "
+                       "_ZN6corbel5alloc20provide_task_figuresEPFyPcyE\n")
+  endif()
   set(def "${CMAKE_CURRENT_BINARY_DIR}/${target}.def")
   file(GENERATE OUTPUT "${def}" CONTENT "${text}")
   set(${result} "${def}" PARENT_SCOPE)
 endfunction()
 
-# What is different about a shared library on Windows: it exports what the file <def> lists. Without
-# CXX_RUNTIME it has no C runtime either.
+# What is different about a shared library on Windows: it exports what the file <def> lists. With
+# CXX_RUNTIME those are the names of C, and the source says what C++ names there are besides.
+# Without, it has no C runtime either.
 function(corbel_dll target cxx_runtime def)
   set_target_properties(${target} PROPERTIES PREFIX "")
   target_sources(${target} PRIVATE "${def}")
-  if(NOT cxx_runtime)
-    target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
-    target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_link_libraries(${target} PRIVATE gcc)
-    endif()
+  if(cxx_runtime)
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -nostdlib LINKER:-e,DllMainCRTStartup)
+  target_link_libraries(${target} PRIVATE corbel_ntdll kernel32)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_link_libraries(${target} PRIVATE gcc)
   endif()
 endfunction()
 

@@ -2,10 +2,32 @@
 # The tests' side of the build. Every folder of test/ with a CMakeLists.txt is added; a test carries
 # the label of its folder, and finds the build through CORBEL_LIB_DIR and CORBEL_BIN_DIR.
 find_package(Threads REQUIRED)
-if(NOT CMAKE_CROSSCOMPILING)
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+
+# What a cross build runs, under the emulator: that for ARM has no GoogleTest.
+set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)
+set(CORBEL_LEFT_OUT "")
+set(CORBEL_HAS_GTEST ON)
+set(CORBEL_GTEST_TIMEOUT 300) # seconds, of one test
+if(WIN32)
+  set(CORBEL_GTEST_TIMEOUT 60)
   include(GoogleTest)
-  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  include(CorbelTestWindows)
+elseif(CMAKE_CROSSCOMPILING)
+  set(CORBEL_HAS_GTEST OFF)
+else()
+  include(GoogleTest)
   find_package(GTest REQUIRED)
+endif()
+
+# What the tests ask the system for, and the library that those of the scheduler link.
+if(WIN32)
+  include_directories("${PROJECT_SOURCE_DIR}/test/system/windows")
+  # With the compiler's libraries in each program, corbel.dll would have C++ libraries of its own.
+  set(CORBEL_SCHEDULER Corbel::corbel_static)
+else()
+  include_directories("${PROJECT_SOURCE_DIR}/test/system/linux")
+  set(CORBEL_SCHEDULER Corbel::corbel)
 endif()
 
 # What nearly every test includes, compiled once for all programs of corbel_add_gtest, and once more
@@ -23,7 +45,7 @@ function(corbel_add_test_headers target)
     PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
             <functional> <map> <memory> <mutex> <random> <stdexcept> <string> <thread> <vector>)
 endfunction()
-if(NOT CMAKE_CROSSCOMPILING)
+if(CORBEL_HAS_GTEST)
   corbel_add_test_headers(corbel_test_headers)
   if(CORBEL_BUILD_SCHEDULER_TESTS AND NOT CORBEL_SANITIZE MATCHES "thread")
     corbel_add_test_headers(corbel_test_headers_unoptimised -O0)
@@ -31,6 +53,7 @@ if(NOT CMAKE_CROSSCOMPILING)
 endif()
 
 set(CORBEL_TEST_ENVIRONMENT
+    ${CORBEL_WINE_ENVIRONMENT}
     "CORBEL_LIB_DIR=${CMAKE_BINARY_DIR}/lib" "CORBEL_BIN_DIR=${CMAKE_BINARY_DIR}/bin"
     "CORBEL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "CORBEL_BUILD_DIR=${CMAKE_BINARY_DIR}")
 
@@ -40,23 +63,31 @@ set(CORBEL_REPORTS "${CMAKE_BINARY_DIR}/reports")
 # The folders whose tests need a process with its own malloc replaced, or an uninstrumented build.
 set(CORBEL_PROXY_TEST_FOLDERS container profile proxy life programs cli packaging golden smoke bench)
 
-# What a cross build runs, under the emulator: it has no GoogleTest.
-set(CORBEL_CROSS_TEST_FOLDERS smoke tbb12 unwind)
-if(WIN32)
-  set(CORBEL_CROSS_TEST_FOLDERS windows)
-endif()
-
 # Every test is started by test/runner/run.py where it keeps something that ctest would lose: the
-# reports of a sanitizer, and the single tests of a GoogleTest program.
+# reports of a sanitizer, the single tests of a GoogleTest program, and the children of a program in
+# Wine.
 set(CORBEL_TEST_RUNNER "${PROJECT_SOURCE_DIR}/test/runner/run.py")
 
-# Sets <result> to the words before a test's command: nothing without a sanitizer.
-function(corbel_keep_reports result name)
+# Sets <result> to the words before a test's command: nothing where there is nothing to keep.
+function(corbel_keep result name seconds)
   set(${result} "" PARENT_SCOPE)
   if(CORBEL_SANITIZE)
     set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --name "${name}" --reports
                   "${CORBEL_REPORTS}" -- PARENT_SCOPE)
+  elseif(WIN32)
+    set(${result} ${Python3_EXECUTABLE} -B "${CORBEL_TEST_RUNNER}" --wine --seconds ${seconds} --
+                  PARENT_SCOPE)
   endif()
+endfunction()
+
+# Sets <result> to whether this build leaves the test out.
+function(corbel_is_left_out result name)
+  set(${result} OFF PARENT_SCOPE)
+  foreach(pattern IN LISTS CORBEL_LEFT_OUT)
+    if(name MATCHES "^(${pattern})$")
+      set(${result} ON PARENT_SCOPE)
+    endif()
+  endforeach()
 endfunction()
 
 # corbel_add_gtest(<name> LABEL <label> SOURCES <files> [LIBS <libraries>] [DEFINES ...]
@@ -70,7 +101,11 @@ function(corbel_add_gtest name)
   cmake_parse_arguments(arg "EACH;UNOPTIMISED" "LABEL;TIMEOUT;COST"
                         "SOURCES;LIBS;DEFINES;ENVIRONMENT;ONE_THREAD" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT ${CORBEL_GTEST_TIMEOUT})
+  endif()
+  corbel_is_left_out(left_out "${arg_LABEL}.${name}")
+  if(left_out)
+    return()
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(
@@ -92,7 +127,8 @@ function(corbel_add_gtest name)
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
       TEST_PREFIX "${arg_LABEL}."
-      PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
+      PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}"
+                 FIXTURES_REQUIRED "${CORBEL_TEST_FIXTURES}")
     return()
   endif()
   set(keep "")
@@ -106,12 +142,17 @@ function(corbel_add_gtest name)
     list(JOIN arg_ONE_THREAD ":" patterns)
     list(APPEND keep --without "${patterns}")
   endif()
+  if(WIN32)
+    list(APPEND keep --wine)
+  endif()
   add_test(NAME "${arg_LABEL}.${name}"
-           COMMAND Python3::Interpreter -B "${CORBEL_TEST_RUNNER}" --gtest --name
-                   "${arg_LABEL}.${name}" --seconds ${arg_TIMEOUT} ${keep} -- $<TARGET_FILE:${name}>)
+           COMMAND "${Python3_EXECUTABLE}" -B "${CORBEL_TEST_RUNNER}" --gtest --name
+                   "${arg_LABEL}.${name}" --seconds ${arg_TIMEOUT} ${keep} --
+                   ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}>)
   set_tests_properties(
     "${arg_LABEL}.${name}" PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 1500 SKIP_RETURN_CODE 77
-                                      ENVIRONMENT "${environment}")
+                                      ENVIRONMENT "${environment}" FIXTURES_REQUIRED
+                                      "${CORBEL_TEST_FIXTURES}")
   if(arg_COST)
     set_tests_properties("${arg_LABEL}.${name}" PROPERTIES COST ${arg_COST})
   endif()
@@ -126,11 +167,15 @@ function(corbel_add_script_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
-  corbel_keep_reports(keep "${name}")
+  corbel_is_left_out(left_out "${name}")
+  if(left_out)
+    return()
+  endif()
+  corbel_keep(keep "${name}" ${arg_TIMEOUT})
   if(keep)
     list(POP_FRONT arg_COMMAND program)
     if(TARGET ${program})
-      set(program $<TARGET_FILE:${program}>)
+      set(program ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}>)
     endif()
     list(PREPEND arg_COMMAND ${keep} ${program})
   endif()
@@ -138,7 +183,8 @@ function(corbel_add_script_test name)
   set_tests_properties(
     "${name}"
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
-               ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
+               ENVIRONMENT "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}"
+               FIXTURES_REQUIRED "${CORBEL_TEST_FIXTURES}")
   if(arg_COST)
     set_tests_properties("${name}" PROPERTIES COST ${arg_COST})
   endif()
@@ -149,7 +195,7 @@ endfunction()
 function(corbel_add_test_folders)
   set(libraries "")
   set(folders src)
-  if(CORBEL_BUILD_SCHEDULER_TESTS AND NOT WIN32)
+  if(CORBEL_BUILD_SCHEDULER_TESTS)
     list(APPEND folders src/sched src/tbb12)
   endif()
   foreach(folder IN LISTS folders)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lab's way to the engine of `corbel compare` (tools/corbel/compare/measure.cpp): runs a
+// The lab's way to the engine of `corbel compare` (tools/corbel/compare/linux/measure.cpp): runs a
 // command once and writes what it measured as JSON.
 //
 //   engine --report FILE [--timeout SECONDS] [--set NAME=VALUE]... -- PATH [ARGUMENT]...

@@ -15,11 +15,12 @@ import tempfile
 from lab import fetch, paths
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = [HERE / "engine.cpp", paths.ROOT / "tools" / "corbel" / "compare" / "measure.cpp"]
-INPUTS = [*SOURCES, SOURCES[-1].with_suffix(".hpp")]
+TOOL = paths.ROOT / "tools" / "corbel"
+SOURCES = [HERE / "engine.cpp", TOOL / "compare" / "linux" / "measure.cpp"]
+INPUTS = [*SOURCES, TOOL / "compare" / "measure.hpp"]
 # All symbols are bound at start: binding one between fork and exec would add to the memory that a
 # command seems to use.
-FLAGS = ["-std=c++17", "-O2", "-Wl,-z,now"]
+FLAGS = ["-std=c++17", "-O2", "-Wl,-z,now", f"-I{TOOL}"]
 
 
 def program(built=paths.BUILT):

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Cross compilation for 64-bit Windows with clang and its libraries as PyPI's ziglang brings them;
-# programs of the build run under Wine. CORBEL_ZIG is the command that starts zig.
+# programs of the build run under Wine. CORBEL_ZIG is the command that starts zig; by default it is
+# the zig in build/.venv, where ./dev installs it, or else the ziglang of python3.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
-set(CORBEL_ZIG "python3 -m ziglang" CACHE STRING "The command that starts zig")
+file(GLOB zig LIST_DIRECTORIES OFF
+     "${CMAKE_CURRENT_LIST_DIR}/../../build/.venv/lib/python3*/site-packages/ziglang/zig")
+if(NOT zig)
+  set(zig "python3 -m ziglang")
+endif()
+list(GET zig 0 zig)
+set(CORBEL_ZIG "${zig}" CACHE STRING "The command that starts zig")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORBEL_ZIG CORBEL_ZIG_TOOLS)
 
 # CMake wants each tool to be one file.
@@ -23,6 +30,22 @@ if(NOT CORBEL_ZIG_TOOLS)
          PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE)
   endforeach()
 endif()
+
+# ccache takes the scripts for a compiler that it does not know, and for another one in each folder.
+foreach(language IN ITEMS C CXX)
+  if("$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" MATCHES "ccache$" AND NOT CORBEL_ZIG_VERSION)
+    separate_arguments(command UNIX_COMMAND "${CORBEL_ZIG} version")
+    execute_process(COMMAND ${command} OUTPUT_VARIABLE CORBEL_ZIG_VERSION
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(CORBEL_ZIG_VERSION "${CORBEL_ZIG_VERSION}" CACHE INTERNAL "")
+  endif()
+  if("$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" MATCHES "ccache$")
+    set(CMAKE_${language}_COMPILER_LAUNCHER
+        env CCACHE_COMPILERTYPE=clang "CCACHE_COMPILERCHECK=string:zig ${CORBEL_ZIG_VERSION}"
+        "$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" CACHE STRING "")
+  endif()
+endforeach()
+
 set(CMAKE_C_COMPILER "${CORBEL_ZIG_TOOLS}/cc")
 set(CMAKE_CXX_COMPILER "${CORBEL_ZIG_TOOLS}/c++")
 set(CMAKE_AR "${CORBEL_ZIG_TOOLS}/ar" CACHE FILEPATH "")

@@ -10,7 +10,7 @@
 
 namespace corbel {
 
-class CORBEL_EXPORT missing_wait : public std::exception {
+class CORBEL_EXPORT_TYPE missing_wait : public std::exception {
  public:
   // A constant string.
   const char* what() const noexcept override {

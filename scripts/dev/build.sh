@@ -2,6 +2,17 @@
 # Configuring and building a preset.
 # shellcheck shell=bash
 
+# need_of_preset PRESET: installs what it needs beside the group build, and ends ./dev without.
+need_of_preset() {
+  case $1 in
+    aarch64) need aarch64 ;;
+    windows-*) need windows ;;
+  esac
+  if [[ $1 == windows-clang ]]; then
+    want_zig || fail "windows-clang needs ziglang from PyPI, which could not be installed"
+  fi
+}
+
 # build_preset PRESET [cmake --build arguments]; returns non-zero, having shown why, when it fails.
 build_preset() {
   local preset=$1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What each group of commands needs of the system, and how it gets there: from apt, as root or
-# through sudo; on a system whose cmake or clang-format is too old, from PyPI into build/.venv.
+# through sudo; zig, and on a system where they are too old cmake and clang-format, from PyPI into
+# build/.venv.
 # Nothing is asked of the network when nothing is missing.
 # shellcheck shell=bash
 
@@ -31,6 +32,9 @@ packages_of() {
         ubuntu-22.04) printf '%s\n' g++-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
         *) printf '%s\n' g++-aarch64-linux-gnu qemu-user ;;
       esac
+      ;;
+    windows) # and zig, see want_zig
+      printf '%s\n' g++-mingw-w64-x86-64-posix googletest wine wine64 python3-venv
       ;;
     programs)
       list_of test/programs/packages.txt
@@ -185,11 +189,15 @@ want_programs() {
   fi
 }
 
+# want_zig: zig's clang with its libraries for Windows, from PyPI. Returns non-zero where it is not to
+# be had.
+want_zig() { STEP_TAIL=1 pip_tool python-zig ziglang==0.17.1; }
+
 version_at_least() { # <have> <want>
   [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]
 }
 
-# pip_tool NAME REQUIREMENT: a program that PyPI ships, for systems too old to have it.
+# pip_tool NAME REQUIREMENT: a program that PyPI ships, where the system has none, or none new enough.
 pip_tool() {
   if [[ ! -x $VENV/bin/$1 ]]; then
     [[ -x $VENV/bin/pip ]] || python3 -m venv "$VENV" || return 1

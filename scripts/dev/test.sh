@@ -24,6 +24,11 @@ add_results() { # <stage> <file> <preset> <build seconds> <test seconds>
 
 row() { TABLE+=("$(printf '%-20s %7s %7s %8s %8s %8s' "$@")"); }
 
+left_out() { # <stage> <why>
+  TABLE+=("$(printf '%-20s left out: %s' "$1" "$2")")
+  SKIPPED=$((SKIPPED + 1))
+}
+
 stage_failed() { # <stage> <build seconds>
   FAILED=$((FAILED + 1))
   BAD+=("$1 (build)")
@@ -107,9 +112,7 @@ command_test() {
   need build
   if [[ -n $only || ${#select[@]} -gt 0 ]]; then
     only=${only:-release}
-    if [[ $only == aarch64 ]]; then
-      need aarch64
-    fi
+    need_of_preset "$only"
     # Only single tests have names to select.
     [[ ${#select[@]} -gt 0 ]] && TESTS_SINGLY=ON
     run_stage "$only" "$only" "${select[@]}"
@@ -118,6 +121,7 @@ command_test() {
   else
     want_programs
     want aarch64
+    want windows
     if [[ $mode == full ]]; then
       export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1
       FULL_TESTS=ON
@@ -131,8 +135,17 @@ command_test() {
     if [[ -z $(missing_of $(packages_of aarch64)) ]]; then
       run_stage aarch64 aarch64
     else
-      TABLE+=("aarch64              left out: no cross compiler or qemu-user here")
-      SKIPPED=$((SKIPPED + 1))
+      left_out aarch64 "no cross compiler or qemu-user here"
+    fi
+    if [[ -n $(missing_of $(packages_of windows)) ]]; then
+      left_out windows "no MinGW or Wine here"
+    else
+      CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-gcc windows-gcc
+      if want_zig; then
+        CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-clang windows-clang
+      else
+        left_out windows-clang "no ziglang from PyPI"
+      fi
     fi
   fi
   heading "Summary ($((SECONDS - begin)) s)"

@@ -198,12 +198,4 @@ int corbel_check_heap(void) noexcept {
   return 0;
 }
 
-void* corbel_allocate(size_t size, size_t alignment) noexcept {
-  const size_t natural = size <= 8 ? 8 : 16;
-  if (is_power_of_two(alignment) && alignment <= natural) return scalable_malloc(size);
-  return scalable_aligned_malloc(std::max(size, size_t(1)), alignment);
-}
-
-void corbel_deallocate(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
-
 }  // extern "C"

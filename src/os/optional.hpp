@@ -4,6 +4,7 @@
 //
 //   CORBEL_OPTIONAL(scalable_free)  // at the top of a file, after the function's declaration
 //   CORBEL_FIND(scalable_free)      // its address, or nullptr; the same at every call
+//   CORBEL_FIND_AS(function, name)  // of a C++ function: `name` is the one it has in the DLL
 //
 // On Linux the dynamic linker, or the linker of a static program, decides when the library is
 // loaded. Windows has no such references: find_in_allocator() looks for the allocator's DLL at the
@@ -30,11 +31,12 @@ const void* find_in_allocator(const char* name);
 }  // namespace corbel::os
 
 #define CORBEL_OPTIONAL(function)
-#define CORBEL_FIND(function)                                           \
-  ([] {                                                                 \
-    static const auto found = reinterpret_cast<decltype(&function)>(    \
-        const_cast<void*>(::corbel::os::find_in_allocator(#function))); \
-    return found;                                                       \
+#define CORBEL_FIND(function) CORBEL_FIND_AS(function, function)
+#define CORBEL_FIND_AS(function, name)                               \
+  ([] {                                                              \
+    static const auto found = reinterpret_cast<decltype(&function)>( \
+        const_cast<void*>(::corbel::os::find_in_allocator(#name)));  \
+    return found;                                                    \
   }())
 
 #else
@@ -42,5 +44,6 @@ const void* find_in_allocator(const char* name);
 #define CORBEL_OPTIONAL_PRAGMA(text) _Pragma(#text)
 #define CORBEL_OPTIONAL(function) CORBEL_OPTIONAL_PRAGMA(weak function)
 #define CORBEL_FIND(function) (&function)
+#define CORBEL_FIND_AS(function, name) (&function)
 
 #endif

@@ -12,9 +12,20 @@
 #include <cstdint>
 
 #include "os/code.hpp"
+#include "os/file.hpp"
 #include "os/optional.hpp"
 #include "os/own_image.hpp"
 #include "os/sampling.hpp"
+
+// Whether the system counts memory when it is promised, so that commit() has something to do. The
+// fake system of the tests counts so, too.
+#if !defined(CORBEL_OS_COMMITS)
+#if defined(_WIN32)
+#define CORBEL_OS_COMMITS 1
+#else
+#define CORBEL_OS_COMMITS 0
+#endif
+#endif
 
 namespace corbel::os {
 
@@ -29,6 +40,23 @@ std::size_t page_size();
 // The memory lies at `hint` if that range is free and aligned, else anywhere; nullptr is no hint.
 // Nothing is resident until it is touched. Returns nullptr when the system refuses.
 void* map(std::size_t size, std::size_t alignment, void* hint);
+
+// Like map(), but no page may be used before commit() has returned true for it.
+void* reserve(std::size_t size, std::size_t alignment, void* hint);
+
+// Makes pages usable that reserve() has returned, or that decommit() has taken. Pages that are
+// usable keep their content, the others read as zeros. Requires: the range consists of whole mapped
+// pages. Returns false when the system has no memory left: then each page of the range is usable or
+// not. Where the system counts a page when it is touched, not when it is promised, every mapped
+// page is usable, and these two are nothing of their own.
+bool commit(void* address, std::size_t size);
+
+#if !CORBEL_OS_COMMITS
+inline void* reserve(std::size_t size, std::size_t alignment, void* hint) {
+  return map(size, alignment, hint);
+}
+inline bool commit(void*, std::size_t) { return true; }
+#endif
 
 // Like map(), for a large table of which few pages will be used, after map() has refused it. Where
 // the process locks its memory (mlockall) and its limit leaves no room for so much, the table is
@@ -46,17 +74,23 @@ void unlock(const void* address, std::size_t size);
 // Gives the range back to the system, addresses included. Requires: the range consists of whole
 // mapped pages; it may be part of a mapping, or span several adjacent ones. Returns false when the
 // system refuses, as splitting a mapping can exhaust its table: then the range is still mapped and
-// its content is unspecified.
+// usable, and its content is unspecified.
 bool unmap(void* address, std::size_t size);
 
 // Decommits the range: gives its memory back and keeps its addresses. Requires: the range consists
-// of whole mapped pages. Afterwards it reads as zeros. Returns false when the system refuses: then
-// the content is unchanged.
+// of whole mapped pages. Afterwards it may not be used before commit(), and then reads as zeros.
+// Returns false when the system refuses: then the content is unchanged.
 bool decommit(void* address, std::size_t size);
 
+// Like decommit(), but the range stays usable and reads as zeros at once. Returns false, and the
+// content is unchanged, also where the system cannot do that without the risk that it has no memory
+// for the next use.
+bool clear(void* address, std::size_t size);
+
 // Makes a range inaccessible, or accessible again with its content. Requires: the range consists of
-// whole mapped pages. Returns false when the system refuses, as it does when the process has too
-// many mappings: then the access to some pages may have changed.
+// whole mapped pages. Pages that are to be committed before they are used are left alone. Returns
+// false when the system refuses, as it does when the process has too many mappings: then the access
+// to some pages may have changed.
 enum class Access { kNone, kAll };
 bool protect(void* address, std::size_t size, Access access);
 
@@ -115,6 +149,15 @@ void wake_all(std::atomic<std::uint32_t>& word);
 
 // Lets another thread run on this processor.
 void yield();
+
+// Whether the system has ended all threads of the process but the calling one, wherever they were,
+// and with the locks that they held. That is so on Windows, where the last thread then calls what
+// the libraries have to do at the end of the process.
+#if defined(_WIN32)
+bool other_threads_are_gone();
+#else
+inline bool other_threads_are_gone() { return false; }
+#endif
 
 // Milliseconds of a monotonic clock; cheap, and as coarse as a scheduler tick.
 std::uint64_t now_ms();
@@ -474,48 +517,6 @@ void read_thread_name(char* name, std::size_t capacity);  // of the calling thre
 void read_command(char* command, std::size_t capacity);   // with its arguments, between blanks
 // The current folder. Also empty if its name has `capacity` bytes or more.
 void read_current_folder(char* path, std::size_t capacity);
-
-// An open file of the program that is written from its beginning to its end. All functions of this
-// class and the next are async-signal-safe.
-class OutputFile {
- public:
-  // The file stays open.
-  explicit OutputFile(int file) : file_(file) {}
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  // Returns error() == 0. Does nothing after an error.
-  bool write(const void* data, std::size_t size);
-
-  // The number (errno.h) of the first error; 0: none.
-  int error() const { return error_; }
-
- protected:
-  OutputFile() = default;
-
-  int file_ = -1;
-  int error_ = 0;
-};
-
-// A file that gets its name only when it is complete.
-class NewFile : public OutputFile {
- public:
-  // Creates a file with a name longer than `path`. If there is something else than a file at
-  // `path`, as a device or a pipe, writes to that. Check error(). `path` must stay valid.
-  explicit NewFile(const char* path);
-  // Removes the file if finish() has not returned true.
-  ~NewFile();
-
-  // Closes the file and gives it its name, which replaces an older file. Returns error() == 0. Does
-  // nothing after an error.
-  bool finish();
-
- private:
-  static constexpr std::size_t kMaxPath = 4096;
-
-  const char* path_ = nullptr;  // nullptr: there is nothing to rename
-  char unfinished_[kMaxPath];
-};
 
 // A word that cannot be guessed, another one at each call.
 std::uint64_t random_word();

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one test: a GoogleTest program, all of its tests in one process, or any other command.
 
-    run.py [--gtest [--each] [--without PATTERNS] [--seconds N]] [--reports FOLDER --name NAME]
-           -- COMMAND...
+    run.py [--gtest [--each] [--without PATTERNS]] [--seconds N] [--wine]
+           [--reports FOLDER --name NAME] -- COMMAND...
 
 --gtest    The first line printed is "tests: N passed, N failed, N skipped", which ./dev test adds up;
            then each skipped test with its reason, each failed one with its output. A test that
@@ -12,10 +12,14 @@
 --reports  Sanitizers write their reports to files of this folder, so that no test can lose one by
            redirecting its stderr. The text is printed at the end, and a report fails the test even
            if the process that made it, a child perhaps, ended well.
+--wine     The command is Wine with a program for Windows. What the test has started and left
+           running is ended with it: to Linux, a program that another starts in Wine is an orphan.
+           --seconds holds for any other command, too.
 
 The exit code is the command's; 1 if a test or a report fails it, 77 if all tests were skipped.
 """
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -24,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 SKIP = 77
@@ -72,12 +77,56 @@ class Reports:
         return found
 
 
+class Family:
+    """The descendants of this process, which are programs in Wine. Orphans among them become its own children."""
+
+    PR_SET_CHILD_SUBREAPER = 36
+
+    def __init__(self):
+        if ctypes.CDLL(None, use_errno=True).prctl(self.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+    @staticmethod
+    def _members():
+        children = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue  # it has ended
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(path.parent.name))
+        found = [os.getpid()]
+        for pid in found:
+            found += children.get(pid, [])
+        return found[1:]
+
+    def end(self):
+        """Ends them all. Each may start others meanwhile."""
+        while members := self._members():
+            for pid in members:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
+
+    def bury(self):
+        """Ends them all, when the test's own process has been waited for."""
+        self.end()
+        try:
+            while os.waitpid(-1, 0):
+                pass
+        except ChildProcessError:
+            pass
+
+
 class Program:
     """A GoogleTest program, run as often as it takes to run each of its tests once."""
 
-    def __init__(self, command, seconds, without, environment, each=False):
+    def __init__(self, command, seconds, without, environment, each=False, family=None):
         self.command, self.seconds, self.environment = command, seconds, environment
-        self.each = each
+        self.each, self.family = each, family
         self.without = without.split(":") if without else []
         self.passed, self.failed, self.skipped, self.slow = [], {}, {}, []
 
@@ -127,7 +176,8 @@ class Program:
     def _once(self, results, chosen, without):
         """(exit code, whether a test took too long, [[test, its output, its last line]], output of
         no test)"""
-        command = [*self.command, f"--gtest_output=json:{results}", "--gtest_color=no"]
+        drive = "Z:" if self.family else ""  # Wine's name of the root
+        command = [*self.command, f"--gtest_output=json:{drive}{results}", "--gtest_color=no"]
         command.append(f"--gtest_filter={chosen}-{':'.join(without)}")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL, env=self.environment)
@@ -135,6 +185,9 @@ class Program:
 
         def end():
             late.set()
+            if self.family:
+                self.family.end()
+                return
             process.send_signal(signal.SIGABRT)  # a core, or a sanitizer's stacks
             try:
                 process.wait(10)
@@ -158,6 +211,8 @@ class Program:
         code = process.wait()
         if watch:
             watch.cancel()
+        if self.family:
+            self.family.bury()
         return code, late.is_set(), sections, rest
 
     def _read(self, results, sections):
@@ -208,7 +263,7 @@ def text(lines):
     if left_out > 0:
         half = MAX_LINES // 2
         lines = [*lines[:half], b"... %d lines ...\n" % left_out, *lines[-half:]]
-    return b"".join(lines).decode("utf8", "replace").rstrip()
+    return b"".join(lines).decode("utf8", "replace").replace("\r\n", "\n").rstrip()
 
 
 def reason(output):
@@ -224,10 +279,30 @@ def ending(code):
     return f"the process ended with {code}"
 
 
+def run_other(words, environment):
+    """Of a command that is no GoogleTest program: its exit code."""
+    family, seconds = None, None
+    if words.wine:
+        family, seconds = Family(), words.seconds
+    try:
+        code = subprocess.run(words.command, env=environment, timeout=seconds,
+                              check=False).returncode
+        if code < 0:
+            print(ending(code))
+            code = 1
+    except subprocess.TimeoutExpired:
+        print(f"took longer than {seconds} s")
+        code = 1
+    if family:
+        family.bury()
+    return code
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gtest", action="store_true")
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--wine", action="store_true")
     parser.add_argument("--without", default="")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--reports")
@@ -240,15 +315,12 @@ def main():
         environment.update(reports.environment())
     if words.gtest:
         program = Program(words.command, words.seconds, words.without, environment,
-                          words.each)
+                          words.each, Family() if words.wine else None)
         program.run()
         program.show()
         code = 1 if program.failed else 0 if program.passed else SKIP
     else:
-        code = subprocess.run(words.command, env=environment, check=False).returncode
-        if code < 0:
-            print(ending(code))
-            code = 1
+        code = run_other(words, environment)
     sys.stdout.flush()
     if reports and reports.show():
         print(f"{words.name}: a sanitizer has reported the above")

@@ -46,6 +46,16 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.run_it(command=("sh", "-c", "exit 3"))[0], 3)
         self.assertEqual(self.run_it(command=("sh", "-c", "exit 77"))[0], 77)
 
+    def test_what_a_program_in_wine_has_started_ends_with_it(self):
+        start = "setsid sleep 600 & echo orphan $!;"
+        for rest, wanted in (("exit 3", 3), ("sleep 600", 1)):
+            code, output = self.run_it("--wine", "--seconds", "1",
+                                       command=("sh", "-c", f"{start} {rest}"))
+            self.assertEqual(code, wanted, output)
+            self.assertEqual("took longer than 1.0 s" in output, wanted == 1, output)
+            orphan = int(output.split("orphan ")[1].split()[0])
+            self.assertFalse(Path(f"/proc/{orphan}").exists())
+
     @unittest.skipUnless(SANITIZER, "no sanitizer")
     def test_a_report_survives_a_redirected_stderr(self):
         code, output = self.run_it("--gtest", "--without", "Subject.*", "--name", "fault",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of TBB 2020 that oneTBB does not have.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <tbb/aligned_space.h>
 #include <tbb/atomic.h>
 #include <tbb/mutex.h>
@@ -10,18 +9,20 @@
 #include <tbb/task_scheduler_init.h>
 #include <tbb/tbb_exception.h>
 #include <tbb/tbb_thread.h>
-#include <unistd.h>
 #include <tbb/compat/condition_variable>
 #include <tbb/compat/thread>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <typeinfo>
 #include <vector>
+
+#include "system.hpp"
 
 namespace {
 
@@ -153,39 +154,29 @@ TEST(ClassicThread, IsAThread) {
   EXPECT_GE(tbb::tbb_thread::hardware_concurrency(), 1U);
 }
 
-// Leaves this process one processor; returns whether that was possible.
-bool limit_to_one_processor() {
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return false;
-  for (int i = 0, kept = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &mask) && kept++ != 0) CPU_CLR(i, &mask);
-  }
-  return sched_setaffinity(0, sizeof mask, &mask) == 0;
-}
-
 // In a process of its own: the library reads the mask once.
 TEST(ClassicThreadDeathTest, HardwareConcurrencyIsThatOfTheMask) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        if (!limit_to_one_processor()) _exit(0);
-        if (tbb::tbb_thread::hardware_concurrency() != 1) _exit(1);
-        if (tbb::task_scheduler_init::default_num_threads() != 1) _exit(2);
+        if (!test::keep_one_processor()) std::_Exit(0);
+        if (tbb::tbb_thread::hardware_concurrency() != 1) std::_Exit(1);
+        if (tbb::task_scheduler_init::default_num_threads() != 1) std::_Exit(2);
         tbb::task_scheduler_init init(1);
-        if (tbb::this_task_arena::max_concurrency() != 1) _exit(3);
+        if (tbb::this_task_arena::max_concurrency() != 1) std::_Exit(3);
         const std::thread::id self = std::this_thread::get_id();
         std::atomic<bool> alone{true};
         tbb::parallel_for(0, 10000, [&](int) {
           if (std::this_thread::get_id() != self) alone = false;
         });
-        if (!alone) _exit(4);
+        if (!alone) std::_Exit(4);
         // Needs a thread besides this one, which does not wait.
         std::atomic<bool> done{false};
         tbb::this_task_arena::enqueue([&] { done = true; });
         while (!done) std::this_thread::yield();
         init.terminate();
         const tbb::task_scheduler_init wide(2);
-        _exit(tbb::this_task_arena::max_concurrency() == 2 ? 0 : 5);
+        std::_Exit(tbb::this_task_arena::max_concurrency() == 2 ? 0 : 5);
       },
       testing::ExitedWithCode(0), "");
 }

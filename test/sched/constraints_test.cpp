@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processors that an arena may use, and memory on the nodes of the machine.
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <tbb/numa_allocation.h>
 #include <tbb/task_arena.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
+#include "system.hpp"
+
 namespace {
 
-int processors_of_this_thread() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
-  return CPU_COUNT(&set);
-}
-
 TEST(Constraints, AreApplied) {
-  const int all = processors_of_this_thread();
+  const int all = test::own_processors();
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
   ASSERT_GE(nodes.size(), 1U);
   EXPECT_GE(tbb::info::core_types().size(), 1U);
@@ -32,8 +25,8 @@ TEST(Constraints, AreApplied) {
     sum += width;
     tbb::task_arena arena{tbb::task_arena::constraints(node)};
     EXPECT_EQ(arena.max_concurrency(), width);
-    EXPECT_LE(arena.execute([] { return processors_of_this_thread(); }), all);
-    EXPECT_EQ(processors_of_this_thread(), all);
+    EXPECT_LE(arena.execute([] { return test::own_processors(); }), all);
+    EXPECT_EQ(test::own_processors(), all);
   }
   EXPECT_LE(sum, all);
   EXPECT_EQ(tbb::create_numa_task_arenas().size(), nodes.size());
@@ -45,7 +38,7 @@ TEST(Constraints, AreApplied) {
   EXPECT_LE(tbb::info::default_concurrency(one_of_each_core), all);
   std::atomic<int> bound{0};
   tbb::task_arena narrow(one_of_each_core);
-  narrow.enqueue([&] { bound = processors_of_this_thread(); });
+  narrow.enqueue([&] { bound = test::own_processors(); });
   while (bound == 0) std::this_thread::yield();
   EXPECT_LE(bound, all);
 }
@@ -89,7 +82,7 @@ TEST(Constraints, ASelectorChoosesTheCores) {
 }
 
 TEST(NumaAllocation, GivesZeroedPages) {
-  const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
+  const std::size_t page = test::page_size();
   const auto check = [&](void* memory, std::size_t bytes) {
     ASSERT_NE(memory, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % page, 0U);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <tbb/blocked_range.h>
 #include <tbb/critical_section.h>
 #include <tbb/global_control.h>
@@ -26,6 +25,8 @@
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "system.hpp"
 
 namespace {
 
@@ -164,15 +165,6 @@ TEST(GlobalControl, ALimitOfOneHangsNothing) {
   }
 }
 
-std::size_t stack_size_of_this_thread() {
-  pthread_attr_t attributes;
-  pthread_getattr_np(pthread_self(), &attributes);
-  std::size_t size = 0;
-  pthread_attr_getstacksize(&attributes, &size);
-  pthread_attr_destroy(&attributes);
-  return size;
-}
-
 TEST(GlobalControl, SetsTheStackSize) {
   tbb::task_scheduler_handle handle{tbb::attach()};
   tbb::finalize(handle);
@@ -182,7 +174,7 @@ TEST(GlobalControl, SetsTheStackSize) {
   std::atomic<bool> done{false};
   std::size_t seen = 0;
   tbb::task_arena(2).enqueue([&] {
-    seen = stack_size_of_this_thread();
+    seen = test::own_stack_size();
     done = true;
   });
   wait_for(done);

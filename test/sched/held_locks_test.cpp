@@ -15,7 +15,7 @@
 
 namespace {
 
-using corbel::detail::held_locks;
+using corbel::detail::own_held_locks;
 
 template <typename Mutex>
 class HeldLocks : public testing::Test {};
@@ -28,24 +28,24 @@ TYPED_TEST_SUITE(HeldLocks, AllMutexes);
 TYPED_TEST(HeldLocks, AreCounted) {
   using Lock = typename TypeParam::scoped_lock;
   TypeParam mutex;
-  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(own_held_locks(), 0);
   {
     Lock lock(mutex);
-    EXPECT_EQ(held_locks, 1);
+    EXPECT_EQ(own_held_locks(), 1);
     std::thread([&] {
-      EXPECT_EQ(held_locks, 0);
+      EXPECT_EQ(own_held_locks(), 0);
       Lock other;
       EXPECT_FALSE(other.try_acquire(mutex));
-      EXPECT_EQ(held_locks, 0);
+      EXPECT_EQ(own_held_locks(), 0);
     }).join();
     TypeParam another;
     Lock second;
     EXPECT_TRUE(second.try_acquire(another));
-    EXPECT_EQ(held_locks, 2);
+    EXPECT_EQ(own_held_locks(), 2);
     second.release();
-    EXPECT_EQ(held_locks, 1);
+    EXPECT_EQ(own_held_locks(), 1);
   }
-  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(own_held_locks(), 0);
 }
 
 template <typename Mutex>
@@ -56,30 +56,30 @@ TYPED_TEST_SUITE(HeldRwLocks, RwMutexes);
 TYPED_TEST(HeldRwLocks, AreCounted) {
   TypeParam mutex;
   typename TypeParam::scoped_lock lock(mutex, false);
-  EXPECT_EQ(held_locks, 1);
+  EXPECT_EQ(own_held_locks(), 1);
   lock.upgrade_to_writer();
-  EXPECT_EQ(held_locks, 1);
+  EXPECT_EQ(own_held_locks(), 1);
   lock.downgrade_to_reader();
-  EXPECT_EQ(held_locks, 1);
+  EXPECT_EQ(own_held_locks(), 1);
   lock.release();
-  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(own_held_locks(), 0);
   EXPECT_TRUE(lock.try_acquire(mutex, false));
-  EXPECT_EQ(held_locks, 1);
+  EXPECT_EQ(own_held_locks(), 1);
   lock.release();
-  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(own_held_locks(), 0);
 }
 
 TEST(HeldLocksOfTheStandard, AreCounted) {
   tbb::rw_mutex mutex;
   {
     std::shared_lock<tbb::rw_mutex> lock(mutex);
-    EXPECT_EQ(held_locks, 1);
+    EXPECT_EQ(own_held_locks(), 1);
   }
   {
     std::unique_lock<tbb::rw_mutex> lock(mutex, std::try_to_lock);
-    EXPECT_EQ(held_locks, 1);
+    EXPECT_EQ(own_held_locks(), 1);
   }
-  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(own_held_locks(), 0);
 }
 
 TEST(LocksDeathTest, MisuseIsFound) {

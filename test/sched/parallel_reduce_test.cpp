@@ -2,12 +2,9 @@
 // parallel_reduce and parallel_deterministic_reduce: results are joined in order, whichever threads
 // compute them.
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/wait.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -22,6 +19,7 @@
 #include <vector>
 
 #include "loops.hpp"
+#include "system.hpp"
 
 namespace {
 
@@ -227,35 +225,8 @@ std::string all_sums() {
   return text;
 }
 
-// Computes the sums in another process, which may use one processor only.
-std::string sums_of_one_thread() {
-  int ends[2];
-  if (pipe(ends) != 0) return "";
-  const pid_t child = fork();
-  if (child == 0) {
-    cpu_set_t all;
-    sched_getaffinity(0, sizeof all, &all);
-    int cpu = 0;
-    while (!CPU_ISSET(cpu, &all)) ++cpu;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    dup2(ends[1], 1);
-    execl("/proc/self/exe", "parallel_reduce_test", "--sums", nullptr);
-    _exit(1);
-  }
-  close(ends[1]);
-  char text[200] = "";
-  const ssize_t length = read(ends[0], text, sizeof text - 1);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return std::string(text, length > 0 ? std::size_t(length) : 0);
-}
-
 TEST(ParallelReduce, DeterministicAtAnyWidth) {
-  const std::string expected = sums_of_one_thread();
+  const std::string expected = test::output_of_this_program("--sums");
   EXPECT_GT(expected.size(), 10u);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(all_sums(), expected);
   // The test is meaningful only if the order matters.
@@ -393,6 +364,7 @@ TEST(ParallelReduce, EveryJoinedBodyWasCalled) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--sums") == 0) {
+    test::keep_one_processor();
     std::fputs(all_sums().c_str(), stdout);
     return 0;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits that take further tasks, each of which waits: however many there are, no stack overflows.
 // Without care each test ends with a segmentation fault.
-#include <pthread.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
@@ -16,7 +15,11 @@
 #include <thread>
 #include <utility>
 
+#include "system.hpp"
+
 namespace {
+
+using test::ThreadWithStack;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t kFactor = 4;  // of the size of frames
@@ -25,30 +28,6 @@ constexpr std::size_t kFactor = 1;
 #endif
 constexpr std::size_t kSmallest = kFactor * (64 << 10);
 constexpr std::size_t kSmall = kFactor * (256 << 10);
-
-// Runs `body` in a thread with a stack of that size, and waits for its end.
-class ThreadWithStack {
- public:
-  ThreadWithStack(std::size_t bytes, std::function<void()> body) : body_(std::move(body)) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    EXPECT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
-    EXPECT_EQ(pthread_create(&thread_, &attributes, &call, this), 0);
-    pthread_attr_destroy(&attributes);
-  }
-  ~ThreadWithStack() { pthread_join(thread_, nullptr); }
-  ThreadWithStack(const ThreadWithStack&) = delete;
-  ThreadWithStack& operator=(const ThreadWithStack&) = delete;
-
- private:
-  static void* call(void* self) {
-    static_cast<ThreadWithStack*>(self)->body_();
-    return nullptr;
-  }
-
-  const std::function<void()> body_;
-  pthread_t thread_{};
-};
 
 // Tasks that all wait for a group, which ends when the last of them has begun. So a thread that
 // runs several of them has them all on its stack at the same time.

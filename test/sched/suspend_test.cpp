@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "helped.hpp"
-#include "process_memory.hpp"
+#include "system.hpp"
 
 namespace {
 

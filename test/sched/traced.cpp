@@ -15,7 +15,7 @@
 #include <cstring>
 #include <thread>
 
-#include "process_memory.hpp"
+#include "system.hpp"
 
 namespace {
 

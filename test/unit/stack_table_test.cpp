@@ -19,7 +19,7 @@ using Frames = std::vector<void*>;
 Frames random_frames(std::mt19937& random, unsigned count) {
   Frames frames;
   for (unsigned i = 0; i < count; ++i)
-    frames.push_back(reinterpret_cast<void*>(random() | 1UL << 40));
+    frames.push_back(reinterpret_cast<void*>(std::uintptr_t{random()} | std::uintptr_t{1} << 40));
   return frames;
 }
 

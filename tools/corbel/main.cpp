@@ -13,29 +13,12 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "console/console.hpp"
+#include "help/texts.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
 namespace {
-
-constexpr char kMainFooter[] =
-    "Examples:\n"
-    "  corbel run -- ./app --its-options        run a program on Corbel's malloc\n"
-    "  corbel compare -n 20 -- ./app input      is it faster, is it smaller?\n"
-    "  corbel check -- ./app                    would it work, symbol by symbol?\n"
-    "  corbel check --pid 1234                  does it work in that process?\n"
-    "  corbel top --pid 1234                    what does it hold and do?\n"
-    "  corbel profile heap -- ./app             what holds its memory?\n"
-    "  corbel profile time -- ./app             what does malloc cost it, and where?\n"
-    "  corbel trace -- ./app                    what do its tasks do, on a timeline?\n"
-    "  corbel leaks -- ./app                    what does it never free?\n"
-    "  corbel run --tbb -- ./app                a program built for oneTBB: its tasks, too\n"
-    "\n"
-    "Environment:\n"
-    "  CORBEL_LIBRARY    path of libcorbelmalloc_proxy.so.1, instead of looking for it\n"
-    "  NO_COLOR          no colours\n"
-    "\n"
-    "See 'corbel COMMAND --help' for the options of a command.";
 
 // Headings in bold where the terminal shows it.
 std::string styled(const std::string& help) {
@@ -54,13 +37,13 @@ struct Arguments {
   bool separated = false;
 };
 
-Arguments split(int count, char** values) {
+Arguments split(const std::vector<std::string>& words) {
   Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    if (!arguments.separated && std::string_view(values[i]) == "--") {
+  for (const std::string& word : words) {
+    if (!arguments.separated && word == "--") {
       arguments.separated = true;
     } else {
-      (arguments.separated ? arguments.command : arguments.own).emplace_back(values[i]);
+      (arguments.separated ? arguments.command : arguments.own).push_back(word);
     }
   }
   return arguments;
@@ -96,7 +79,7 @@ std::string names_below(const CLI::App* app) {
   return names;
 }
 
-int main_of(int count, char** values) {
+int main_of(const std::vector<std::string>& words) {
   CLI::App app(
       "Corbel: a scalable malloc that replaces the system's in any program, and a task scheduler\n"
       "that replaces oneTBB's in programs built for it, without a rebuild.");
@@ -113,8 +96,8 @@ int main_of(int count, char** values) {
     for (Subcommand& each : add(app)) commands.push_back(std::move(each));
   }
 
-  const Arguments arguments = split(count, values);
-  if (count <= 1) {
+  const Arguments arguments = split(words);
+  if (words.empty()) {
     fmt::print("{}", styled(app.help()));
     return kExitUsage;
   }
@@ -159,7 +142,8 @@ int main_of(int count, char** values) {
 
 int main(int count, char** values) {
   try {
-    const int code = corbel::cli::main_of(count, values);
+    corbel::cli::prepare_terminal();
+    const int code = corbel::cli::main_of(corbel::cli::arguments_of(count, values));
     errno = 0;
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     // An earlier error has no number any more.

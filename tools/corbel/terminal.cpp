@@ -4,8 +4,6 @@
 
 #include <fmt/color.h>
 #include <fmt/core.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +14,7 @@ bool wants_colour(int fd) {
   const char* no = std::getenv("NO_COLOR");
   if (no != nullptr && *no != '\0') return false;
   const char* term = std::getenv("TERM");
-  return isatty(fd) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+  return is_terminal(fd) && (term == nullptr || std::string_view(term) != "dumb");
 }
 
 std::string paint(std::string_view text, Colour colour, int fd) {
@@ -40,18 +38,6 @@ std::string paint(std::string_view text, Colour colour, int fd) {
       break;
   }
   return fmt::format(style, "{}", text);
-}
-
-int terminal_width(int fd) {
-  winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
-
-int terminal_height(int fd) {
-  winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
-  return 24;
 }
 
 std::string printable(const std::string& text) {

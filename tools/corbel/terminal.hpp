@@ -9,6 +9,8 @@ namespace corbel::cli {
 
 enum class Colour { kGood, kBad, kDim, kBold, kWarn };
 
+// Whether `fd` is a terminal.
+bool is_terminal(int fd);
 // Whether `fd` is a terminal that shows colour (NO_COLOR and TERM=dumb say no).
 bool wants_colour(int fd);
 // `text` in `colour` if `fd` shows colour, else `text`.

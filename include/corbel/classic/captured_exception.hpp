@@ -17,7 +17,7 @@ namespace corbel {
 
 // An exception that can be passed on as an object, without being thrown. One thread at a time may
 // use an object.
-class CORBEL_EXPORT tbb_exception : public std::exception {
+class CORBEL_EXPORT_TYPE tbb_exception : public std::exception {
  public:
   // Returns a copy that lives until its destroy() is called; nullptr if there is no memory.
   virtual tbb_exception* move() noexcept = 0;
@@ -31,7 +31,7 @@ class CORBEL_EXPORT tbb_exception : public std::exception {
 };
 
 // Holds the type name and the text of an exception.
-class CORBEL_EXPORT captured_exception : public tbb_exception {
+class CORBEL_EXPORT_TYPE captured_exception : public tbb_exception {
  public:
   // Copies the strings; nullptr counts as an empty string. Throws bad_alloc.
   captured_exception(const char* name, const char* info)

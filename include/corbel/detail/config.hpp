@@ -20,11 +20,26 @@
 #define CORBEL_EXCEPTIONS 0
 #endif
 
-// Exports a function or class, whatever -fvisibility the program is compiled with.
-#if defined(__GNUC__)
+// CORBEL_EXPORT: a function or variable of the library that programs use, whatever -fvisibility
+// they are compiled with. On Windows a program that links the static library defines CORBEL_STATIC.
+//
+// CORBEL_EXPORT_TYPE: a class whose objects are thrown. On Windows each program and library has the
+// type information of its own, which is compared by names.
+#if defined(_WIN32)
+#if defined(CORBEL_BUILDS_DLL)
+#define CORBEL_EXPORT __declspec(dllexport)
+#elif defined(CORBEL_STATIC)
+#define CORBEL_EXPORT
+#else
+#define CORBEL_EXPORT __declspec(dllimport)
+#endif
+#define CORBEL_EXPORT_TYPE
+#elif defined(__GNUC__)
 #define CORBEL_EXPORT __attribute__((visibility("default")))
+#define CORBEL_EXPORT_TYPE CORBEL_EXPORT
 #else
 #define CORBEL_EXPORT
+#define CORBEL_EXPORT_TYPE
 #endif
 
 // Mark conditions that are nearly always, or nearly never, true.

@@ -33,7 +33,7 @@ bool GuardPool::set_up(std::size_t max_live) {
   random_ = os::random_word() | 1;
   slots_ = static_cast<Slot*>(allocate_metadata(count_ * sizeof(Slot)));
   if (slots_ == nullptr) return false;
-  auto* const begin = static_cast<char*>(os::map(bytes, kUnit, nullptr));
+  auto* const begin = static_cast<char*>(os::reserve(bytes, kUnit, nullptr));
   if (begin == nullptr) return false;
   if (!enter(begin, bytes)) {
     os::unmap(begin, bytes);
@@ -96,7 +96,8 @@ BlockRef GuardPool::take(const BlockRequest& request) {
   if (slot == kNone) return {};
   const BlockRef block = block_of(slot);
   const bool has_memory = footprint.try_commit(page_);
-  if (!has_memory || !os::protect(block.raw, page_, os::Access::kAll)) {
+  if (!has_memory || !os::commit(block.raw, page_) ||
+      !os::protect(block.raw, page_, os::Access::kAll)) {
     if (has_memory) footprint.release(page_);
     sync::LockGuard guard(samples_lock);
     push(slot);

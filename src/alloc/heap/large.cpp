@@ -109,10 +109,30 @@ void set_tail(Span* span, std::size_t size) {
   trim_tail(span, size);
 }
 
-bool count_tail(Span* span) {
-  if (!footprint.try_commit(span->tail)) return false;
-  span->tail = 0;
+namespace {
+
+// Counts and commits the first `bytes` of the tail, which are then in use. False if a limit leaves
+// no room for the shortage, or if that is 0, when memory is exhausted.
+bool commit_tail(Span* span, std::size_t bytes, std::size_t* shortage) {
+  *shortage = 0;
+  if (bytes == 0) return true;
+  if (!footprint.try_commit(bytes)) {
+    *shortage = bytes;
+    return false;
+  }
+  if (!span_heap.commit(span->start() + large_size(span), bytes)) {
+    footprint.release(bytes);
+    return false;
+  }
+  span->tail -= std::uint32_t(bytes);
   return true;
+}
+
+}  // namespace
+
+bool count_tail(Span* span) {
+  std::size_t shortage;
+  return commit_tail(span, span->tail, &shortage);
 }
 
 void uncount_tail(Span* span, std::size_t bytes) { extend_tail(span, bytes); }
@@ -143,21 +163,12 @@ bool use_tail(Span* span, std::size_t size, std::size_t* shortage) {
     trim_tail(span, size);
     return true;
   }
-  const std::size_t more = whole_pages(size) - large_size(span);
-  if (!footprint.try_commit(more)) {
-    *shortage = more;
-    return false;
-  }
-  span->tail -= std::uint32_t(more);
-  return true;
+  return commit_tail(span, whole_pages(size) - large_size(span), shortage);
 }
 
 bool grow_large(Span* span, std::size_t size, std::size_t* shortage) {
   const std::size_t tail = span->tail;
-  if (!count_tail(span)) {
-    *shortage = tail;
-    return false;
-  }
+  if (!commit_tail(span, tail, shortage)) return false;
   if (!span_heap.grow(span, units_for(size), shortage)) {
     uncount_tail(span, tail);
     // Both need room at the same time.

@@ -8,6 +8,7 @@
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/pages/huge_pages.hpp"
+#include "alloc/pages/span_heap.hpp"
 #include "os/os.hpp"
 
 namespace corbel::alloc {
@@ -254,12 +255,17 @@ std::size_t decommitted_under(Span* slab, const Geometry& geometry, PageRange pa
   return bytes;
 }
 
-// Marks the pages as committed. Requires: they are counted in the footprint.
-void recommit(Span* slab, const Geometry& geometry, PageRange pages) {
+// Commits the pages and marks them as committed. False when memory is exhausted. Requires: they are
+// counted in the footprint.
+bool recommit(Span* slab, const Geometry& geometry, PageRange pages) {
+  char* const start = slab->start() + pages.first * geometry.page_size();
+  const std::size_t size = (pages.last - pages.first + 1) * geometry.page_size();
+  if (!span_heap.commit(start, size)) return false;
   for (std::uint32_t page = pages.first; page <= pages.last; ++page) {
     slab_unit(slab, geometry.unit_of(page))->decommitted.pages &=
         std::uint16_t(~unsigned(geometry.bits_of(page)));
   }
+  return true;
 }
 
 // The offset in the slab of the end of the pages that its first `blocks` blocks lie in.
@@ -321,7 +327,17 @@ bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* 
     *shortage = again + end - slab->committed;
     if (!footprint.try_commit(*shortage)) return false;
   }
-  if (again != 0) recommit(slab, geometry, pages);
+  const std::size_t fresh = end - slab->committed;
+  if (fresh != 0 && !span_heap.commit(slab->start() + slab->committed, fresh)) {
+    footprint.release(again + fresh);
+    *shortage = 0;
+    return false;
+  }
+  if (again != 0 && !recommit(slab, geometry, pages)) {
+    footprint.release(again + fresh);
+    *shortage = 0;
+    return false;
+  }
   populate(slab, end);
   slab->committed = std::uint32_t(end);
   return true;
@@ -334,7 +350,11 @@ bool recommit_blocks(Span* slab, BlockRange* blocks, std::size_t* shortage) {
   *shortage = decommitted_under(slab, geometry, pages);
   if (!footprint.try_commit(*shortage)) return false;
   const bool shares_page = is_decommitted(slab, geometry, pages.last);
-  recommit(slab, geometry, pages);
+  if (!recommit(slab, geometry, pages)) {
+    footprint.release(*shortage);
+    *shortage = 0;
+    return false;
+  }
   std::uint32_t end = first + 1;
   if (shares_page) {
     // The last block that begins on the page may extend to the next page. It stays decommitted if

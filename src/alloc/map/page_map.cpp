@@ -167,8 +167,8 @@ void forget_spans(const void* address, std::size_t size) {
     Span* first = find_span(pointer_to(unit << kUnitBits));
     const std::uintptr_t low = align_up(address_of(first), page);
     const std::uintptr_t high = align_down(address_of(first + (stop - unit)), page);
-    // Decommitting clears the flags page_is_counted, which are stored in these pages.
-    if (low < high && os::decommit(pointer_to(low), high - low)) {
+    // This clears the flags page_is_counted, which are stored in these pages.
+    if (low < high && os::clear(pointer_to(low), high - low)) {
       footprint.release(high - low);
       committed_bytes.fetch_sub(high - low, std::memory_order_relaxed);  // relaxed: a statistic
     }
@@ -201,7 +201,7 @@ bool unlock_page_map() {
   os::unlock(pointer_to(all.begin), all.size);
   // These two are never written, so they need no memory of their own.
   const Pages zeros(page_map.absent, &page_map + 1);
-  os::decommit(pointer_to(zeros.begin), zeros.size);
+  os::clear(pointer_to(zeros.begin), zeros.size);
   // relaxed both: a leaf that is added meanwhile is unlocked the next time
   const std::size_t last_leaf = used_of_root.end.load(std::memory_order_relaxed);
   std::size_t i = kRootEntries - used_of_root.before_first.load(std::memory_order_relaxed);

@@ -260,6 +260,18 @@ Span* SpanHeap::cut(Span* span, std::size_t lead, std::size_t units, DirtyCount 
   return result;
 }
 
+// Commits the clean pages of a span that was taken. If memory is exhausted, frees the span and
+// returns false.
+bool SpanHeap::commit_clean(Span* span, const SpanRequest& request) {
+  if (span->all_dirty || (request.for_slab && span->zeroed)) return true;
+  if (commit(span->start(), span->bytes())) return true;
+  // The bits of its pages have not changed since it was free.
+  const DirtyCount dirty = count_dirty(span, span->units);
+  footprint.release(span->bytes() - dirty.pages * kDirtyPage - request.taken_over);
+  if (put_back(span, dirty)) purge_due();
+  return false;
+}
+
 Span* SpanHeap::allocate(SpanRequest& request) {
   request.shortage = 0;
   request.kept = nullptr;
@@ -273,7 +285,7 @@ Span* SpanHeap::allocate(SpanRequest& request) {
       due = next_due() != nullptr;
     }
     if (due) purge_due();
-    if (span != nullptr) return span;
+    if (span != nullptr) return commit_clean(span, request) ? span : nullptr;
     if (request.shortage != 0) return nullptr;
     // Where the container is short of memory, free memory is not worth keeping.
     if (memory_is_short()) purge_all(0);
@@ -295,22 +307,27 @@ Span* SpanHeap::split(Span* span, std::size_t lead, std::size_t units) {
 
 bool SpanHeap::grow(Span* span, std::size_t units, std::size_t* shortage) {
   *shortage = 0;
-  sync::LockGuard guard(lock_);
-  Span* after = unit_at(span, std::ptrdiff_t(span->units));
-  if (after->tag() != span_tag::kFree) return false;
-  // The unit after ours has the tag of a free span's first or last unit. It is the first one,
-  // because the unit before it is ours.
-  if (span->units + after->units < units) return false;
-  const std::size_t more = units - span->units;
-  const DirtyCount dirty = dirty_in(after, 0, more);
-  const std::size_t fresh = more * kUnit - dirty.pages * kDirtyPage;
-  if (!footprint.try_commit(fresh)) {
-    *shortage = fresh;
-    return false;
+  Span* const after = unit_at(span, std::ptrdiff_t(span->units));
+  {
+    sync::LockGuard guard(lock_);
+    if (after->tag() != span_tag::kFree) return false;
+    // The unit after ours has the tag of a free span's first or last unit. It is the first one,
+    // because the unit before it is ours.
+    if (span->units + after->units < units) return false;
+    const std::size_t more = units - span->units;
+    const DirtyCount dirty = dirty_in(after, 0, more);
+    const std::size_t fresh = more * kUnit - dirty.pages * kDirtyPage;
+    if (!footprint.try_commit(fresh)) {
+      *shortage = fresh;
+      return false;
+    }
+    cut(after, 0, more, dirty);
+    span->units = std::uint32_t(units);
   }
-  cut(after, 0, more, dirty);
-  span->units = std::uint32_t(units);
-  return true;
+  const SpanRequest request{.units = after->units};
+  if (commit_clean(after, request)) return true;
+  span->units -= std::uint32_t(request.units);
+  return false;
 }
 
 // ---- giving -----------------------------------------------------------------------------------

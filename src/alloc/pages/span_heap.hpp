@@ -109,6 +109,13 @@ class SpanHeap {
   // counted. Returns the same as free().
   bool shrink(Span* span, std::size_t units, std::size_t tail);
 
+  // Commits pages that are counted in the footprint. When the system has no memory left, gives all
+  // free memory back to it and tries again. Returns whether the pages can be used. Requires: the
+  // caller holds no lock of the span heap's rank or higher.
+  bool commit(void* address, std::size_t size) {
+    return os::commit(address, size) || commit_after_purge(address, size);
+  }
+
   // Moves the content of the first `units` units of one span to another. Moves pages where the
   // system can, and copies where it cannot, if the limit leaves room for both spans. The
   // `taken_over` bytes of `to` are not counted yet (SpanRequest). Returns kUndone if there is no
@@ -164,6 +171,8 @@ class SpanHeap {
   Span* take_from(Span* span, std::size_t lead, SpanRequest& request);
   Span* take_counted(Span* span, SpanRequest& request);
   static std::size_t best_lead(const Span* span, const SpanRequest& request);
+  bool commit_clean(Span* span, const SpanRequest& request);
+  bool commit_after_purge(void* address, std::size_t size);
 
   struct Hole {
     std::uintptr_t begin;

@@ -110,6 +110,20 @@ void* SpanHeap::place_for(const ChunkPlan& plan, std::size_t size, std::size_t a
   return plan.edge > size ? pointer_to(align_down(plan.edge - size, alignment)) : nullptr;
 }
 
+namespace {
+
+void* reserve_chunk(std::size_t size, std::size_t alignment, void* hint) {
+  void* const memory = os::reserve(size, alignment, hint);
+  // So much may be more than the system has: found out before the page map grows for it.
+  if (memory == nullptr || size <= kMaxChunkUnits * kUnit || os::commit(memory, size)) {
+    return memory;
+  }
+  os::unmap(memory, size);
+  return nullptr;
+}
+
+}  // namespace
+
 // Maps `units` units. nullptr if the system refuses, or if the plan requires that the chunk joins
 // the edge and it does not.
 void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::size_t units) {
@@ -120,8 +134,8 @@ void* SpanHeap::map_chunk(const ChunkPlan& plan, std::size_t align_units, std::s
   // chunk instead.
   const bool may_be_huge = address_of(hint) % kHugePage == 0 && size % kHugePage == 0;
   const std::size_t best = std::max(alignment, may_be_huge ? kHugePage : kUnit);
-  void* memory = os::map(size, best, hint);
-  if (memory == nullptr && best != alignment) memory = os::map(size, alignment, hint);
+  void* memory = reserve_chunk(size, best, hint);
+  if (memory == nullptr && best != alignment) memory = reserve_chunk(size, alignment, hint);
   order_after_map();
   if (memory == nullptr || !plan.joins || memory == hint) return memory;
   os::unmap(memory, size);

@@ -204,6 +204,10 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
   return given;
 }
 
+bool SpanHeap::commit_after_purge(void* address, std::size_t size) {
+  return purge_all(0) != 0 && os::commit(address, size);
+}
+
 bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {
   sync::LockGuard guard(lock_);
   for (int refusals = 0; refusals < kMaxRefusals;) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of the fake operating system in the fault tests. The fake hands out real memory. It
 // refuses calls when a test tells it to, records every range, and checks its callers against the
-// contract of os.hpp. It records the first breach, which first_breach() returns.
+// contract of os.hpp. It records the first breach, which first_breach() returns. Memory that is not
+// committed faults.
 //
 // The controls may be called from any thread. A change applies from the next call on.
 #pragma once
@@ -19,6 +20,7 @@ struct Refusals {
   std::uint64_t maps = 1;            // how many calls from that one on
   std::uint64_t maps_in_1000 = 0;    // additionally, this many of 1000 at random
   std::uint64_t unmaps_in_1000 = 0;  // a refused unmap overwrites the range
+  std::uint64_t commits_in_1000 = 0;
   std::uint64_t decommits_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target
@@ -37,6 +39,7 @@ struct Figures {
   std::uint64_t map_calls;   // since the process began, including refused calls
   std::uint64_t maps_refused;
   std::uint64_t unmap_calls;
+  std::uint64_t commit_calls;
   std::uint64_t decommit_calls;
   std::uint64_t move_calls;
 };

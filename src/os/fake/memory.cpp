@@ -70,6 +70,31 @@ class Ranges {
     for (std::size_t i = 0; i < count_; ++i) visit(ranges_[i]);
   }
 
+  // Adds what of the range is missing. False when the table is full.
+  bool add_missing(std::uintptr_t begin, std::uintptr_t end) {
+    return remove_any(begin, end) && add(begin, end);
+  }
+
+  // Removes what is there of the range. False when the table is full.
+  bool remove_any(std::uintptr_t begin, std::uintptr_t end) {
+    for (std::size_t i = first_ending_after(begin); i < count_ && ranges_[i].begin < end;) {
+      const Range whole = ranges_[i];
+      erase(i);
+      if (end < whole.end && !insert(i, Range{end, whole.end})) return false;
+      if (whole.begin < begin && !insert(i++, Range{whole.begin, begin})) return false;
+    }
+    return true;
+  }
+
+  // Calls `visit` for each part of the range that is there.
+  template <class Visit>
+  void visit_in(std::uintptr_t begin, std::uintptr_t end, Visit visit) const {
+    for (std::size_t i = first_ending_after(begin); i < count_ && ranges_[i].begin < end; ++i) {
+      const Range& r = ranges_[i];
+      visit(Range{r.begin > begin ? r.begin : begin, r.end < end ? r.end : end});
+    }
+  }
+
   // Requires: covers() is true of the range. False when the table is full.
   bool remove(std::uintptr_t begin, std::uintptr_t end) {
     const std::size_t i = first_ending_after(begin);
@@ -121,6 +146,8 @@ struct State {
 };
 
 constinit Ranges ranges{};
+// What of them may be used; the rest is to be committed before, and faults.
+constinit Ranges usable{};
 constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
@@ -165,6 +192,15 @@ bool drawn(std::uint64_t in_1000) {
   return (state.random >> 33) % 1000 < in_1000;
 }
 
+bool make_usable(std::uintptr_t begin, std::uintptr_t end) {
+  if (mprotect(pointer_to(begin), end - begin, PROT_READ | PROT_WRITE) != 0) return false;
+  return keeps_contract(usable.add_missing(begin, end), "too many ranges");
+}
+
+void make_unusable(std::uintptr_t begin, std::uintptr_t end) {
+  keeps_contract(usable.remove_any(begin, end), "too many ranges");
+}
+
 bool map_refused(std::size_t size) {
   const fake::Refusals& refusals = state.refusals;
   ++state.maps_since_set;
@@ -175,7 +211,7 @@ bool map_refused(std::size_t size) {
 }
 
 void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
-  const int protection = PROT_READ | PROT_WRITE;
+  const int protection = PROT_NONE;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
   if (hint != nullptr) {
     void* p = mmap(hint, size, protection, flags, -1, 0);
@@ -201,6 +237,17 @@ std::size_t page_size() {
 }
 
 void* map(std::size_t size, std::size_t alignment, void* hint) {
+  void* const p = reserve(size, alignment, hint);
+  if (p == nullptr) return nullptr;
+  {
+    const StateGuard guard;
+    if (make_usable(address_of(p), address_of(p) + size)) return p;
+  }
+  unmap(p, size);
+  return nullptr;
+}
+
+void* reserve(std::size_t size, std::size_t alignment, void* hint) {
   // relaxed: a test sets it while no other thread calls this layer
   if (auto* hook = map_hook.load(std::memory_order_relaxed)) hook(size);
   const Call call("map while a lock is held");
@@ -240,13 +287,27 @@ bool unmap(void* address, std::size_t size) {
   }
   const bool has_no_room =
       ranges.count() >= state.refusals.max_ranges && ranges.would_split(begin, begin + size);
-  if (has_no_room || drawn(state.refusals.unmaps_in_1000)) {
+  if ((has_no_room || drawn(state.refusals.unmaps_in_1000)) && make_usable(begin, begin + size)) {
     memset(address, 0xdd, size < (1U << 20) ? size : 1U << 20);
     return false;
   }
   keeps_contract(ranges.remove(begin, begin + size), "too many ranges");
+  make_unusable(begin, begin + size);
   state.figures.mapped_bytes -= size;
   return munmap(address, size) == 0;
+}
+
+bool commit(void* address, std::size_t size) {
+  const Call call("commit while a lock is held");
+  ++state.figures.commit_calls;
+  const std::uintptr_t begin = address_of(address);
+  keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
+                 "commit of a part of a page");
+  if (!keeps_contract(ranges.covers(begin, begin + size), "commit of memory that is not mapped")) {
+    return false;
+  }
+  if (drawn(state.refusals.commits_in_1000)) return false;
+  return usable.covers(begin, begin + size) || make_usable(begin, begin + size);
 }
 
 // The fake system locks no memory.
@@ -254,7 +315,7 @@ void* map_unlocked(std::size_t) { return nullptr; }
 bool lock_limit_has_refused() { return false; }
 void unlock(const void*, std::size_t) {}
 
-bool decommit(void* address, std::size_t size) {
+bool clear(void* address, std::size_t size) {
   // relaxed: a test sets it while no other thread calls this layer
   if (auto* hook = decommit_hook.load(std::memory_order_relaxed)) hook(address, size);
   const Call call("decommit while a lock is held");
@@ -269,6 +330,13 @@ bool decommit(void* address, std::size_t size) {
   return !drawn(state.refusals.decommits_in_1000) && madvise(address, size, MADV_DONTNEED) == 0;
 }
 
+bool decommit(void* address, std::size_t size) {
+  if (!clear(address, size)) return false;
+  const StateGuard guard;
+  make_unusable(address_of(address), address_of(address) + size);
+  return mprotect(address, size, PROT_NONE) == 0;
+}
+
 bool protect(void* address, std::size_t size, Access access) {
   const Call call("protect while a lock is held");
   const std::uintptr_t begin = address_of(address);
@@ -277,7 +345,12 @@ bool protect(void* address, std::size_t size, Access access) {
   if (!keeps_contract(ranges.covers(begin, begin + size), "protect of memory that is not mapped")) {
     return false;
   }
-  return mprotect(address, size, access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+  const int protection = access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE;
+  bool done = true;
+  usable.visit_in(begin, begin + size, [&](const Range& r) {
+    done = mprotect(pointer_to(r.begin), r.end - r.begin, protection) == 0 && done;
+  });
+  return done;
 }
 
 void populate(void* address, std::size_t size) {
@@ -285,8 +358,8 @@ void populate(void* address, std::size_t size) {
   const std::uintptr_t begin = address_of(address);
   keeps_contract(size != 0 && size % page_size() == 0 && begin % page_size() == 0,
                  "populate of a part of a page");
-  if (!keeps_contract(ranges.covers(begin, begin + size),
-                      "populate of memory that is not mapped")) {
+  if (!keeps_contract(usable.covers(begin, begin + size),
+                      "populate of memory that is not committed")) {
     return;
   }
   madvise(address, size, MADV_POPULATE_WRITE);
@@ -310,8 +383,8 @@ Moved move_pages(void* from, void* to, std::size_t size) {
   keeps_contract(size != 0 && size % page_size() == 0 && source % page_size() == 0 &&
                      target % page_size() == 0,
                  "move of a part of a page");
-  if (!keeps_contract(ranges.covers(source, source + size) && ranges.covers(target, target + size),
-                      "move of memory that is not mapped") ||
+  if (!keeps_contract(usable.covers(source, source + size) && usable.covers(target, target + size),
+                      "move of memory that is not committed") ||
       !keeps_contract(source + size <= target || target + size <= source,
                       "move of memory onto itself")) {
     return Moved::kUnchanged;
@@ -319,6 +392,7 @@ Moved move_pages(void* from, void* to, std::size_t size) {
   if (drawn(state.refusals.moves_in_1000)) return Moved::kUnchanged;
   if (drawn(state.refusals.lost_targets_in_1000)) {
     keeps_contract(ranges.remove(target, target + size), "too many ranges");
+    make_unusable(target, target + size);
     state.figures.mapped_bytes -= size;
     // Simulate another thread's mapping in the lost range: touching it faults.
     mmap(to, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

@@ -150,6 +150,8 @@ bool decommit(void* address, std::size_t size) {
   return madvise(address, size, MADV_DONTNEED) == 0;
 }
 
+bool clear(void* address, std::size_t size) { return decommit(address, size); }
+
 bool protect(void* address, std::size_t size, Access access) {
   ErrnoGuard guard;
   return mprotect(address, size, access == Access::kAll ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;

@@ -9,6 +9,7 @@ LONG NTAPI RtlWaitOnAddress(const void* address, const void* expected, SIZE_T si
                             const LARGE_INTEGER* timeout);
 void NTAPI RtlWakeAddressSingle(const void* address);
 void NTAPI RtlWakeAddressAll(const void* address);
+BOOLEAN NTAPI RtlDllShutdownInProgress();
 }
 
 namespace corbel::os {
@@ -27,5 +28,7 @@ void wake_one(std::atomic<std::uint32_t>& word) { RtlWakeAddressSingle(&word); }
 void wake_all(std::atomic<std::uint32_t>& word) { RtlWakeAddressAll(&word); }
 
 void yield() { SwitchToThread(); }
+
+bool other_threads_are_gone() { return RtlDllShutdownInProgress() != 0; }
 
 }  // namespace corbel::os

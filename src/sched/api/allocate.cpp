@@ -18,8 +18,14 @@ CORBEL_OPTIONAL(scalable_malloc)
 CORBEL_OPTIONAL(scalable_aligned_malloc)
 CORBEL_OPTIONAL(scalable_free)
 
-// Weak, since a program that links both libraries statically has two definitions.
-#define CORBEL_ALSO_IN_ALLOCATOR CORBEL_EXPORT __attribute__((weak, nothrow))
+// Weak, since a program that links both libraries statically has two definitions. Not on Windows: a
+// DLL cannot export what is weak, a static library offers it to no program, and there this file is
+// an object of its own, which a program with the allocator's definition does not take.
+#if defined(CORBEL_BUILDS_DLL) || defined(CORBEL_STATIC)
+#define CORBEL_ALSO_IN_ALLOCATOR __attribute__((nothrow))
+#else
+#define CORBEL_ALSO_IN_ALLOCATOR __attribute__((weak, nothrow))
+#endif
 
 namespace {
 

@@ -63,8 +63,13 @@ int default_concurrency(const detail::constraints& limits) {
 
 extern "C" {
 
-CORBEL_EXPORT const char* TBB_runtime_version() { return corbel::config::kTbbVersion; }
+// Declared in a header of C: a DLL lists them (cmake/CorbelLibrary.cmake).
+#define CORBEL_EXPORT_OF_C __attribute__((visibility("default")))
 
-CORBEL_EXPORT int TBB_runtime_interface_version() { return corbel::config::kTbbInterfaceVersion; }
+CORBEL_EXPORT_OF_C const char* TBB_runtime_version() { return corbel::config::kTbbVersion; }
+
+CORBEL_EXPORT_OF_C int TBB_runtime_interface_version() {
+  return corbel::config::kTbbInterfaceVersion;
+}
 
 }  // extern "C"

@@ -41,7 +41,10 @@ std::size_t write_figures(char* buffer, std::size_t capacity) {
 }  // namespace
 
 void provide_figures() {
-  if (const auto provide = CORBEL_FIND(alloc::provide_task_figures)) provide(write_figures);
+  if (const auto provide =
+          CORBEL_FIND_AS(alloc::provide_task_figures, corbel_provide_task_figures)) {
+    provide(write_figures);
+  }
 }
 
 }  // namespace sched

@@ -5,14 +5,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "process/process_variable.hpp"
-#include "program/library.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -84,12 +81,14 @@ nlohmann::json to_json(const CheckReport& report) {
 
 void print_symbols(const CheckReport& report, bool verbose) {
   std::size_t width = 0;
-  for (const SymbolReport& symbol : report.symbols) width = std::max(width, symbol.name.size());
+  for (const SymbolReport& symbol : report.symbols) {
+    if (verbose || !symbol.minor) width = std::max(width, symbol.name.size());
+  }
   fmt::print("\n  {}\n",
              paint(fmt::format("{:<{}}  {:>7}  {}", "symbol", width, "callers", "comes from"),
                    Colour::kBold));
   for (const SymbolReport& symbol : report.symbols) {
-    if (symbol.provider.empty() && !verbose) continue;
+    if ((symbol.provider.empty() || symbol.minor) && !verbose) continue;
     std::set<std::string> callers;
     for (const Binding& binding : symbol.bindings) callers.insert(binding.from);
     const std::string name = std::filesystem::path(symbol.provider).filename().string();
@@ -108,11 +107,6 @@ void print_symbols(const CheckReport& report, bool verbose) {
   fmt::print("\n  {}\n", paint("callers: objects of the program whose calls the loader has led "
                                "there",
                                Colour::kDim));
-}
-
-std::optional<std::string> own_variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
 void print_settings(const CheckReport& report) {
@@ -201,14 +195,7 @@ int check(const CheckOptions& options) {
   if (options.tbb != TbbMode::kOff) {
     require_tbb(options.pid == 0 && !options.as_is, options.tbb, report);
   }
-  if (report.malloc_active && options.pid != 0) {
-    const std::string folder = fmt::format("/proc/{}", options.pid);
-    report.settings = read_settings(
-        folder, folder + "/root",
-        [&](const std::string& name) { return process_variable(options.pid, name); }, report.notes);
-  } else if (report.malloc_active) {
-    report.settings = read_settings("/proc/self", "", own_variable, report.notes);
-  }
+  if (report.malloc_active) report.settings = settings_of(options.pid, report.notes);
   if (options.json) {
     fmt::print("{}\n", to_json(report).dump(2));
   } else {

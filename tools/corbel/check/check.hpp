@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "program/loaded_object.hpp"
-#include "program/loader.hpp"
-#include "program/program.hpp"
-#include "program/tbb.hpp"
+#include "program/binding.hpp"
+#include "program/obstacle.hpp"
+#include "program/tbb_report.hpp"
 #include "run/settings.hpp"
 
 namespace corbel::cli {
@@ -21,6 +20,7 @@ struct SymbolReport {
   std::string provider;  // first object that defines it; empty when none does
   bool essential = false;
   bool corbel = false;  // the provider is Corbel
+  bool minor = false;   // of interest to --verbose alone
   std::vector<Binding> bindings;
 };
 
@@ -51,15 +51,13 @@ struct CheckOptions {
   bool verbose = false;
 };
 
-// Fills `symbols`, `active` and `reasons` of `report` from the objects, in search order.
-// Keeps the bindings already in `report.symbols` and judges them too.
-void judge(const std::vector<LoadedObject>& objects, CheckReport& report);
-
-// A report that lists every replaceable symbol and nothing else.
-CheckReport new_report();
-
+// Checks `command` as `corbel run` would start it, or as it is.
 CheckReport check_command(const std::vector<std::string>& command, bool as_is, TbbMode tbb);
 CheckReport check_process(int pid);
+
+// The settings of process `pid`, or of what this process starts if that is 0. `notes` is as for
+// read_settings().
+std::vector<Setting> settings_of(int pid, std::vector<std::string>& notes);
 
 // Runs the sub-command; returns the exit code.
 int check(const CheckOptions& options);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compare/measure.hpp"
-#include "program/tbb.hpp"
+#include "program/tbb_report.hpp"
 
 namespace corbel::cli {
 
@@ -33,6 +33,7 @@ struct Side {
   std::string library;  // empty: the system's malloc
   std::string tbb;      // Corbel's libtbb.so.12; empty: the program's own
   std::vector<std::string> environment;
+  std::string first_library;  // RunRequest::library
   std::vector<RunResult> results;
 };
 

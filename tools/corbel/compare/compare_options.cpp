@@ -4,32 +4,9 @@
 
 #include "commands.hpp"
 #include "compare/compare.hpp"
+#include "help/texts.hpp"
 
 namespace corbel::cli {
-namespace {
-
-constexpr char kCompareFooter[] =
-    "Each round runs every side once, in a random order that --seed determines.\n"
-    "\n"
-    "The table shows the median of all runs ± the median absolute deviation (MAD), and the\n"
-    "ratio to the system's malloc. It reports a difference only when the medians are further\n"
-    "apart than the sum of both spreads (1.48 MAD each, more when there are few runs).\n"
-    "Peak memory is the largest resident set that any single process of the command reached\n"
-    "(VmHWM), not the sum of several. CPU time and faults are the sums over the command and the\n"
-    "children it waited for. A run is marked disturbed when other processes used the processor\n"
-    "meanwhile; it still counts.\n"
-    "\n"
-    "Exit code: 0 when all runs agree; 1 when exit codes (or, with --check-output, outputs)\n"
-    "differ; 125 when FILE cannot be written; 127, 126 and 125 as for run; 2 for wrong options.\n"
-    "\n"
-    "Examples:\n"
-    "  corbel compare -- ./app input\n"
-    "  corbel compare -n 30 --json result.json --check-output -- ./app input\n"
-    "  corbel compare --tbb -- flexbar -r reads.fastq -n 4\n"
-    "  corbel compare --with jemalloc=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -- ./app";
-
-}  // namespace
-
 std::vector<Subcommand> add_compare(CLI::App& parent) {
   const auto options = std::make_shared<CompareOptions>();
   const auto tbb = std::make_shared<std::string>();
@@ -62,7 +39,7 @@ std::vector<Subcommand> add_compare(CLI::App& parent) {
                    : std::string();
       });
   app->add_option("--seed", options->seed, "Seed of the order in each round (1)")->type_name("N");
-  add_tbb(app, *tbb, "Run on Corbel's libtbb.so.12, too, beside the program's own");
+  add_tbb(app, *tbb, kCompareTbb);
   app->add_flag("--show-output", options->show_output,
                 "Show the output of the command instead of dropping it");
   app->add_flag("--check-output", options->check_output,

@@ -10,9 +10,9 @@
 
 #include "compare/compare.hpp"
 #include "compare/machine.hpp"
+#include "compare/metrics.hpp"
 #include "compare/statistics.hpp"
-#include "pprof/profile_file.hpp"
-#include "program/library.hpp"
+#include "file/write_file.hpp"
 #include "terminal.hpp"
 
 namespace corbel::cli {
@@ -20,58 +20,9 @@ namespace {
 
 constexpr char kFormat[] = "corbel-compare-1";
 
-struct Metric {
-  const char* key;
-  const char* name;
-  double (*value)(const RunResult&);
-  std::string (*show)(double);
-  double resolution = 0;  // a difference up to this says nothing
-  bool detail = false;    // shown only when the CPU time is long enough to split
-};
-
 // The kernel splits CPU time into user and system by ticks of some milliseconds. Below this many
 // seconds the split is chance.
 constexpr double kMinSplit = 0.1;
-
-// A file is mapped with as many of its pages as the page cache happens to hold. Memory and faults
-// vary by about this much for that reason alone.
-constexpr double kRssResolution = 128 * 1024;
-constexpr double kFaultResolution = 16;
-
-std::string show_seconds(double value) {
-  if (value < 1e-3) return fmt::format("{:.0f} µs", value * 1e6);
-  if (value < 1) return fmt::format("{:.1f} ms", value * 1e3);
-  return fmt::format("{:.3f} s", value);
-}
-
-std::string show_bytes(double value) {
-  if (value < 1024 * 1024) return fmt::format("{:.0f} KiB", value / 1024);
-  if (value < 1024.0 * 1024 * 1024) return fmt::format("{:.1f} MiB", value / 1024 / 1024);
-  return fmt::format("{:.2f} GiB", value / 1024 / 1024 / 1024);
-}
-
-std::string show_count(double value) {
-  if (value < 10000) return fmt::format("{:.0f}", value);
-  if (value < 1e6) return fmt::format("{:.1f} k", value / 1e3);
-  return fmt::format("{:.2f} M", value / 1e6);
-}
-
-constexpr Metric kMetrics[] = {
-    {"wall_seconds", "wall time", [](const RunResult& run) { return run.wall; }, show_seconds},
-    {"cpu_seconds", "CPU time", [](const RunResult& run) { return run.cpu(); }, show_seconds},
-    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0,
-     true},
-    {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds, 0,
-     true},
-    {"peak_rss_bytes", "peak memory",
-     [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes,
-     kRssResolution},
-    {"minor_faults", "minor faults",
-     [](const RunResult& run) { return static_cast<double>(run.minor_faults); }, show_count,
-     kFaultResolution},
-    {"major_faults", "major faults",
-     [](const RunResult& run) { return static_cast<double>(run.major_faults); }, show_count},
-};
 
 Summary summary_of(const Side& side, const Metric& metric) {
   std::vector<double> values;
@@ -131,20 +82,14 @@ std::size_t disturbed_runs(const Comparison& comparison) {
 }
 
 nlohmann::json run_to_json(const Side& side, const RunResult& run, std::size_t sequence) {
-  return {{"sequence", sequence},
-          {"side", side.name},
-          {"exit_code", run.exit_code},
-          {"wall_seconds", run.wall},
-          {"cpu_seconds", run.cpu()},
-          {"user_seconds", run.user},
-          {"system_seconds", run.system},
-          {"peak_rss_bytes", run.peak_rss},
-          {"peak_rss_exact", run.peak_exact},
-          {"rss_floor_bytes", run.rss_floor},
-          {"minor_faults", run.minor_faults},
-          {"major_faults", run.major_faults},
-          {"other_cpu_seconds", run.other_cpu + run.steal},
-          {"disturbed", disturbed(run)}};
+  nlohmann::json json{
+      {"sequence", sequence},         {"side", side.name},
+      {"exit_code", run.exit_code},   {"wall_seconds", run.wall},
+      {"cpu_seconds", run.cpu()},     {"user_seconds", run.user},
+      {"system_seconds", run.system}, {"other_cpu_seconds", run.other_cpu + run.steal},
+      {"disturbed", disturbed(run)}};
+  write_memory(run, json);
+  return json;
 }
 
 RunResult run_from_json(const nlohmann::json& json) {
@@ -154,12 +99,8 @@ RunResult run_from_json(const nlohmann::json& json) {
   run.wall = json.at("wall_seconds");
   run.user = json.at("user_seconds");
   run.system = json.at("system_seconds");
-  run.peak_rss = json.at("peak_rss_bytes");
-  run.peak_exact = json.at("peak_rss_exact");
-  run.rss_floor = json.at("rss_floor_bytes");
-  run.minor_faults = json.at("minor_faults");
-  run.major_faults = json.at("major_faults");
   run.other_cpu = json.at("other_cpu_seconds");
+  read_memory(json, run);
   return run;
 }
 
@@ -169,6 +110,24 @@ std::size_t runs_per_side(const Comparison& comparison) {
 }
 
 }  // namespace
+
+std::string show_seconds(double value) {
+  if (value < 1e-3) return fmt::format("{:.0f} µs", value * 1e6);
+  if (value < 1) return fmt::format("{:.1f} ms", value * 1e3);
+  return fmt::format("{:.3f} s", value);
+}
+
+std::string show_bytes(double value) {
+  if (value < 1024 * 1024) return fmt::format("{:.0f} KiB", value / 1024);
+  if (value < 1024.0 * 1024 * 1024) return fmt::format("{:.1f} MiB", value / 1024 / 1024);
+  return fmt::format("{:.2f} GiB", value / 1024 / 1024 / 1024);
+}
+
+std::string show_count(double value) {
+  if (value < 10000) return fmt::format("{:.0f}", value);
+  if (value < 1e6) return fmt::format("{:.1f} k", value / 1e3);
+  return fmt::format("{:.2f} M", value / 1e6);
+}
 
 void print_comparison(const CompareOptions& options, const Comparison& comparison) {
   std::string command;
@@ -183,9 +142,9 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     header += fmt::format("  {:>22}{:>8}{:<14}", comparison.sides[i].name, "ratio", "");
   }
   fmt::print("{}\n", paint(header, Colour::kBold));
-  for (const Metric& metric : kMetrics) {
+  for (const Metric& metric : metrics()) {
     const Summary first = summary_of(base, metric);
-    if (metric.detail && summary_of(base, kMetrics[1]).median < kMinSplit) continue;
+    if (metric.detail && summary_of(base, metrics()[kCpuMetric]).median < kMinSplit) continue;
     const auto cell = [&](const Summary& summary) {
       return right(fmt::format("{} ± {}", metric.show(summary.median), metric.show(summary.mad)),
                    22);
@@ -203,9 +162,8 @@ void print_comparison(const CompareOptions& options, const Comparison& compariso
     fmt::print("{}\n", line);
   }
   fmt::print("\n{}\n",
-             paint("ratio: that side divided by the system side, below 1 is better. "
-                   "peak memory: the largest\nprocess of the command (VmHWM), not the sum "
-                   "of several.",
+             paint(fmt::format("ratio: that side divided by the system side, below 1 is better. {}",
+                               kPeakMemoryNote),
                    Colour::kDim));
   for (const Side& side : comparison.sides) {
     if (side.tbb.empty()) continue;
@@ -248,7 +206,7 @@ bool write_comparison(const CompareOptions& options, const Comparison& compariso
   for (const Side& side : comparison.sides) {
     nlohmann::json entry{{"name", side.name}, {"library", side.library}};
     if (!side.tbb.empty()) entry["tbb"] = side.tbb;
-    for (const Metric& metric : kMetrics) {
+    for (const Metric& metric : metrics()) {
       const Summary first = summary_of(base, metric);
       const Summary summary = summary_of(side, metric);
       nlohmann::json figures{{"median", summary.median},

@@ -14,6 +14,8 @@ struct RunRequest {
   std::vector<std::string> command;
   std::string path;                      // the file to execute
   std::vector<std::string> environment;  // "NAME=value"
+  std::string library;                   // what the system has the process load first, where
+                                         // the environment cannot say it; empty: nothing
   int output = -1;                       // file for stdout; -1: inherited
   int errors = -1;                       // file for stderr; -1: inherited
   // Start the command in a session of its own, kill it when this process dies, and on SIGTERM,
@@ -35,6 +37,7 @@ struct RunResult {
   bool peak_exact = false;      // `peak_rss` is VmHWM, read at exit; otherwise it is ru_maxrss
   std::uint64_t rss_floor = 0;  // bytes resident at exec; ru_maxrss is never below it
   std::uint64_t minor_faults = 0, major_faults = 0;
+  std::uint64_t peak_commit = 0;  // bytes that the system had promised it at most; Windows only
   double other_cpu =
       0;             // seconds that other processes ran meanwhile on the processors allowed here
   double steal = 0;  // seconds that the hypervisor took from these processors

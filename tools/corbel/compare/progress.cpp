@@ -3,7 +3,6 @@
 #include "compare/progress.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +20,7 @@ std::string human_seconds(double seconds) {
 }
 
 Progress::Progress(std::size_t total, bool quiet)
-    : total_(total), quiet_(quiet), terminal_(isatty(2) == 1) {}
+    : total_(total), quiet_(quiet), terminal_(is_terminal(2)) {}
 
 Progress::~Progress() { clear(); }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "file/write_file.hpp"
 #include "pprof/profile.hpp"
 
 namespace corbel::cli {
@@ -17,14 +18,6 @@ Profile parse_profile(std::string content, const std::string& path);
 
 // Replaces the file at `path`, or throws as read_profile does and leaves it as it was.
 void write_profile(const Profile& profile, const std::string& path);
-
-// Replaces the file at `path` by one with `content`, or throws and leaves it as it was. A device or
-// a pipe is written to.
-void write_file(const std::string& path, std::string_view content);
-
-// Throws std::runtime_error with one line if write_file() cannot write there: for what takes hours
-// until there is something to be written.
-void check_writable(const std::string& path);
 
 // The message of a profile, from and to bytes that are not compressed.
 Profile decode_profile(std::string_view bytes);

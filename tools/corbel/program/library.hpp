@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "program/tbb_report.hpp"
+
 namespace corbel::cli {
 
 class DynamicImage;
 
 inline constexpr char kProxyName[] = "libcorbelmalloc_proxy.so.1";
 inline constexpr char kPlainName[] = "libcorbelmalloc.so.1";
-inline constexpr char kTbbName[] = "libtbb.so.12";
 inline constexpr char kSchedulerName[] = "libcorbel.so.1";
 inline constexpr char kLibraryVariable[] = "CORBEL_LIBRARY";
 inline constexpr char kPreloadVariable[] = "LD_PRELOAD";

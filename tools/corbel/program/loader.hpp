@@ -9,13 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace corbel::cli {
+#include "program/binding.hpp"
 
-// The references to one symbol in a program, by the object that they resolve to.
-struct Binding {
-  std::string from;
-  std::string to;
-};
+namespace corbel::cli {
 
 struct LoaderQuestion {
   std::string path;     // the program

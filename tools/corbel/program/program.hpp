@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "program/elf_image.hpp"
+#include "program/obstacle.hpp"
 
 namespace corbel::cli {
-
-// A reason why a preloaded malloc cannot work, or works only in part.
-struct Obstacle {
-  std::string id;    // one word for scripts: "static", "setuid", "musl", …
-  std::string text;  // for the user
-  std::string help;  // what can be done about it; may be empty
-};
 
 struct Program {
   std::string command;               // as given

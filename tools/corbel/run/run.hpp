@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "program/tbb.hpp"
+#include "program/tbb_report.hpp"
 
 namespace corbel::cli {
 

@@ -3,38 +3,10 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "help/texts.hpp"
 #include "run/run.hpp"
 
 namespace corbel::cli {
-namespace {
-
-constexpr char kRunFooter[] =
-    "Everything after -- is the command. It replaces the corbel process, so its exit code,\n"
-    "signals, input and terminal are its own. Programs that it starts run on Corbel too.\n"
-    "\n"
-    "Exit code: the command's; 127 when it is not found, 126 when it cannot be executed or the\n"
-    "replacement cannot work in it, 125 when the library is missing, 2 for wrong options.\n"
-    "\n"
-    "SIZE: bytes (400M, 1.5G; K, M, G, T); 80%, of the container's limit or else of the machine's\n"
-    "memory; auto, the container's limit less an eighth, the default of the soft limit; none.\n"
-    "\n"
-    "--tbb: a program that was compiled for oneTBB runs on Corbel's libtbb.so.12, to which\n"
-    "LD_LIBRARY_PATH leads it. Where a DT_RPATH of the program comes before that, the library is\n"
-    "preloaded. --tbb=preload always does so: for a program with a DT_RPATH that a script "
-    "starts,\n"
-    "and for a library that is loaded later with a DT_RPATH of its own, or by its full path.\n"
-    "\n"
-    "Examples:\n"
-    "  corbel run -- sqlite3 data.db < script.sql\n"
-    "  corbel run --stats -- python3 job.py       (PYTHONMALLOC=malloc lets all blocks through)\n"
-    "  corbel run --heap-limit 400M -- ./server\n"
-    "  corbel run --huge-pages always -- ./simulation\n"
-    "  corbel run --check=guards -- ./server\n"
-    "  corbel run --check=full -- ./tests          (guard=all, quarantine=SIZE, … may follow)\n"
-    "  corbel run --tbb -- blender --background scene.blend --render-frame 1";
-
-}  // namespace
-
 std::vector<Subcommand> add_run(CLI::App& parent) {
   const auto options = std::make_shared<RunOptions>();
   const auto tbb = std::make_shared<std::string>();
@@ -81,7 +53,7 @@ std::vector<Subcommand> add_run(CLI::App& parent) {
                        : "'guards' or 'full' expected, and ',…' after it, not '" + value + "'";
           },
           ""));
-  add_tbb(app, *tbb, "Replace libtbb.so.12, too, by LD_LIBRARY_PATH or with LD_PRELOAD");
+  add_tbb(app, *tbb, kRunTbb);
   app->add_flag("-v,--verbose", options->verbose, "Print each step before it is taken");
   app->add_flag("--force", options->force,
                 "Start the program even if the replacement cannot work in it");

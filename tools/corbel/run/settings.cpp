@@ -4,12 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <memory>
 
 #include "alloc/policy/limit_amount.hpp"
 #include "base/memory_amount.hpp"
-#include "os/linux/container.hpp"
 
 namespace corbel::cli {
 namespace {
@@ -93,18 +90,9 @@ std::string memory_amount_problem(const std::string& text) {
   return fmt::format("{} expected, not '{}'", kMemoryAmountForms, text);
 }
 
-std::vector<Setting> read_settings(const std::string& process, const std::string& root,
-                                   const Variables& variables, std::vector<std::string>& notes) {
-  const auto reader = std::make_unique<os::ContainerReader>(process.c_str(), root.c_str());
-  const os::MemoryGrant grant = reader->read();
-  // The paths in the view of the process.
-  const auto seen = [&](const char* file) {
-    const std::string path = file;
-    return path.rfind(root, 0) == 0 ? path.substr(root.size()) : path;
-  };
-  const std::string limit_file = seen(reader->limit_file());
-  const std::string stall_file = seen(reader->stall_file());
-
+std::vector<Setting> read_settings(const ProcessLimits& limits, const Variables& variables,
+                                   std::vector<std::string>& notes) {
+  const os::MemoryGrant& grant = limits.grant;
   std::vector<Setting> settings;
   settings.push_back(limit("heap_limit", "soft limit", kHeapLimitVariable,
                            {MemoryAmount::Kind::kAuto, 0}, alloc::soft_limit_of, grant, variables,
@@ -115,19 +103,13 @@ std::vector<Setting> read_settings(const std::string& process, const std::string
   const bool contained = grant.limit != SIZE_MAX;
   settings.push_back(amount("container_limit", "container's limit",
                             contained ? std::optional<std::uint64_t>(grant.limit) : std::nullopt,
-                            contained ? limit_file : "no memory cgroup of the process has one"));
+                            limits.limit_source));
   settings.push_back(
       amount("physical_memory", "machine's memory",
              grant.physical != 0 ? std::optional<std::uint64_t>(grant.physical) : std::nullopt,
-             "sysinfo"));
-  settings.push_back({"pressure",
-                      "memory pressure",
-                      grant.knows_stalls    ? "watched, by stalls"
-                      : !stall_file.empty() ? "watched, by collisions with the limit"
-                                            : "not known",
-                      {},
-                      stall_file.empty() ? "no file tells" : stall_file});
-  settings.push_back(huge_pages(variables, notes));
+             limits.physical_source));
+  settings.push_back({"pressure", "memory pressure", limits.pressure, {}, limits.pressure_source});
+  if (limits.has_huge_pages) settings.push_back(huge_pages(variables, notes));
   settings.push_back(
       choice("helper_thread", "helper thread", kHelperThreadVariable, variables, notes));
   return settings;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "os/os.hpp"
+
 namespace corbel::cli {
 
 inline constexpr char kHeapLimitVariable[] = "CORBEL_HEAP_LIMIT";
@@ -30,10 +32,20 @@ struct Setting {
 // Returns the value of an environment variable of the process, or nullopt.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-// `process` is its folder below /proc, `root` the prefix of the paths that it sees. `notes` gets a
-// line for each value that the allocator will ignore.
-std::vector<Setting> read_settings(const std::string& process, const std::string& root,
-                                   const Variables& variables, std::vector<std::string>& notes);
+// What the system grants a process, each with where that is from.
+struct ProcessLimits {
+  os::MemoryGrant grant;
+  std::string limit_source, physical_source;
+  std::string pressure, pressure_source;
+  bool has_huge_pages = false;  // the system has what CORBEL_HUGE_PAGES chooses
+};
+
+// Those of process `pid`; of this one, whose children have the same, if that is 0.
+ProcessLimits read_limits(int pid);
+
+// `notes` gets a line for each value that the allocator will ignore.
+std::vector<Setting> read_settings(const ProcessLimits& limits, const Variables& variables,
+                                   std::vector<std::string>& notes);
 
 // Why `text` is not an amount of memory; empty when it is one.
 std::string memory_amount_problem(const std::string& text);

@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "program/library.hpp"
 #include "program/program.hpp"
+#include "program/tbb.hpp"
 #include "run/run.hpp"
 #include "terminal.hpp"
 #include "timeline/function_names.hpp"

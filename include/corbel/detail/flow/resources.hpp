@@ -37,7 +37,7 @@ struct resource : resource_base {
 // All pools share one lock, which is held for a few instructions: a request may concern any of
 // them.
 template <typename T = void>
-struct CORBEL_EXPORT resource_lock {
+struct CORBEL_EXPORT_TYPE resource_lock {
   static spinning_mutex mutex;
 };
 template <typename T>

@@ -12,15 +12,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
-#include "check/check.hpp"
+#include "check/linux/judge.hpp"
 #include "process/process_variable.hpp"
 #include "program/library.hpp"
+#include "program/program.hpp"
+#include "program/tbb.hpp"
 
 namespace corbel::cli {
 namespace fs = std::filesystem;
@@ -240,6 +243,17 @@ CheckReport check_process(int pid) {
     report.reasons.insert(report.reasons.end(), general.begin(), general.end());
   }
   return report;
+}
+
+std::vector<Setting> settings_of(int pid, std::vector<std::string>& notes) {
+  return read_settings(
+      read_limits(pid),
+      [pid](const std::string& name) -> std::optional<std::string> {
+        if (pid != 0) return process_variable(pid, name);
+        const char* value = std::getenv(name.c_str());
+        return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+      },
+      notes);
 }
 
 }  // namespace corbel::cli

@@ -11,6 +11,7 @@
 
 #include "program/library.hpp"
 #include "program/program.hpp"
+#include "program/tbb.hpp"
 #include "run/settings.hpp"
 #include "terminal.hpp"
 

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "check/check.hpp"
+#include "check/linux/judge.hpp"
 #include "program/library.hpp"
 #include "program/loader.hpp"
+#include "program/program.hpp"
+#include "program/tbb.hpp"
 
 namespace corbel::cli {
 namespace {

@@ -10,7 +10,7 @@
 // - The command is traced for its exit only. It stops there once, while the exact peak (VmHWM in
 //   /proc/PID/status) can still be read. Where tracing is forbidden, and for the children of the
 //   command, ru_maxrss is used.
-#include "measure.hpp"
+#include "compare/measure.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

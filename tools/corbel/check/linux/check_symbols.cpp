@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "check/check.hpp"
+#include "check/linux/judge.hpp"
 #include "program/library.hpp"
 
 namespace corbel::cli {

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of a cross build for Windows need: GoogleTest compiled for it, a Wine of their own,
+# and the list of what is left out.
+
+# The sources of Debian's package googletest, which libgtest-dev brings.
+set(CORBEL_GTEST_SOURCES /usr/src/googletest/googletest CACHE PATH "The sources of GoogleTest")
+if(NOT EXISTS "${CORBEL_GTEST_SOURCES}/src/gtest-all.cc")
+  message(FATAL_ERROR "Corbel: no GoogleTest in ${CORBEL_GTEST_SOURCES}: install the package "
+                      "googletest, or set CORBEL_GTEST_SOURCES")
+endif()
+# As for the libraries, whose headers the tests use.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-mcmodel=small)
+else()
+  add_compile_options(-fsized-deallocation)
+endif()
+
+foreach(part IN ITEMS gtest gtest_main)
+  set(source gtest-all)
+  if(part STREQUAL "gtest_main")
+    set(source gtest_main)
+  endif()
+  add_library(corbel_${part} STATIC "${CORBEL_GTEST_SOURCES}/src/${source}.cc")
+  target_include_directories(corbel_${part} SYSTEM PUBLIC "${CORBEL_GTEST_SOURCES}/include")
+  target_include_directories(corbel_${part} PRIVATE "${CORBEL_GTEST_SOURCES}")
+  target_compile_options(corbel_${part} PRIVATE -w -O1 -g0)
+  add_library(GTest::${part} ALIAS corbel_${part})
+endforeach()
+target_link_libraries(corbel_gtest PUBLIC Threads::Threads)
+
+# Headers of this machine that any system can use, and none of its others.
+set(portable_headers "${PROJECT_BINARY_DIR}/portable_headers")
+find_path(CORBEL_NLOHMANN_JSON nlohmann/json.hpp PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH
+          NO_DEFAULT_PATH REQUIRED)
+file(MAKE_DIRECTORY "${portable_headers}")
+file(CREATE_LINK "${CORBEL_NLOHMANN_JSON}/nlohmann" "${portable_headers}/nlohmann" SYMBOLIC)
+add_library(corbel_nlohmann_json INTERFACE)
+target_include_directories(corbel_nlohmann_json SYSTEM INTERFACE "${portable_headers}")
+add_library(nlohmann_json::nlohmann_json ALIAS corbel_nlohmann_json)
+
+# The compiler's libraries are linked into each program: Wine would have to be told where they are.
+add_link_options(-static)
+# Whether a test passes is all that is asked.
+add_compile_options(-g0)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-mcmodel=small) # as in the libraries: for their headers
+endif()
+
+# Wine's server lives from before the first test until after the last: a program starts in 20 to 50
+# ms then, and in 600 without. Its prefix is this build's own, so that no other's programs are ended
+# with it. The server ends itself a while after the last program, should ctest be killed.
+# A crash writes no report of winedbg's, which would take 3 s; the drivers of buses would look for
+# devices all the time.
+set(CORBEL_WINE_ENVIRONMENT
+    "WINEPREFIX=${PROJECT_BINARY_DIR}/wine" "WINEDEBUG=-all" "WINEARCH=win64"
+    "WINEDLLOVERRIDES=winedbg.exe,mscoree,mshtml,winemenubuilder.exe,winebus.sys,wineusb.sys=d")
+foreach(step IN ITEMS start stop)
+  add_test(NAME wine.${step} COMMAND sh "${PROJECT_SOURCE_DIR}/test/runner/wine.sh" ${step})
+  set_tests_properties(wine.${step} PROPERTIES LABELS wine TIMEOUT 180 ENVIRONMENT
+                                               "${CORBEL_WINE_ENVIRONMENT}")
+endforeach()
+set_tests_properties(wine.start PROPERTIES FIXTURES_SETUP wine)
+set_tests_properties(wine.stop PROPERTIES FIXTURES_CLEANUP wine)
+set(CORBEL_TEST_FIXTURES wine)
+
+# Folders that are tested on Windows. The others need Linux: fork, signals, /proc, cgroups, GDB,
+# LD_PRELOAD, or programs of this machine.
+set(CORBEL_CROSS_TEST_FOLDERS windows unit api stress sched flow containers)
+
+# Tests of those folders that are left out: regular expressions.
+set(CORBEL_LEFT_OUT
+    "unit.unit_fork_inside" # there is no fork
+    "unit.unit_container" # reads the files of cgroups
+    "unit.unit_stopped_threads" # threads are not stopped
+    "unit.unit_time_profile" # there are no signals
+    "unit.unit_idle_heaps" # the state of another thread is not to be had
+    "unit.unit_control" # by signals and sockets
+    "unit.unit_lock" # forks
+    "unit.unit_sampling" # forks
+    "unit.unit_process_barrier" # filters system calls
+    "api.headers") # with compilers of its own: as in the release build

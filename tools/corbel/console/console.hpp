@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// How this program is called and shown. terminal.hpp has the rest of what is known of a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace corbel::cli {
+
+// The words of the command line in UTF-8, without the program's name.
+std::vector<std::string> arguments_of(int count, char** values);
+
+// Has the terminal take UTF-8 and colours, where that is not its state already.
+void prepare_terminal();
+
+}  // namespace corbel::cli

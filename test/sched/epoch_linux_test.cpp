@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading sections (corbel/detail/epoch.hpp) in forks, and in threads that the system cannot tell of
-// their end.
+// Reading sections (corbel/detail/epoch.hpp) in forks, and in threads that the system cannot tell
+// of their end.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading sections (corbel/detail/epoch.hpp) with real threads: their ends, and nesting. The protocol
-// itself is in test/model.
+// Reading sections (corbel/detail/epoch.hpp) with real threads: their ends, and nesting. The
+// protocol itself is in test/model.
 #include <corbel/detail/epoch.hpp>
 
 #include <gtest/gtest.h>

@@ -79,8 +79,7 @@ inline std::string output_of_this_program(const char* argument) {
 class ThreadWithStack {
  public:
   ThreadWithStack(std::size_t bytes, std::function<void()> body) : body_(std::move(body)) {
-    thread_ =
-        CreateThread(nullptr, bytes, &call, this, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+    thread_ = CreateThread(nullptr, bytes, &call, this, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
     if (thread_ == nullptr) std::abort();
   }
   ~ThreadWithStack() {

@@ -384,10 +384,29 @@ bool set_new_handler(NewHandler handler) {
 }
 
 std::atomic<bool> has_thrown{false};
+std::atomic<bool> can_be_caught{false};
+
+// Whether a search for a handler gets from where the exception is thrown to this program's code.
+bool finds_this_program(CONTEXT context) {
+  const auto program = reinterpret_cast<DWORD64>(GetModuleHandleA(nullptr));
+  for (int frames = 0; frames < 50 && context.Rip != 0; ++frames) {
+    DWORD64 base = 0;
+    RUNTIME_FUNCTION* const function = RtlLookupFunctionEntry(context.Rip, &base, nullptr);
+    if (function == nullptr) return false;
+    if (base == program) return true;
+    void* data = nullptr;
+    DWORD64 frame = 0;
+    RtlVirtualUnwind(UNW_FLAG_NHANDLER, base, context.Rip, function, &context, &data, &frame,
+                     nullptr);
+  }
+  return false;
+}
+
 LONG CALLBACK on_exception(EXCEPTION_POINTERS* what) {
   constexpr DWORD kMicrosoftCpp = 0xe06d7363;
   if (what->ExceptionRecord->ExceptionCode != kMicrosoftCpp) return EXCEPTION_CONTINUE_SEARCH;
   has_thrown = true;
+  can_be_caught = finds_this_program(*what->ContextRecord);
   // This compiler's code can't catch it.
   ExitThread(0);
 }
@@ -441,6 +460,7 @@ void check_operator_new() {
   handler_answers = 1;
   const bool has_handler = set_new_handler(on_no_memory);
   check(new_throws() == new_threw, "operator new of too much throws, if it did");
+  check(!new_threw || can_be_caught, "its caller can catch that");
   check(!has_handler || handler_calls >= 2, "it asks the new-handler until that gives up");
   set_new_handler(nullptr);
 }
@@ -500,6 +520,7 @@ int main(int count, char** arguments) {
   const bool can_be_invalid = expect_invalid_calls();
   allocate_before();
   if (Imported<Malloc>("??2@YAPEAX_K@Z")) new_threw = new_throws();
+  can_be_caught = false;
   constexpr int kThreads = 3;
   HANDLE threads[kThreads];
   for (HANDLE& t : threads) t = CreateThread(nullptr, 0, allocate_always, nullptr, 0, nullptr);

@@ -39,7 +39,8 @@ int open_null() {
 void close_file(int file) { _close(file); }
 
 void empty_file(int file) {
-  if (SetFilePointer(system_handle(file), 0, nullptr, FILE_BEGIN) == 0) SetEndOfFile(system_handle(file));
+  if (SetFilePointer(system_handle(file), 0, nullptr, FILE_BEGIN) == 0)
+    SetEndOfFile(system_handle(file));
 }
 
 std::uint64_t file_size(int file) {
@@ -52,8 +53,8 @@ std::size_t read_at(int file, char* to, std::size_t size, std::uint64_t at) {
   place.Offset = DWORD(at);
   place.OffsetHigh = DWORD(at >> 32);
   DWORD got = 0;
-  return ReadFile(system_handle(file), to, DWORD(std::min<std::size_t>(size, 1 << 30)), &got, &place) !=
-                 0
+  return ReadFile(system_handle(file), to, DWORD(std::min<std::size_t>(size, 1 << 30)), &got,
+                  &place) != 0
              ? got
              : 0;
 }

@@ -6,9 +6,24 @@
 #include <stddef.h>
 
 #include "alloc/allocator.hpp"
+#include "alloc/heap/fast_path.hpp"
 #include "base/bits.hpp"
 
 namespace alloc = corbel::alloc;
+
+namespace {
+
+// The slab comes last, so that the fast path need not save the other arguments.
+__attribute__((noinline)) void safer_free_slow(void* block, void (*original_free)(void*),
+                                               alloc::Span* slab) {
+  if (block == nullptr) return;
+  if (slab->tag() != alloc::span_tag::kForeign) {
+    return alloc::deallocate_slow(block, slab, alloc::kFreed);
+  }
+  if (original_free != nullptr) original_free(block);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -16,9 +31,8 @@ extern "C" {
 
 // If `original_free` is nullptr, a foreign block is not freed.
 CORBEL_SAFER_API void __TBB_malloc_safer_free(void* block, void (*original_free)(void*)) noexcept {
-  if (block == nullptr) return;
-  if (alloc::owns(block)) return alloc::deallocate(block);
-  if (original_free != nullptr) original_free(block);
+  alloc::Span* const slab = alloc::find_span(block);
+  if (!alloc::push_own(slab, block)) safer_free_slow(block, original_free, slab);
 }
 
 // `original_realloc` is a void* (*)(void*, size_t).

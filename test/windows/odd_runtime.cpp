@@ -42,5 +42,5 @@ void* odd_inner_malloc() { return ODD_MALLOC(10); }
 void odd_inner_free(void* block) { ODD_FREE(block); }
 int odd_releases() { return releases; }
 
-int DllMainCRTStartup() { return 1; }
+int bare_start() { return 1; }
 }

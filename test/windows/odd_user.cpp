@@ -9,5 +9,5 @@ __declspec(dllimport) void free(void*);
 __declspec(dllexport) void* use_malloc(std::size_t size) { return malloc(size); }
 __declspec(dllexport) void use_free(void* block) { free(block); }
 
-int DllMainCRTStartup() { return 1; }
+int bare_start() { return 1; }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces malloc in the running process, and checks each function of a C library before and after.
-// Usage: windows_replacement <proxy DLL> <C library's DLL>
+// Usage: windows_replacement <proxy DLL> <C library's DLL> [<bytes that its malloc begins with>]
 //
 // It calls the functions by their addresses: the library need not be the one that this program
 // uses, nor of the same compiler.
@@ -384,10 +384,29 @@ bool set_new_handler(NewHandler handler) {
 }
 
 std::atomic<bool> has_thrown{false};
+std::atomic<bool> can_be_caught{false};
+
+// Whether a search for a handler gets from where the exception is thrown to this program's code.
+bool finds_this_program(CONTEXT context) {
+  const auto program = reinterpret_cast<DWORD64>(GetModuleHandleA(nullptr));
+  for (int frames = 0; frames < 50 && context.Rip != 0; ++frames) {
+    DWORD64 base = 0;
+    RUNTIME_FUNCTION* const function = RtlLookupFunctionEntry(context.Rip, &base, nullptr);
+    if (function == nullptr) return false;
+    if (base == program) return true;
+    void* data = nullptr;
+    DWORD64 frame = 0;
+    RtlVirtualUnwind(UNW_FLAG_NHANDLER, base, context.Rip, function, &context, &data, &frame,
+                     nullptr);
+  }
+  return false;
+}
+
 LONG CALLBACK on_exception(EXCEPTION_POINTERS* what) {
   constexpr DWORD kMicrosoftCpp = 0xe06d7363;
   if (what->ExceptionRecord->ExceptionCode != kMicrosoftCpp) return EXCEPTION_CONTINUE_SEARCH;
   has_thrown = true;
+  can_be_caught = finds_this_program(*what->ContextRecord);
   // This compiler's code can't catch it.
   ExitThread(0);
 }
@@ -441,6 +460,7 @@ void check_operator_new() {
   handler_answers = 1;
   const bool has_handler = set_new_handler(on_no_memory);
   check(new_throws() == new_threw, "operator new of too much throws, if it did");
+  check(!new_threw || can_be_caught, "its caller can catch that");
   check(!has_handler || handler_calls >= 2, "it asks the new-handler until that gives up");
   set_new_handler(nullptr);
 }
@@ -449,7 +469,7 @@ void check_operator_new() {
 
 using ReplacementLog = int(char***);
 
-void check_log(HMODULE proxy, const char* name) {
+void check_log(HMODULE proxy, const char* name, const char* malloc_bytes) {
   const auto log = find<ReplacementLog>(proxy, "TBB_malloc_replacement_log");
   char** lines = nullptr;
   check(log(&lines) == 0, "the log's verdict");
@@ -459,7 +479,11 @@ void check_log(HMODULE proxy, const char* name) {
     const bool is_success = std::strncmp(*line, "Success: ", 9) == 0;
     if (!is_success) std::fprintf(stderr, "%s\n", *line);
     check(is_success, "a line of the log");
-    if (std::strstr(*line, (std::string("(") + name + ")").c_str()) != nullptr) ++ours;
+    if (std::strstr(*line, (std::string("(") + name + ")").c_str()) == nullptr) continue;
+    ++ours;
+    if (std::strncmp(*line, "Success: malloc (", 17) != 0) continue;
+    check(std::strstr(*line, (std::string("byte pattern: <") + malloc_bytes).c_str()) != nullptr,
+          "the library's malloc is the one that is meant");
   }
   check(ours >= 7, "the library's functions in the log");
 }
@@ -486,7 +510,7 @@ DWORD WINAPI allocate_always(void*) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
+  if (count != 3 && count != 4) return 2;
   const char* const name = arguments[2];
   library = LoadLibraryA(name);
   if (library == nullptr) {
@@ -496,6 +520,7 @@ int main(int count, char** arguments) {
   const bool can_be_invalid = expect_invalid_calls();
   allocate_before();
   if (Imported<Malloc>("??2@YAPEAX_K@Z")) new_threw = new_throws();
+  can_be_caught = false;
   constexpr int kThreads = 3;
   HANDLE threads[kThreads];
   for (HANDLE& t : threads) t = CreateThread(nullptr, 0, allocate_always, nullptr, 0, nullptr);
@@ -513,7 +538,7 @@ int main(int count, char** arguments) {
       std::strstr(arguments[1], "tbb") != nullptr ? "tbbmalloc.dll" : "corbelmalloc.dll";
   corbel_size = find<Msize>(GetModuleHandleA(allocator), "scalable_msize");
 
-  check_log(proxy, name);
+  check_log(proxy, name, count == 4 ? arguments[3] : "");
   check_plain(can_be_invalid);
   check_blocks_from_before();
   check_recalloc();

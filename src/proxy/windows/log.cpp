@@ -121,7 +121,7 @@ int write(Writer& text, const Program& program) {
 }  // namespace
 }  // namespace corbel::proxy
 
-extern "C" int TBB_malloc_replacement_log(char*** log) noexcept {
+extern "C" int TBB_malloc_replacement_log(char*** log) {
   using namespace corbel::proxy;
   corbel::os::LastErrorGuard guard;
   const Program program = look_at_program();

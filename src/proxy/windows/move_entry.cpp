@@ -27,7 +27,7 @@ class Movable : public arch::x86_64::Instruction {
   explicit Movable(const arch::CodeView& code) : Instruction(code) {}
 
   Kind kind() {
-    if (code_.after == 0 || code_.at[0] == 0xf0 || !read_opcode()) return Kind::kRefused;
+    if (code_.after == 0 || !read_opcode()) return Kind::kRefused;
     if (is_vex_ || has_short_addresses_) return Kind::kRefused;
     operand_at_ = at_;
     return map_ == 0 ? one_byte() : map_ == 1 ? two_bytes() : Kind::kRefused;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "base/bits.hpp"
 #include "os/windows/api.hpp"
@@ -31,7 +32,10 @@ SRWLOCK lock = SRWLOCK_INIT;
 
 constexpr std::size_t kLongJump = 14;
 constexpr std::size_t kMaxScanned = 4096;
-constexpr int kMaxTries = 1000;
+// To find the others outside the entries. The first ones follow at once; a thread that stands there
+// waits for its turn, which may take a few times 10 ms.
+constexpr int kMaxTries = 200;
+constexpr int kQuickTries = 20;
 
 struct Change {
   unsigned char* entry;
@@ -193,7 +197,7 @@ class Replacing {
         }
         if (!others.any([this](std::uintptr_t next) { return is_inside(next); })) break;
         others.let_go();
-        SwitchToThread();
+        Sleep(tries < kQuickTries ? 0 : 1);
       }
       write_words();
     } else {

@@ -22,9 +22,11 @@ struct program_runtime {
   void (*rethrow)(std::exception_ptr error);
   // Returns the exception that the function throws, or nullptr.
   std::exception_ptr (*call)(void (*function)(void*), void* argument);
+  program_runtime* next;  // the one that was loaded before
 };
 
-CORBEL_EXPORT void use_runtime(const program_runtime& runtime) noexcept;
+CORBEL_EXPORT void use_runtime(program_runtime& runtime) noexcept;
+CORBEL_EXPORT void drop_runtime(program_runtime& runtime) noexcept;  // is unloaded
 
 #if CORBEL_EXCEPTIONS
 
@@ -37,15 +39,21 @@ inline program_runtime this_runtime() noexcept {
               return std::current_exception();
             }
             return nullptr;
-          }};
+          },
+          nullptr};
 }
 
 #if !defined(CORBEL_BUILDS_DLL) && !defined(CORBEL_STATIC)
 namespace {
 struct runtime_user {
-  runtime_user() noexcept { use_runtime(this_runtime()); }
+  runtime_user() noexcept { use_runtime(runtime); }
+  ~runtime_user() { drop_runtime(runtime); }
+  runtime_user(const runtime_user&) = delete;
+  runtime_user& operator=(const runtime_user&) = delete;
+
+  program_runtime runtime = this_runtime();
 };
-const runtime_user uses_runtime;
+runtime_user uses_runtime;
 }  // namespace
 #endif
 

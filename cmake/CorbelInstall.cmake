@@ -23,9 +23,24 @@ endforeach()
 if(TARGET corbel_tbb12)
   install(TARGETS corbel_tbb12 LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/corbel")
 endif()
+if(WIN32)
+  # The same import libraries by the names that linkers for Microsoft's libraries look for, and the
+  # scheduler's by the name of oneTBB's. A program that is linked by tbb12 loads corbel.dll.
+  foreach(target IN ITEMS corbelmalloc corbelmalloc_proxy corbel_sched tbbmalloc tbbmalloc_proxy)
+    if(TARGET ${target})
+      install(FILES $<TARGET_LINKER_FILE:${target}> DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+              RENAME $<TARGET_FILE_BASE_NAME:${target}>.lib)
+    endif()
+  endforeach()
+  if(TARGET corbel_sched AND TARGET tbbmalloc)
+    foreach(name IN ITEMS tbb12.lib libtbb12.dll.a)
+      install(FILES $<TARGET_LINKER_FILE:corbel_sched> DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+              RENAME ${name})
+    endforeach()
+  endif()
 # What -ltbb finds. A name for linkers alone: a program that is linked by it is compiled with Corbel's
 # headers and loads libcorbel.so.1.
-if(TARGET corbel_sched AND TARGET tbbmalloc)
+elseif(TARGET corbel_sched AND TARGET tbbmalloc)
   file(MAKE_DIRECTORY "${package_dir}")
   file(CREATE_LINK libcorbel.so.1 "${package_dir}/libtbb.so" SYMBOLIC)
   install(FILES "${package_dir}/libtbb.so" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
@@ -54,6 +69,10 @@ if(TARGET corbelmalloc)
           DESTINATION "${corbel_cmake_dir}")
 endif()
 
+set(corbel_installed_library "${CMAKE_INSTALL_LIBDIR}/libcorbel.so.1")
+if(WIN32)
+  set(corbel_installed_library "${CMAKE_INSTALL_BINDIR}/corbel.dll")
+endif()
 if(TARGET tbbmalloc) # which brings the scheduler's names with it
   install(EXPORT TBBTargets NAMESPACE TBB:: DESTINATION "${tbb_cmake_dir}")
   configure_package_config_file(
@@ -90,6 +109,9 @@ function(corbel_pkg_config library)
     # One word, because pkg-config sorts words: the library must stay even where the linker drops
     # those (--as-needed, the default of some distributions) that the program calls nothing of.
     set(pc_libs "-Wl,--undefined=malloc,--push-state,--no-as-needed,-l${library},--pop-state")
+    if(WIN32)
+      set(pc_libs "-Wl,--undefined=__TBB_malloc_proxy -l${library}")
+    endif()
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/package/library.pc.in"
                  "${package_dir}/${library}.pc" @ONLY)
@@ -98,6 +120,11 @@ endfunction()
 
 # As corbel_static() has it for CMake.
 set(pc_static_allocator "-Wl,--eh-frame-hdr")
+set(pc_static_scheduler "-lstdc++ -pthread")
+if(WIN32)
+  set(pc_static_allocator "-lntdll")
+  set(pc_static_scheduler "-lstdc++ -pthread -lntdll")
+endif()
 corbel_pkg_config(corbelmalloc VERSION ${PROJECT_VERSION} LIBS_PRIVATE ${pc_static_allocator}
                   DESCRIPTION "Scalable memory allocator")
 corbel_pkg_config(
@@ -109,7 +136,7 @@ corbel_pkg_config(
   tbbmalloc_proxy VERSION ${CORBEL_TBB_VERSION} REQUIRES tbbmalloc REPLACES_MALLOC
   DESCRIPTION "Replaces malloc and operator new, under the names of oneTBB's")
 corbel_pkg_config(corbel TARGET corbel_sched VERSION ${PROJECT_VERSION}
-                  LIBS_PRIVATE "-lstdc++ -pthread"
+                  LIBS_PRIVATE "${pc_static_scheduler}"
                   DESCRIPTION "Task scheduler and parallel algorithms")
 if(TARGET tbbmalloc)
   corbel_pkg_config(tbb TARGET corbel_sched VERSION ${CORBEL_TBB_VERSION}

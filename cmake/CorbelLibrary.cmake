@@ -20,8 +20,8 @@ function(corbel_library_options target)
     target_compile_options(${target} PRIVATE -fconstexpr-steps=100000000 -fsized-deallocation
                                              -fomit-frame-pointer)
   else()
-    # What the library refers to is in itself, but for functions: base/thread_variable.hpp counts on
-    # that. gcc warns that attributes for ELF have no effect.
+    # What the library refers to is in itself, but for functions: its variables need no pointers to
+    # them. gcc warns that attributes for ELF have no effect.
     target_compile_options(${target} PRIVATE -mcmodel=small -Wno-attributes)
   endif()
   set_target_properties(
@@ -37,6 +37,10 @@ function(corbel_objects target)
   cmake_parse_arguments(arg "CXX_RUNTIME" "UNITY" "DEFINES;SOURCES" ${ARGN})
   add_library(${target} OBJECT ${arg_SOURCES})
   corbel_library_options(${target})
+  if(WIN32 AND arg_CXX_RUNTIME AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # The C++ library's variables may lie anywhere.
+    target_compile_options(${target} PRIVATE -mcmodel=medium)
+  endif()
   if(NOT arg_CXX_RUNTIME)
     target_compile_options(
       ${target}

@@ -8,11 +8,8 @@ if(NOT EXISTS "${CORBEL_GTEST_SOURCES}/src/gtest-all.cc")
   message(FATAL_ERROR "Corbel: no GoogleTest in ${CORBEL_GTEST_SOURCES}: install the package "
                       "googletest, or set CORBEL_GTEST_SOURCES")
 endif()
-# As for the libraries, whose headers the tests use.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-mcmodel=small)
-else()
-  add_compile_options(-fsized-deallocation)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-fsized-deallocation) # as for the libraries, whose headers the tests use
 endif()
 
 foreach(part IN ITEMS gtest gtest_main)
@@ -42,9 +39,6 @@ add_library(nlohmann_json::nlohmann_json ALIAS corbel_nlohmann_json)
 add_link_options(-static)
 # Whether a test passes is all that is asked.
 add_compile_options(-g0)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-mcmodel=small) # as in the libraries: for their headers
-endif()
 
 # Wine's server lives from before the first test until after the last: a program starts in 20 to 50
 # ms then, and in 600 without. Its prefix is this build's own, so that no other's programs are ended
@@ -65,7 +59,7 @@ set(CORBEL_TEST_FIXTURES wine)
 
 # Folders that are tested on Windows. The others need Linux: fork, signals, /proc, cgroups, GDB,
 # LD_PRELOAD, or programs of this machine.
-set(CORBEL_CROSS_TEST_FOLDERS windows unit api stress sched flow containers)
+set(CORBEL_CROSS_TEST_FOLDERS windows unit api stress sched flow containers packaging)
 
 # Tests of those folders that are left out: regular expressions.
 set(CORBEL_LEFT_OUT
@@ -75,7 +69,6 @@ set(CORBEL_LEFT_OUT
     "unit.unit_time_profile" # there are no signals
     "unit.unit_idle_heaps" # the state of another thread is not to be had
     "unit.unit_control" # by signals and sockets
-    "unit.unit_lock" # forks
-    "unit.unit_sampling" # forks
+    "unit.unit_lock_fork" "unit.unit_sampling_fork" # fork
     "unit.unit_process_barrier" # filters system calls
     "api.headers") # with compilers of its own: as in the release build

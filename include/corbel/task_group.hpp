@@ -23,12 +23,27 @@ enum task_group_status { not_complete, complete, canceled, task_complete };
 namespace detail {
 
 // Whether the stack of this thread is being unwound.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME && __cplusplus >= 201703L
+inline bool is_unwinding() noexcept { return std::uncaught_exceptions() > 0; }
+#elif CORBEL_LIBRARY_HAS_OWN_RUNTIME
+inline bool is_unwinding() noexcept { return std::uncaught_exception(); }
+#else
 CORBEL_EXPORT bool is_unwinding() noexcept;
+#endif
 
 // Called when a group's tasks have ended. If the group was cancelled, resets its context, then
 // throws the exception of a task, if there was one, or returns true. Several waits may end at the
 // same time: one of them gets the exception.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+CORBEL_EXPORT std::exception_ptr take_error_of_group(task_group_context& context) noexcept;
+inline bool finish_cancelled_group(task_group_context& context) {
+  std::exception_ptr error = take_error_of_group(context);
+  if (error != nullptr) std::rethrow_exception(std::move(error));
+  return true;
+}
+#else
 CORBEL_EXPORT bool finish_cancelled_group(task_group_context& context);
+#endif
 inline bool finish_group(thread_data& thread, task_group_context& context) {
   return thread.is_cancelled(context_access::node(context)) && finish_cancelled_group(context);
 }

@@ -24,51 +24,57 @@ extern "C" unsigned _tls_index;
 
 namespace corbel {
 
-template <class T, T* kInitial>
+// Place::address() is that of the calling thread's copy.
+template <class T, class Place>
 struct ThreadVariable {
-  static T* address() {
-    // volatile: on a fiber, the thread may change between two accesses
-    char* const* areas;
-    std::uint64_t index;
-    asm volatile(
-        "movl _tls_index(%%rip), %k1\n\t"
-        "movq %%gs:0x58, %0"
-        : "=r"(areas), "=r"(index));
-    T* result;
-    asm("leaq %c2@secrel32(%1), %0" : "=r"(result) : "r"(areas[index]), "i"(kInitial));
-    return result;
-  }
-
-  operator T&() const { return *address(); }
-  T* operator&() const { return address(); }
+  operator T&() const { return *Place::address(); }
+  T* operator&() const { return Place::address(); }
   template <class Value>
   T& operator=(Value value) const {
-    return *address() = value;
+    return *Place::address() = value;
   }
-  auto operator->() const { return *address(); }
+  auto operator->() const { return *Place::address(); }
   template <class Value>
   T& operator+=(Value value) const {
-    return *address() += value;
+    return *Place::address() += value;
   }
   template <class Value>
   T& operator-=(Value value) const {
-    return *address() -= value;
+    return *Place::address() -= value;
   }
   template <class Value>
   T& operator|=(Value value) const {
-    return *address() |= value;
+    return *Place::address() |= value;
   }
   template <class Value>
   T& operator&=(Value value) const {
-    return *address() &= value;
+    return *Place::address() &= value;
   }
 };
 
 }  // namespace corbel
 
-#define CORBEL_EXTERN_THREAD_VARIABLE(type, name) \
-  extern type name##_at_start;                    \
-  inline constexpr ::corbel::ThreadVariable<type, &name##_at_start> name {}
+// The assembly says the variable's name itself: as an operand, it would not be a constant to gcc
+// where variables of other libraries may lie more than 2 GiB away. volatile: on a fiber, the thread
+// may change between two accesses.
+#define CORBEL_EXTERN_THREAD_VARIABLE(type, name)                   \
+  extern type name##_at_start asm("corbel_thread_variable_" #name); \
+  struct name##_place {                                             \
+    static type* address() {                                        \
+      char* const* areas;                                           \
+      std::uint64_t index;                                          \
+      asm volatile(                                                 \
+          "movl _tls_index(%%rip), %k1\n\t"                         \
+          "movq %%gs:0x58, %0"                                      \
+          : "=r"(areas), "=r"(index));                              \
+      type* result;                                                 \
+      asm("leaq corbel_thread_variable_" #name "@secrel32(%1), %0"  \
+          : "=r"(result)                                            \
+          : "r"(areas[index]));                                     \
+      return result;                                                \
+    }                                                               \
+  };                                                                \
+  inline constexpr ::corbel::ThreadVariable<type, name##_place> name {}
 #define CORBEL_DECLARED_THREAD_VARIABLE(type, name) \
   __attribute__((section(".tls$CRB"), used)) constinit type name##_at_start
 #define CORBEL_THREAD_VARIABLE(type, name)   \

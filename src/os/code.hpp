@@ -51,6 +51,15 @@ bool copy_memory(void* to, std::uintptr_t from, std::size_t size);
 // Whether the eight bytes at the address can be read. Requires: they are aligned.
 bool can_read(std::uintptr_t address);
 
+// Walks over a stack of the calling thread by tables of the system: Windows alone, whose programs
+// have none of DWARF. visit(pc, stack pointer, argument) gets each return address with the stack
+// pointer after that return, the innermost first, until it returns false. The walk begins with the
+// caller of this function or, if `context` is that of a Fault, with what it interrupted, whose
+// address plus 1 stands for a return address. It ends where the tables do. It reads no stack but
+// that of the thread, and leaves out the frames of the library that replaces malloc.
+void walk_stack(const void* context, bool (*visit)(std::uintptr_t, std::uintptr_t, void*),
+                void* argument);
+
 // The end of the main thread's stack, as far as the code of the program uses it; 0 where the system
 // does not tell. There is no other memory in the room below it.
 std::uintptr_t main_stack_end();

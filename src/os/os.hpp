@@ -15,6 +15,7 @@
 #include "os/file.hpp"
 #include "os/optional.hpp"
 #include "os/own_image.hpp"
+#include "os/process_peaks.hpp"
 #include "os/sampling.hpp"
 
 // Whether the system counts memory when it is promised, so that commit() has something to do. The
@@ -534,9 +535,6 @@ struct Fault {
 // had one before this call, or with its end. A handler that the program sets later replaces this
 // one. To be called once. False if the system refuses.
 bool on_fault(void (*handler)(const Fault& fault));
-
-// The peak resident memory of the process, in bytes; 0 where the system does not tell.
-std::size_t peak_resident();
 
 // Whether the process has a thread with this thread_id().
 bool has_thread(std::uint32_t thread);

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "system.hpp"
+
 namespace {
 
 std::atomic<long> aligned_bytes{0}, peak_bytes{0};
@@ -20,8 +22,8 @@ std::atomic<long> aligned_bytes{0}, peak_bytes{0};
 
 // What the scheduler allocates for tasks is aligned.
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  void* block = nullptr;
-  if (posix_memalign(&block, std::size_t(alignment), size) != 0) throw std::bad_alloc();
+  void* const block = test::aligned_block(std::size_t(alignment), size);
+  if (block == nullptr) throw std::bad_alloc();
   const long now = aligned_bytes += long(size);
   for (long peak = peak_bytes; peak < now && !peak_bytes.compare_exchange_weak(peak, now);) {
   }
@@ -29,7 +31,7 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 }
 void operator delete(void* block, std::size_t size, std::align_val_t) noexcept {
   aligned_bytes -= long(size);
-  std::free(block);
+  test::free_aligned(block);
 }
 
 namespace {

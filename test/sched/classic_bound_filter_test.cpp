@@ -6,6 +6,7 @@
 #include <tbb/task.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -20,8 +21,8 @@ namespace {
 using Bound = tbb::thread_bound_filter;
 using Function = std::function<void*(void*)>;
 
-void* item(long n) { return reinterpret_cast<void*>(n); }
-long number(void* p) { return reinterpret_cast<long>(p); }
+void* item(long n) { return reinterpret_cast<void*>(std::intptr_t(n)); }
+long number(void* p) { return long(reinterpret_cast<std::intptr_t>(p)); }
 
 class Plain : public tbb::filter {
  public:

@@ -42,6 +42,15 @@
 #define CORBEL_EXPORT_TYPE
 #endif
 
+// Whether the library may have a C++ runtime of its own. Then each has its own record of the
+// exceptions that a thread handles: the headers ask for the current one, and throw again, in the
+// program.
+#if defined(_WIN32)
+#define CORBEL_LIBRARY_HAS_OWN_RUNTIME 1
+#else
+#define CORBEL_LIBRARY_HAS_OWN_RUNTIME 0
+#endif
+
 // Mark conditions that are nearly always, or nearly never, true.
 #if defined(__GNUC__)
 #define CORBEL_LIKELY(condition) __builtin_expect(!!(condition), 1)

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include <corbel/detail/config.hpp>
 
@@ -94,15 +95,6 @@ CORBEL_EXPORT bool find_cancelled(context_node& node) noexcept;
 // Cancels the node and all nodes below it. Returns false if it was cancelled already.
 CORBEL_EXPORT bool cancel(context_node& node) noexcept;
 
-// Called in an exception handler: cancels the node and keeps the current exception for the thread
-// that waits for the group. Keeps only the first exception of a group, and none if the group was
-// cancelled before.
-CORBEL_EXPORT void capture_exception(context_node& node) noexcept;
-
-// Called in an exception handler if the exception propagates to the caller instead of into a group:
-// rethrows it, or ends the program if the terminate_on_exception control is set.
-[[noreturn]] CORBEL_EXPORT void pass_exception();
-
 // Returns whether the terminate_on_exception control is set.
 CORBEL_EXPORT bool terminates_on_exception() noexcept;
 
@@ -118,13 +110,59 @@ template <typename Error>
   raise(error);
 }
 
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+// What the functions below do in the library. Those that return an exception return nullptr if
+// there is none.
+CORBEL_EXPORT void keep_exception(context_node& node, std::exception_ptr error) noexcept;
+CORBEL_EXPORT std::exception_ptr take_exception(context_node& node) noexcept;
+CORBEL_EXPORT std::exception_ptr copy_exception(const context_node& node) noexcept;
+#endif
+
+// Called in an exception handler: cancels the node and keeps the current exception for the thread
+// that waits for the group. Keeps only the first exception of a group, and none if the group was
+// cancelled before.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+inline void capture_exception(context_node& node) noexcept {
+  keep_exception(node, std::current_exception());
+}
+#else
+CORBEL_EXPORT void capture_exception(context_node& node) noexcept;
+#endif
+
+// Called in an exception handler if the exception propagates to the caller instead of into a group:
+// rethrows it, or ends the program if the terminate_on_exception control is set.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+[[noreturn]] inline void pass_exception() {
+#if CORBEL_EXCEPTIONS
+  if (!terminates_on_exception()) throw;
+#endif
+  std::terminate();
+}
+#else
+[[noreturn]] CORBEL_EXPORT void pass_exception();
+#endif
+
 // Throws the exception that capture_exception kept, if there is one, and removes it from the node:
 // if several threads wait for the group, one gets it.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+inline void rethrow_exception(context_node& node) {
+  std::exception_ptr error = take_exception(node);
+  if (error != nullptr) std::rethrow_exception(std::move(error));
+}
+#else
 CORBEL_EXPORT void rethrow_exception(context_node& node);
+#endif
 
 // Throws the exception but keeps it in the node, for every thread that waits. For contexts of the
 // program, which keep it until they are reset.
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+inline void rethrow_copy(const context_node& node) {
+  std::exception_ptr error = copy_exception(node);
+  if (error != nullptr) std::rethrow_exception(std::move(error));
+}
+#else
 CORBEL_EXPORT void rethrow_copy(const context_node& node);
+#endif
 
 }  // namespace detail
 }  // namespace corbel

@@ -22,9 +22,15 @@ void add_limit(Report1K& report, const char* name, std::size_t limit) {
 
 void report_as_text(const Stats& s) {
   Report1K report;
+  const os::ProcessPeaks peaks = os::read_process_peaks();
   report.add("corbel: footprint ").add_mebibytes(s.footprint).add(" (most ");
   report.add_mebibytes(s.peak_footprint).add("), peak resident ");
-  report.add_mebibytes(os::peak_resident()).add(" with the program's own\n");
+  report.add_mebibytes(peaks.resident);
+  if (peaks.commit != 0) {
+    report.add(", peak commit ").add_mebibytes(peaks.commit).add(" and ");
+    report.add_decimal(peaks.faults).add(" page faults,");
+  }
+  report.add(" with the program's own\n");
   add_limit(report, "corbel: soft limit ", s.soft_limit);
   report.add(" (exceeded ").add_decimal(s.limit_episodes).add(" times, by ");
   report.add_mebibytes(s.limit_excess).add(" at most)");

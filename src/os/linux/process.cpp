@@ -37,9 +37,12 @@ void write_error(const char* text, std::size_t size) {
 
 void abort() { ::abort(); }
 
-std::size_t peak_resident() {
+// Only the resident memory: the report has had no more here.
+ProcessPeaks read_process_peaks() {
+  ProcessPeaks peaks;
   rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? std::size_t(usage.ru_maxrss) * 1024 : 0;
+  if (getrusage(RUSAGE_SELF, &usage) == 0) peaks.resident = std::size_t(usage.ru_maxrss) * 1024;
+  return peaks;
 }
 
 }  // namespace corbel::os

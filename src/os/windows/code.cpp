@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code without the tables of DWARF: nothing is known of it, and call stacks are not found.
+// Code without the tables of DWARF; stack_walk.cpp walks by those of the system.
 #include "os/code.hpp"
 
 #include "os/os.hpp"
@@ -9,7 +9,6 @@ namespace corbel::os {
 
 bool find_code(std::uintptr_t, CodeObject*) { return false; }
 BuildId find_build_id(std::uintptr_t) { return {}; }
-bool for_each_mapping(bool (*)(const Mapping&, void*), void*) { return false; }
 
 bool copy_memory(void* to, std::uintptr_t from, std::size_t size) {
   LastErrorGuard guard;

@@ -4,16 +4,26 @@
 
 namespace corbel::os {
 
-// The name is in the program's code page.
+// The path is in UTF-8.
 bool find_module(const void* address, char* path, std::size_t room, std::uintptr_t* base) {
   LastErrorGuard guard;
   HMODULE module = nullptr;
-  if (!GetModuleHandleExA(
+  if (!GetModuleHandleExW(
           GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-          static_cast<const char*>(address), &module)) {
+          static_cast<const wchar_t*>(address), &module)) {
     return false;
   }
-  if (GetModuleFileNameA(module, path, DWORD(room)) == 0) return false;
+  constexpr DWORD kRoom = 1024;
+  wchar_t wide[kRoom];
+  int length = int(GetModuleFileNameW(module, wide, kRoom));
+  int written = 0;
+  // One too long loses its end.
+  while (length > 0 && written == 0) {
+    written = WideCharToMultiByte(CP_UTF8, 0, wide, length, path, int(room) - 1, nullptr, nullptr);
+    --length;
+  }
+  if (written == 0) return false;
+  path[written] = '\0';
   *base = reinterpret_cast<std::uintptr_t>(module);
   return true;
 }

@@ -55,12 +55,11 @@ void read_current_folder(char* path, std::size_t capacity) {
   if (length == 0 || length >= capacity) path[0] = '\0';
 }
 
-std::size_t peak_resident() {
+ProcessPeaks read_process_peaks() {
   LastErrorGuard guard;
   PROCESS_MEMORY_COUNTERS counters{};
-  return K32GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters)
-             ? std::size_t(counters.PeakWorkingSetSize)
-             : 0;
+  if (!K32GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters)) return {};
+  return {counters.PeakWorkingSetSize, counters.PeakPagefileUsage, counters.PageFaultCount};
 }
 
 }  // namespace corbel::os

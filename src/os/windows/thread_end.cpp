@@ -16,6 +16,8 @@ struct Hook {
 constexpr unsigned kMaxHooks = 8;  // more than this library has ThreadExit objects
 using Hooks = Hook[kMaxHooks];
 CORBEL_THREAD_VARIABLE(Hooks, hooks){};
+// The last round is over: destructors of the program may still follow, and may come here.
+CORBEL_THREAD_VARIABLE(bool, thread_has_ended) = false;
 
 // A hook may hook the thread again, and is called again, as POSIX does it.
 constexpr int kMaxRounds = 4;
@@ -31,15 +33,19 @@ void NTAPI on_thread_event(void*, DWORD event, void*) {
       if (argument != nullptr) hook.on_exit(argument);
     }
   }
+  thread_has_ended = true;
 }
 
 }  // namespace
 
-// Read by the loader.
-extern "C" __attribute__((section(".CRT$XLB"), used))
+// Read by the loader, in the order of the sections' names. The last one that the compiler's
+// libraries have, XLF, runs the destructors of thread_local variables in the same program or
+// library.
+extern "C" __attribute__((section(".CRT$XLY"), used))
 const PIMAGE_TLS_CALLBACK corbel_on_thread_event = on_thread_event;
 
 bool ThreadExit::hook(void* argument) {
+  if (thread_has_ended) return false;
   for (unsigned i = 0; i < kMaxHooks; ++i) {
     Hook& hook = hooks[i];
     if (hook.on_exit != nullptr && hook.on_exit != on_exit_) continue;

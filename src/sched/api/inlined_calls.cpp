@@ -46,6 +46,14 @@ int current_slot_index() noexcept {
 
 // ---- task groups --------------------------------------------------------------------------------
 
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+
+std::exception_ptr take_error_of_group(task_group_context& context) noexcept {
+  return context_access::reset_and_take_error(context);
+}
+
+#else
+
 bool is_unwinding() noexcept { return std::uncaught_exceptions() > 0; }
 
 bool finish_cancelled_group(task_group_context& context) {
@@ -55,6 +63,8 @@ bool finish_cancelled_group(task_group_context& context) {
   }
   return true;
 }
+
+#endif
 
 // The task may hand its end to another one, so the thread looks whenever anything ends.
 void wait_for_end(thread_data& thread, task_order& order) noexcept {

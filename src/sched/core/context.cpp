@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <corbel/task_group_context.hpp>
 
+#include <exception>
 #include <new>
+#include <utility>
 
 #include <corbel/detail/backoff.hpp>
 
@@ -63,24 +65,47 @@ std::exception_ptr take_error(context_node& node) {
   return error;
 }
 
+void keep_error(context_node& node, std::exception_ptr error) noexcept {
+  if (sched::terminates_on_exception()) std::terminate();
+  NodeLock lock(node);
+  if (!sched::set_cancelled(node)) return;
+  ::new (static_cast<void*>(node.error)) std::exception_ptr(std::move(error));
+  // (18) release: publishes the exception to (15) of has_failed()
+  node.state.fetch_or(context_node::kFailed, std::memory_order_release);
+  sched::announce_cancellation<context_node>(cancellations);
+}
+
+std::exception_ptr copy_error(const context_node& constant) noexcept {
+  context_node& node = const_cast<context_node&>(constant);
+  NodeLock lock(node);
+  return node.has_failed() ? error_of(node) : nullptr;
+}
+
 }  // namespace
 
 bool terminates_on_exception() noexcept { return sched::terminates_on_exception(); }
+
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+
+void keep_exception(context_node& node, std::exception_ptr error) noexcept {
+  keep_error(node, std::move(error));
+}
+
+std::exception_ptr take_exception(context_node& node) noexcept {
+  NodeLock lock(node);
+  return take_error(node);
+}
+
+std::exception_ptr copy_exception(const context_node& node) noexcept { return copy_error(node); }
+
+#else
 
 void pass_exception() {
   if (sched::terminates_on_exception()) std::terminate();
   throw;
 }
 
-void capture_exception(context_node& node) noexcept {
-  if (sched::terminates_on_exception()) std::terminate();
-  NodeLock lock(node);
-  if (!sched::set_cancelled(node)) return;
-  ::new (static_cast<void*>(node.error)) std::exception_ptr(std::current_exception());
-  // (18) release: publishes the exception to (15) of has_failed()
-  node.state.fetch_or(context_node::kFailed, std::memory_order_release);
-  sched::announce_cancellation<context_node>(cancellations);
-}
+void capture_exception(context_node& node) noexcept { keep_error(node, std::current_exception()); }
 
 void rethrow_exception(context_node& node) {
   std::exception_ptr error;
@@ -91,15 +116,12 @@ void rethrow_exception(context_node& node) {
   if (error != nullptr) std::rethrow_exception(std::move(error));
 }
 
-void rethrow_copy(const context_node& constant) {
-  context_node& node = const_cast<context_node&>(constant);
-  std::exception_ptr error;
-  {
-    NodeLock lock(node);
-    if (node.has_failed()) error = error_of(node);
-  }
+void rethrow_copy(const context_node& node) {
+  std::exception_ptr error = copy_error(node);
   if (error != nullptr) std::rethrow_exception(std::move(error));
 }
+
+#endif
 
 std::exception_ptr context_access::reset_and_take_error(task_group_context& context) noexcept {
   NodeLock lock(context);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compares what PROGRAM prints with the file EXPECTED.
-execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE printed RESULT_VARIABLE result)
+# Compares what PROGRAM, run by EMULATOR if that is set, prints with the file EXPECTED.
+execute_process(COMMAND ${EMULATOR} "${PROGRAM}" OUTPUT_VARIABLE printed RESULT_VARIABLE result)
+string(REPLACE "\r\n" "\n" printed "${printed}")
 file(READ "${EXPECTED}" expected)
 if(NOT printed STREQUAL expected)
   message("${printed}")

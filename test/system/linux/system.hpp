@@ -41,6 +41,13 @@ inline std::size_t own_stack_size() {
   return size;
 }
 
+// nullptr if there is no memory.
+inline void* aligned_block(std::size_t alignment, std::size_t size) {
+  void* block = nullptr;
+  return posix_memalign(&block, alignment, size) == 0 ? block : nullptr;
+}
+inline void free_aligned(void* block) { std::free(block); }
+
 // How many processors the calling thread may use; 0: not known.
 inline int own_processors() {
   cpu_set_t set;

@@ -8,6 +8,7 @@
 #endif
 #include <windows.h>
 // After windows.h, which it needs.
+#include <malloc.h>
 #include <psapi.h>
 
 #include <cstddef>
@@ -47,6 +48,12 @@ inline std::size_t own_stack_size() {
   GetCurrentThreadStackLimits(&low, &high);
   return high - low;
 }
+
+// nullptr if there is no memory.
+inline void* aligned_block(std::size_t alignment, std::size_t size) {
+  return _aligned_malloc(size, alignment);
+}
+inline void free_aligned(void* block) { _aligned_free(block); }
 
 // How many processors the calling thread may use; 0: not known.
 inline int own_processors() {

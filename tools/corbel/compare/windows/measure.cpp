@@ -36,7 +36,7 @@ double machine_busy() {
 }
 
 // Keeps the highest figures; false when there are none.
-bool read_memory(HANDLE process, RunResult& result) {
+bool note_memory(HANDLE process, RunResult& result) {
   PROCESS_MEMORY_COUNTERS memory{};
   if (!K32GetProcessMemoryInfo(process, &memory, sizeof memory)) return false;
   result.peak_rss = std::max<std::uint64_t>(result.peak_rss, memory.PeakWorkingSetSize);
@@ -71,12 +71,12 @@ RunResult measure(const RunRequest& request) {
   for (;;) {
     const DWORD pause = now() - begin < kOftenSeconds ? kOftenMs : kSeldomMs;
     if (WaitForSingleObject(process.process(), pause) != WAIT_TIMEOUT) break;
-    read_memory(process.process(), result);
+    note_memory(process.process(), result);
   }
   result.wall = now() - begin;
   const double busy = machine_busy() - busy_before;
   result.started = true;
-  result.peak_exact = read_memory(process.process(), result);
+  result.peak_exact = note_memory(process.process(), result);
   DWORD code = 0;
   GetExitCodeProcess(process.process(), &code);
   result.exit_code = static_cast<int>(code);

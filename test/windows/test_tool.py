@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""corbel run, check and compare, for Windows, in Wine."""
+
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BIN = pathlib.Path(os.environ["CORBEL_BIN_DIR"])
+TOOL = BIN / "corbel.exe"
+VICTIM = BIN / "windows_tool_victim.exe"
+BARE = BIN / "windows_tool_bare.exe"
+WINE = os.environ.get("CORBEL_WINE", "wine")
+# Quotation marks, backslashes before them and elsewhere, spaces, and an empty word.
+WORDS = ["plain", "two words", 'a "quoted" one', "back\\slash", "ends in\\", 'both \\" of them',
+         "\\\\server\\share\\", "", "tab\there", "%PATH%", "*"]
+
+
+def environment(**more):
+    variables = {name: value for name, value in os.environ.items()
+                 if not name.startswith("CORBEL_")}
+    return {**variables, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d", **more}
+
+
+def corbel(*words, stdin="", **variables):
+    return subprocess.run([WINE, TOOL, *words], input=stdin, capture_output=True, text=True,
+                          timeout=60, env=environment(**variables), check=False)
+
+
+def fields(message):
+    """Yields (number, value) of a message of protocol buffers."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (message[at] & 127) << shift
+            shift += 7
+            at += 1
+            if message[at - 1] < 128:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            yield key >> 3, number()
+        else:
+            size = number()
+            yield key >> 3, message[at:at + size]
+            at += size
+
+
+def numbers(packed):
+    """The numbers of a packed field."""
+    result, value, shift = [], 0, 0
+    for byte in packed:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            result.append(value)
+            value = shift = 0
+    return result
+
+
+def stacks(profile):
+    """The locations of each sample of a pprof profile."""
+    return [numbers(value) for key, sample in fields(profile) if key == 2
+            for number, value in fields(sample) if number == 1]
+
+
+def most_frames(profile):
+    return max((len(each) for each in stacks(profile)), default=0)
+
+
+def innermost_files(profile):
+    """The names of the files that the innermost frames are in."""
+    texts = [value.decode() for key, value in fields(profile) if key == 6]
+    mappings = [dict(fields(value)) for key, value in fields(profile) if key == 3]
+    files = {each[1]: texts[each[5]].split("\\")[-1] for each in mappings}
+    locations = [dict(fields(value)) for key, value in fields(profile) if key == 4]
+    places = {each[1]: each.get(2, 0) for each in locations}
+    return {files.get(places[stack[0]], "") for stack in stacks(profile) if stack}
+
+
+def setUpModule():  # pylint: disable=invalid-name
+    # Wine's server starts with the first program and holds its output open: not that of a test,
+    # which is read to its end.
+    subprocess.run([WINE, "cmd", "/c", "exit", "0"], stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=100,
+                   env=environment(), check=True)
+
+
+class Run(unittest.TestCase):
+    def run_victim(self, *words, options=(), **more):
+        return corbel("run", *options, "--", str(VICTIM), *words, **more)
+
+    def test_malloc_is_replaced(self):
+        done = self.run_victim("malloc")
+        self.assertEqual((done.stdout, done.returncode), ("replaced\n", 0), done.stderr)
+
+    def test_words_arrive_as_they_were_given(self):
+        # msvcrt itself expands "*", so that one is quoted by its neighbours only.
+        words = WORDS[:-1]
+        done = self.run_victim("words", *words)
+        self.assertEqual(done.stdout.splitlines(), [f"[{word}]" for word in words], done.stderr)
+
+    def test_the_exit_code_is_the_commands(self):
+        for code in 0, 3, 255:
+            self.assertEqual(self.run_victim("exit", str(code)).returncode, code)
+
+    def test_the_exit_code_of_a_crash(self):
+        # The low byte of an access violation, which is all that this system keeps of it.
+        self.assertEqual(self.run_victim("fault").returncode, 0xc0000005 & 255)
+
+    def test_standard_input_is_the_commands(self):
+        self.assertEqual(self.run_victim("copy", stdin="a\nb\n").stdout, "a\nb\n")
+
+    def test_options_become_variables(self):
+        for option, name, value in (("--heap-limit", "CORBEL_HEAP_LIMIT", "400M"),
+                                    ("--hard-limit", "CORBEL_HEAP_HARD_LIMIT", "1G"),
+                                    ("--check", "CORBEL_CHECK", "guards")):
+            done = self.run_victim("variable", name, options=[option, value])
+            self.assertEqual(done.stdout, value + "\n", done.stderr)
+
+    def test_a_report_at_exit(self):
+        done = self.run_victim("malloc", options=["--stats"])
+        self.assertRegex(done.stderr, r"peak resident [\d.]+ MiB, peak commit [\d.]+ MiB and \d+ page")
+
+    def test_a_heap_profile_has_call_stacks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_victim("hold", CORBEL_PROFILE=f"heap,every=64K,file={folder}/p.pb.gz")
+            (profile,) = pathlib.Path(folder).iterdir()
+            content = gzip.decompress(profile.read_bytes())
+            self.assertIn(b"windows_tool_victim.exe", content, done.stderr)
+            # The blocks are reached through main() and what calls that.
+            self.assertGreater(most_frames(content), 2)
+            # Each stack begins in the program or its C runtime, not in what replaces malloc.
+            self.assertNotIn("corbelmalloc_proxy.dll", innermost_files(content))
+
+    def test_what_cannot_be_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = pathlib.Path(folder) / "other.exe"
+            image = bytearray(VICTIM.read_bytes())
+            header = int.from_bytes(image[0x3c:0x40], "little")
+            image[header + 4:header + 6] = (0x14c).to_bytes(2, "little")
+            other.write_bytes(image)
+            text = pathlib.Path(folder) / "text.exe"
+            text.write_text("not a program", encoding="ascii")
+            batch = pathlib.Path(folder) / "a.bat"
+            batch.write_text("rem", encoding="ascii")
+            for command, code, said in (
+                    (folder + "/none.exe", 127, "no such file"),
+                    ("no-such-command", 127, "command not found"),
+                    (folder, 126, "is a directory"),
+                    (other, 126, "wrong architecture: the program is 32-bit x86"),
+                    (text, 126, "is not a program for Windows"),
+                    (batch, 126, "is a batch file"),
+                    (BARE, 126, "there is nothing to replace")):
+                done = corbel("run", "--", str(command))
+                self.assertIn(said, done.stderr)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (code, 1),
+                                 done.stderr)
+
+    def test_force_starts_it_all_the_same(self):
+        done = corbel("run", "--force", "--", str(BARE))
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("it runs on its own malloc", done.stderr)
+
+    def test_the_library_that_is_named(self):
+        done = self.run_victim("malloc", CORBEL_LIBRARY="C:\\none.dll")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("which is not a file", done.stderr)
+
+    def test_what_there_is_not(self):
+        for words in (["top"], ["leaks"], ["trace"], ["profile"],
+                      ["run", "--tbb", "--", str(VICTIM)]):
+            done = corbel(*words)
+            self.assertIn("not there on Windows", done.stderr)
+            self.assertEqual(done.returncode, 2)
+
+
+class Check(unittest.TestCase):
+    def check(self, *words):
+        done = corbel("check", "--json", *words)
+        return done, json.loads(done.stdout) if done.stdout else None
+
+    def test_function_by_function(self):
+        done, report = self.check("--", str(VICTIM))
+        self.assertTrue(report["active"], report["reasons"])
+        self.assertEqual(done.returncode, 0)
+        called = {each["symbol"].split("!")[1]: each for each in report["symbols"]
+                  if any(one["from"].endswith("windows_tool_victim.exe")
+                         for one in each["bindings"])}
+        for name in "malloc", "free":
+            self.assertTrue(called[name]["corbel"], called[name])
+            self.assertTrue(all("corbelmalloc_proxy" in one["to"]
+                                for one in called[name]["bindings"]), called[name])
+
+    def test_without_corbel(self):
+        done, report = self.check("--as-is", "--", str(VICTIM))
+        self.assertEqual((done.returncode, report["active"]), (1, False))
+        self.assertEqual(report["reasons"][0]["id"], "not-loaded")
+
+    def test_a_static_runtime(self):
+        done, report = self.check("--", str(BARE))
+        self.assertEqual((done.returncode, report["reasons"][0]["id"]), (1, "static"))
+
+    def test_the_table(self):
+        done = corbel("check", "--", str(VICTIM))
+        self.assertIn("active:", done.stdout)
+        self.assertRegex(done.stdout, r"malloc \(\w+\.dll\) +\d+ +corbelmalloc_proxy\.dll")
+
+    def test_the_program_does_not_run(self):
+        self.assertEqual(corbel("check", "--", str(VICTIM), "wait").returncode, 0)
+
+    def test_no_such_process(self):
+        done, _ = self.check("--pid", "99999999")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("there is no process", done.stderr)
+
+
+class Compare(unittest.TestCase):
+    def test_two_sides(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = pathlib.Path(folder) / "result.json"
+            done = corbel("compare", "-n", "1", "--warmup", "0", "--quiet", "--check-output",
+                          "--json", str(result), "--", str(VICTIM), "hold")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for name in "wall time", "CPU time", "peak memory", "peak commit", "page faults":
+                self.assertIn(name, done.stdout)
+            sides = {side["name"]: side for side in json.loads(result.read_text())["sides"]}
+            self.assertEqual(set(sides), {"system", "corbel"})
+            for side in sides.values():
+                self.assertGreater(side["summary"]["peak_working_set_bytes"]["median"], 64 << 20)
+
+    def test_outputs_that_differ(self):
+        done = corbel("compare", "-n", "1", "--warmup", "0", "--quiet", "--check-output", "--",
+                      str(VICTIM), "malloc")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the output differs", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

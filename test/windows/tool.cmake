@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# The corbel command, which starts programs in Wine itself.
+add_executable(windows_tool_victim tool_victim.cpp)
+target_link_options(windows_tool_victim PRIVATE -static)
+add_executable(windows_tool_bare tool_bare.cpp)
+target_link_options(windows_tool_bare PRIVATE -nostdlib LINKER:-e,start)
+target_link_libraries(windows_tool_bare PRIVATE kernel32)
+set_target_properties(windows_tool_bare PROPERTIES LINKER_LANGUAGE C)
+add_dependencies(windows_tool_victim corbel_tool corbelmalloc_proxy)
+
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+corbel_add_script_test(
+  windows.tool LABEL windows TIMEOUT 120
+  COMMAND ${Python3_EXECUTABLE} -B "${CMAKE_CURRENT_SOURCE_DIR}/test_tool.py")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the corbel command starts in its tests: tells how it was started, and ends as it is told.
+#include <windows.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Whether malloc is replaced, as the replacement itself says.
+const char* replaced() {
+  const HMODULE proxy = GetModuleHandleA("corbelmalloc_proxy.dll");
+  if (proxy == nullptr) return "not loaded";
+  const auto log = reinterpret_cast<int (*)(char***)>(
+      reinterpret_cast<void*>(GetProcAddress(proxy, "TBB_malloc_replacement_log")));
+  char** lines = nullptr;
+  if (log == nullptr) return "loaded";
+  log(&lines);
+  for (; lines != nullptr && *lines != nullptr; ++lines) {
+    if (std::strncmp(*lines, "Success: malloc (", 17) == 0) return "replaced";
+  }
+  return "not replaced";
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  if (what == "words") {
+    for (int i = 2; i < count; ++i) std::printf("[%s]\n", words[i]);
+  } else if (what == "malloc") {
+    std::puts(replaced());
+  } else if (what == "variable") {
+    const char* value = std::getenv(words[2]);
+    std::puts(value != nullptr ? value : "not set");
+  } else if (what == "copy") {
+    for (int c; (c = std::getchar()) != EOF;) std::putchar(c);
+  } else if (what == "hold") {
+    // Memory that the system must have counted at the end.
+    std::vector<char*> blocks;
+    for (int i = 0; i < 64; ++i) {
+      blocks.push_back(static_cast<char*>(std::malloc(1 << 20)));
+      std::memset(blocks.back(), 1, 1 << 20);
+    }
+    // Long enough for a look at a process whose figures are gone at its end, as in Wine.
+    Sleep(100);
+    for (char* block : blocks) std::free(block);
+  } else if (what == "fault") {
+    *static_cast<volatile int*>(nullptr) = 1;
+  } else if (what == "wait") {
+    std::puts("ready");
+    std::fflush(stdout);
+    std::getchar();
+  }
+  return what == "exit" ? std::atoi(words[2]) : 0;
+}

@@ -193,7 +193,7 @@ endfunction()
 # some distributions). <namespace> is that of the installed target.
 function(corbel_replaces_malloc target namespace)
   if(WIN32)
-    target_link_options(${target} INTERFACE "SHELL:-u __TBB_malloc_proxy")
+    target_link_options(${target} INTERFACE LINKER:-u,__TBB_malloc_proxy)
     return()
   endif()
   target_link_options(${target} INTERFACE LINKER:--undefined=malloc)

@@ -5,6 +5,7 @@
 //   CORBEL_THREAD_VARIABLE(unsigned, forks) = 0;         // defines one
 //   CORBEL_EXTERN_THREAD_VARIABLE(unsigned, forks);      // in a header: declares it
 //   CORBEL_DECLARED_THREAD_VARIABLE(unsigned, forks) = 0;  // defines what a header declares
+//   CORBEL_READ_THREAD_VARIABLE(forks)                   // the value of one of 8 bytes
 //
 // Like thread_local constinit, with two limits. No name of another library's variable can be used
 // on Windows. And a member of a variable is reached through a reference: `Two& t = two; t.a = 1;`.
@@ -39,6 +40,24 @@ struct ThreadVariable {
     return result;
   }
 
+  // Its value in one access less than by its address. The second operand of the asm tells the
+  // compiler that memory is read.
+  static auto read() {
+    static_assert(sizeof(T) == 8);
+    char* const* areas;
+    std::uint64_t index;
+    asm volatile(
+        "movl _tls_index(%%rip), %k1\n\t"
+        "movq %%gs:0x58, %0"
+        : "=r"(areas), "=r"(index));
+    const char* const area = areas[index];
+    T value;
+    asm("movq %c2@secrel32(%1), %0"
+        : "=r"(value)
+        : "r"(area), "i"(kInitial), "m"(*reinterpret_cast<const char(*)[]>(area)));
+    return value;
+  }
+
   operator T&() const { return *address(); }
   T* operator&() const { return address(); }
   template <class Value>
@@ -66,6 +85,7 @@ struct ThreadVariable {
 
 }  // namespace corbel
 
+#define CORBEL_READ_THREAD_VARIABLE(name) name.read()
 #define CORBEL_EXTERN_THREAD_VARIABLE(type, name) \
   extern type name##_at_start;                    \
   inline constexpr ::corbel::ThreadVariable<type, &name##_at_start> name {}
@@ -77,6 +97,7 @@ struct ThreadVariable {
 
 #else
 
+#define CORBEL_READ_THREAD_VARIABLE(name) name
 #define CORBEL_EXTERN_THREAD_VARIABLE(type, name) extern thread_local constinit type name
 #define CORBEL_DECLARED_THREAD_VARIABLE(type, name) thread_local constinit type name
 #define CORBEL_THREAD_VARIABLE(type, name) thread_local constinit type name

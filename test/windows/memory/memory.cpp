@@ -138,7 +138,8 @@ void short_threads() {
   const auto footprint = stats.footprint;
   for (int i = 0; i < 190; ++i) batch();
   corbel_heap_stats(&stats, sizeof stats);
-  check(stats.footprint <= footprint + 4 * kMiB, "the footprint after 10,000 threads");
+  // A heap that were left behind by each would take 100 KiB and more.
+  check(stats.footprint <= footprint + 16 * kMiB, "the footprint after 10,000 threads");
   check(stats.threads <= 2, "the heaps in use after 10,000 threads");
 }
 

@@ -7,7 +7,7 @@
 
 #include "alloc/allocator.hpp"
 #include "base/bits.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 
 namespace alloc = corbel::alloc;
 

@@ -5,7 +5,7 @@
 #include <corbel/raw_pool.hpp>
 
 #include "base/bits.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 #include "pools/pool.hpp"
 
 namespace rml {

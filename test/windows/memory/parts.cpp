@@ -96,7 +96,7 @@ void regions() {
 // the process barrier they do, in some of the rounds.
 void barrier() {
   check(os::enable_process_barrier(), "there is a process barrier");
-  constexpr unsigned kRounds = 40000;
+  constexpr unsigned kRounds = 4000;
   struct alignas(128) Word {
     std::atomic<unsigned> value{0};
     // Where the two threads have one processor, lets the other run.

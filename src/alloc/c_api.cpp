@@ -21,7 +21,7 @@
 #include "alloc/report/stats_json.hpp"
 #include "alloc/sample/sampler.hpp"
 #include "base/config.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 
 using namespace corbel;
 

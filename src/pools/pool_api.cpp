@@ -5,7 +5,7 @@
 #include <corbel/raw_pool.hpp>
 
 #include "base/bits.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 #include "pools/pool.hpp"
 
 namespace rml {
@@ -101,7 +101,7 @@ MemoryPool* pool_identify(void* object) {
 
 std::size_t pool_msize(MemoryPool* memPool, void* object) {
   if (memPool == nullptr || object == nullptr) {
-    os::set_errno(EINVAL);
+    corbel::os::set_errno(EINVAL);
     return 0;
   }
   return to_pool(memPool)->usable_size(object);

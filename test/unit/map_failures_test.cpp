@@ -278,6 +278,7 @@ TEST(MapFailures, AtRandomAndOtherCallsToo) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const os::fake::Refusals refusals = {.maps_in_1000 = 100 + seed * 10,
                                          .unmaps_in_1000 = seed % 3 * 300,
+                                         .commits_in_1000 = seed % 3 * 50,
                                          .decommits_in_1000 = seed % 4 * 200,
                                          .moves_in_1000 = seed % 2 * 500,
                                          .lost_targets_in_1000 = seed % 5 * 200,
@@ -285,6 +286,16 @@ TEST(MapFailures, AtRandomAndOtherCallsToo) {
     ASSERT_TRUE(in_child(refusals, seed, &refused));
   }
   EXPECT_GT(refused, 5);
+}
+
+// As where other processes take the memory that this one decommits.
+TEST(MapFailures, OfCommitsAlone) {
+  int refused = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const os::fake::Refusals refusals = {.commits_in_1000 = 20 + seed * 10, .seed = seed};
+    ASSERT_TRUE(in_child(refusals, seed, &refused, seed % 2 == 0));
+  }
+  EXPECT_GT(refused, 20);
 }
 
 TEST(MapFailures, AtALimitOfMappedBytes) {
@@ -306,6 +317,7 @@ TEST(MapFailures, LimitsOfTheHeapAndRefusalsAtRandom) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     const os::fake::Refusals refusals = {.maps_in_1000 = seed * 16,
                                          .unmaps_in_1000 = seed % 3 * 300,
+                                         .commits_in_1000 = seed % 3 * 50,
                                          .decommits_in_1000 = seed % 4 * 200,
                                          .moves_in_1000 = seed % 2 * 500,
                                          .lost_targets_in_1000 = seed % 5 * 200,

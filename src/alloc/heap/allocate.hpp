@@ -8,7 +8,7 @@
 
 #include "alloc/heap/call_kind.hpp"
 #include "alloc/map/private_api.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 

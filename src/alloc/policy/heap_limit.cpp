@@ -9,7 +9,7 @@
 #include "alloc/map/footprint.hpp"
 #include "alloc/policy/reclaim.hpp"
 #include "base/thread_variable.hpp"
-#include "os/errno.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a process whose other threads are in malloc and free, which the system ends wherever
-// they are, again and again. Also the end of one with a limit of its job.
+// they are, again and again. Also the end of one by an exception, and one with a limit of its job.
 #include <corbel/malloc.h>
 
 #include <atomic>
@@ -101,18 +101,37 @@ int obey_job() {
   return failures;
 }
 
+int throw_it(void*, std::size_t) { throw 1; }
+
+// An exception that leaves the callback of a limit ends the process, even if there is a handler.
+[[noreturn]] void throw_in_callback() {
+  corbel_on_limit(throw_it, nullptr);
+  corbel_set_heap_hard_limit(std::size_t(1) << 20);
+  // So that the compiler does not know that it throws nothing.
+  void* (*const volatile allocate)(std::size_t) = scalable_malloc;
+  try {
+    static_cast<void>(allocate(std::size_t(4) << 20));
+  } catch (int) {
+    ExitProcess(107);
+  }
+  ExitProcess(108);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   if (what == "end") end_in_the_middle();
   if (what == "job") return obey_job();
+  if (what == "throw") throw_in_callback();
   for (int i = 0; i < 50 && failures == 0; ++i) {
     const DWORD code = run("end");
     if (code != kExitCode)
       std::fprintf(stderr, "exit code %lu\n", static_cast<unsigned long>(code));
     check(code == kExitCode, "the end of a process with threads in malloc");
   }
+  constexpr DWORD kAborted = 3;
+  check(run("throw") == kAborted, "an exception out of a callback ends the process");
   const DWORD code = run("job");
   if (code == 77) {
     std::printf("skipped: the system keeps no limits of jobs, as Wine\n");

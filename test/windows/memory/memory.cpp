@@ -108,10 +108,13 @@ void hard_limit() {
 
 void thread_end() {
   clean_up();
-  const std::size_t before = committed();
   std::thread([] { free_all(blocks_of(1000, 30000)); }).join();
   clean_up();
-  check(committed() <= before + 8 * kMiB, "the memory of a thread that has ended");
+  // Not what the process has committed: the system may keep the thread's stack for the next one.
+  struct corbel_heap_stats stats{};
+  corbel_heap_stats(&stats, sizeof stats);
+  check(stats.threads <= 1, "the heap of a thread that has ended");
+  check(stats.footprint <= kMiB, "the memory of a thread that has ended");
 }
 
 DWORD WINAPI short_thread(void*) {
@@ -138,7 +141,8 @@ void short_threads() {
   const auto footprint = stats.footprint;
   for (int i = 0; i < 190; ++i) batch();
   corbel_heap_stats(&stats, sizeof stats);
-  check(stats.footprint <= footprint + 4 * kMiB, "the footprint after 10,000 threads");
+  // A heap that were left behind by each would take 100 KiB and more.
+  check(stats.footprint <= footprint + 16 * kMiB, "the footprint after 10,000 threads");
   check(stats.threads <= 2, "the heaps in use after 10,000 threads");
 }
 

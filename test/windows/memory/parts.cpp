@@ -91,38 +91,53 @@ void regions() {
   check(after.reserved <= before.reserved + 64 * kMiB, "regions without use are released");
 }
 
-// Dekker's two threads: one with barriers of the compiler alone, one with the process barrier. Not
-// both may miss what the other has written. Without the barrier they do, in some of the rounds.
+// Two threads that each write a word and read the other's, one with a barrier of the compiler
+// alone, the other with the process barrier: not both may miss what the other has written. Without
+// the process barrier they do, in some of the rounds.
 void barrier() {
   check(os::enable_process_barrier(), "there is a process barrier");
-  constexpr unsigned kRounds = 20000;
+  constexpr unsigned kRounds = 4000;
   struct alignas(128) Word {
     std::atomic<unsigned> value{0};
+    // Where the two threads have one processor, lets the other run.
+    void wait_for(unsigned expected) const {
+      for (int i = 0; value.load(std::memory_order_acquire) != expected; ++i) {
+        if (i > 20000) os::yield();
+      }
+    }
   };
-  static Word cheap, dear, cheap_saw, round, done;
-  unsigned reordered = 0;
-  // relaxed, of the words of the experiment: the order is what is tried
+  static Word first, second, round, done;
+  static unsigned first_saw;
+  unsigned both_missed = 0;
+  // relaxed, of `first` and `second`: their order is what is tried
   std::thread other([] {
+    SetThreadAffinityMask(GetCurrentThread(), 2);
     for (unsigned i = 1; i <= kRounds; ++i) {
-      while (round.value.load(std::memory_order_acquire) != i) os::yield();
-      cheap.value.store(i, std::memory_order_relaxed);
+      round.wait_for(i);
+      for (unsigned spin = 0; spin < i % 64; ++spin) arch::pause();
+      first.value.store(1, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      cheap_saw.value.store(dear.value.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      first_saw = second.value.load(std::memory_order_relaxed);
       done.value.store(i, std::memory_order_release);
     }
   });
+  // Each on a processor of its own, if there are two: else there is nothing to see.
+  const DWORD_PTR before = SetThreadAffinityMask(GetCurrentThread(), 1);
   for (unsigned i = 1; i <= kRounds; ++i) {
-    round.value.store(i, std::memory_order_release);
-    // So that the two meet.
-    for (unsigned spin = 0; spin < i % 64; ++spin) arch::pause();
-    dear.value.store(i, std::memory_order_relaxed);
+    // Written here, so that the other thread's store takes long.
+    first.value.store(0, std::memory_order_relaxed);
+    second.value.store(0, std::memory_order_relaxed);
+    round.value.store(i, std::memory_order_seq_cst);
+    for (unsigned spin = 0; spin < i / 64 % 64; ++spin) arch::pause();
+    second.value.store(1, std::memory_order_relaxed);
     os::process_barrier();
-    const bool dear_missed = cheap.value.load(std::memory_order_relaxed) != i;
-    while (done.value.load(std::memory_order_acquire) != i) os::yield();
-    if (dear_missed && cheap_saw.value.load(std::memory_order_relaxed) != i) ++reordered;
+    const unsigned second_saw = first.value.load(std::memory_order_relaxed);
+    done.wait_for(i);
+    if (first_saw == 0 && second_saw == 0) ++both_missed;
   }
   other.join();
-  check(reordered == 0, "the process barrier");
+  if (before != 0) SetThreadAffinityMask(GetCurrentThread(), before);
+  check(both_missed == 0, "the process barrier");
 }
 
 }  // namespace

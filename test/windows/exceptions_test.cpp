@@ -109,8 +109,8 @@ TEST_F(Exceptions, OfADelegatedCall) {
 }
 
 TEST_F(Exceptions, OfTheLibrary) {
-  EXPECT_THROW(
-      tbb::global_control(tbb::global_control::max_allowed_parallelism, 0), std::exception);
+  EXPECT_THROW(tbb::global_control(tbb::global_control::max_allowed_parallelism, 0),
+               std::exception);
 }
 
 TEST_F(Exceptions, InAHandler) {

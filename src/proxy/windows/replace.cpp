@@ -288,6 +288,13 @@ void find(const Image& image, const char* name, Type*& function) {
   function = reinterpret_cast<Type*>(const_cast<unsigned char*>(image.find_function(name)));
 }
 
+template <std::size_t kSize>
+void copy_name(char (&copy)[kSize], const char* name) {
+  std::size_t length = 0;
+  for (; name[length] != '\0' && length + 1 < kSize; ++length) copy[length] = name[length];
+  copy[length] = '\0';
+}
+
 bool has_any(const Image& image) {
   for (const FunctionInfo& function : kFunctionInfo) {
     if (image.find_export(function.name) != nullptr) return true;
@@ -315,14 +322,10 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
     if (runtimes[i - 1].base == image.base()) return;
     if (runtimes[i - 1].base == nullptr) number = i - 1;
   }
-  if (number == kMaxRuntimes) return;
+  if (number == kMaxRuntimes) return copy_name(left_out, name);
   Runtime& runtime = runtimes[number];
   runtime.base = image.base();
-  std::size_t length = 0;
-  for (; name[length] != '\0' && length + 1 < sizeof runtime.name; ++length) {
-    runtime.name[length] = name[length];
-  }
-  runtime.name[length] = '\0';
+  copy_name(runtime.name, name);
   find(image, "_errno", runtime.error_number);
   find(image, "_callnewh", runtime.call_new_handler);
   find(image, "_query_new_mode", runtime.new_mode);

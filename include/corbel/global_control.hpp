@@ -10,6 +10,7 @@
 
 #include <corbel/detail/config.hpp>
 #include <corbel/detail/context_node.hpp>
+#include <corbel/detail/program_runtime.hpp>
 #include <corbel/exceptions.hpp>
 #include <corbel/task_arena.hpp>
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/program_runtime.hpp>
 
 namespace corbel {
 

@@ -37,8 +37,7 @@ CORBEL_EXPORT bool is_unwinding() noexcept;
 #if CORBEL_LIBRARY_HAS_OWN_RUNTIME
 CORBEL_EXPORT std::exception_ptr take_error_of_group(task_group_context& context) noexcept;
 inline bool finish_cancelled_group(task_group_context& context) {
-  std::exception_ptr error = take_error_of_group(context);
-  if (error != nullptr) std::rethrow_exception(std::move(error));
+  throw_again(take_error_of_group(context));
   return true;
 }
 #else

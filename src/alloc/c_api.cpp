@@ -21,6 +21,7 @@
 #include "alloc/report/stats_json.hpp"
 #include "alloc/sample/sampler.hpp"
 #include "base/config.hpp"
+#include "os/errno.hpp"
 
 using namespace corbel;
 
@@ -50,9 +51,9 @@ void* scalable_calloc(size_t nobj, size_t size) noexcept {
 int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
   if (!is_power_of_two(alignment) || alignment < sizeof(void*)) return EINVAL;
   // POSIX returns the error and leaves errno unchanged.
-  const int saved = errno;
+  const int saved = os::get_errno();
   void* block = alloc::allocate_aligned(size, alignment);
-  errno = saved;
+  os::set_errno(saved);
   if (block == nullptr) return ENOMEM;
   *memptr = block;
   return 0;
@@ -60,7 +61,7 @@ int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) noexce
 
 void* scalable_aligned_malloc(size_t size, size_t alignment) noexcept {
   if (!is_power_of_two(alignment) || size == 0) {
-    errno = EINVAL;
+    os::set_errno(EINVAL);
     return nullptr;
   }
   return alloc::allocate_aligned(size, alignment);
@@ -68,7 +69,7 @@ void* scalable_aligned_malloc(size_t size, size_t alignment) noexcept {
 
 void* scalable_aligned_realloc(void* ptr, size_t size, size_t alignment) noexcept {
   if (!is_power_of_two(alignment)) {
-    errno = EINVAL;
+    os::set_errno(EINVAL);
     return nullptr;
   }
   return alloc::reallocate_aligned(ptr, size, alignment);
@@ -78,7 +79,7 @@ void scalable_aligned_free(void* ptr) noexcept { alloc::deallocate_fast(ptr); }
 
 size_t scalable_msize(void* ptr) noexcept {
   const size_t size = alloc::is_block(ptr) ? alloc::usable_size(ptr) : 0;
-  if (size == 0) errno = EINVAL;
+  if (size == 0) os::set_errno(EINVAL);
   return size;
 }
 
@@ -160,13 +161,13 @@ int corbel_leak_check(void) noexcept {
     case alloc::LeakVerdict::kSome:
       return 1;
     case alloc::LeakVerdict::kNotRecording:
-      errno = ENOTSUP;
+      os::set_errno(ENOTSUP);
       return -1;
     case alloc::LeakVerdict::kBusy:
-      errno = EBUSY;
+      os::set_errno(EBUSY);
       return -1;
     case alloc::LeakVerdict::kNotPossible:
-      errno = EPERM;
+      os::set_errno(EPERM);
       return -1;
   }
   return -1;

@@ -8,6 +8,7 @@
 #include "alloc/allocator.hpp"
 #include "alloc/heap/fast_path.hpp"
 #include "base/bits.hpp"
+#include "os/errno.hpp"
 
 namespace alloc = corbel::alloc;
 
@@ -40,7 +41,7 @@ CORBEL_SAFER_API void* __TBB_malloc_safer_realloc(void* block, size_t size,
                                                   void* original_realloc) noexcept {
   if (block == nullptr || alloc::owns(block)) return alloc::reallocate(block, size);
   if (original_realloc == nullptr) {
-    errno = ENOMEM;
+    os::set_errno(ENOMEM);
     return nullptr;
   }
   return reinterpret_cast<void* (*)(void*, size_t)>(original_realloc)(block, size);
@@ -66,13 +67,13 @@ __TBB_malloc_safer_aligned_msize(void* block, size_t alignment, size_t offset,
 CORBEL_SAFER_API void* __TBB_malloc_safer_aligned_realloc(void* block, size_t size,
                                                           size_t alignment, void*) noexcept {
   if (!corbel::is_power_of_two(alignment)) {
-    errno = EINVAL;
+    os::set_errno(EINVAL);
     return nullptr;
   }
   if (block == nullptr || alloc::owns(block)) {
     return alloc::reallocate_aligned(block, size, alignment);
   }
-  errno = ENOMEM;
+  os::set_errno(ENOMEM);
   return nullptr;
 }
 

@@ -12,7 +12,10 @@
 #include <cstdint>
 
 #include "os/code.hpp"
+#include "os/errno.hpp"
+#include "os/exit.hpp"
 #include "os/file.hpp"
+#include "os/last_frame.hpp"
 #include "os/optional.hpp"
 #include "os/own_image.hpp"
 #include "os/process_peaks.hpp"
@@ -150,15 +153,6 @@ void wake_all(std::atomic<std::uint32_t>& word);
 
 // Lets another thread run on this processor.
 void yield();
-
-// Whether the system has ended all threads of the process but the calling one, wherever they were,
-// and with the locks that they held. That is so on Windows, where the last thread then calls what
-// the libraries have to do at the end of the process.
-#if defined(_WIN32)
-bool other_threads_are_gone();
-#else
-inline bool other_threads_are_gone() { return false; }
-#endif
 
 // Milliseconds of a monotonic clock; cheap, and as coarse as a scheduler tick.
 std::uint64_t now_ms();

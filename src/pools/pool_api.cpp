@@ -5,6 +5,7 @@
 #include <corbel/raw_pool.hpp>
 
 #include "base/bits.hpp"
+#include "os/errno.hpp"
 #include "pools/pool.hpp"
 
 namespace rml {
@@ -100,7 +101,7 @@ MemoryPool* pool_identify(void* object) {
 
 std::size_t pool_msize(MemoryPool* memPool, void* object) {
   if (memPool == nullptr || object == nullptr) {
-    errno = EINVAL;
+    os::set_errno(EINVAL);
     return 0;
   }
   return to_pool(memPool)->usable_size(object);

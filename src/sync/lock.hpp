@@ -31,6 +31,8 @@ struct MutexSystem {
   // another waiter that has received it and is about to pass it on. If the handler forks, it waits
   // for other locks, which this thread may hold. So this thread looks again after a while.
   static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+    // The holder has vanished. relaxed: no other thread is left
+    if (os::other_threads_are_gone()) return word.store(0, std::memory_order_relaxed);
     os::wait_for(word, expected, kLookAgainAfter);
   }
   static void wake_one(std::atomic<std::uint32_t>& word) { os::wake_one(word); }

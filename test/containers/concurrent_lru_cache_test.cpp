@@ -4,6 +4,7 @@
 #include <tbb/concurrent_lru_cache.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -118,12 +119,12 @@ TEST(ConcurrentLruCache, AFunctionMayThrow) {
 
 TEST(ConcurrentLruCache, AValueMayUseTheCache) {
   struct Recursive {
-    tbb::concurrent_lru_cache<int, long, std::function<long(int)>>* cache = nullptr;
-    long operator()(int n) const {
+    tbb::concurrent_lru_cache<int, std::int64_t, std::function<std::int64_t(int)>>* cache = nullptr;
+    std::int64_t operator()(int n) const {
       return n < 2 ? n : (*cache)[n - 1].value() + (*cache)[n - 2].value();
     }
   } fibonacci;
-  tbb::concurrent_lru_cache<int, long, std::function<long(int)>> cache(
+  tbb::concurrent_lru_cache<int, std::int64_t, std::function<std::int64_t(int)>> cache(
       [&](int n) { return fibonacci(n); }, 100);
   fibonacci.cache = &cache;
   EXPECT_EQ(cache[50].value(), 12586269025);

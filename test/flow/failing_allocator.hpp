@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "system.hpp"
+
 namespace {
 std::atomic<long> allocations_left{-1};  // negative: no failure
 std::atomic<bool> fails_once{false};     // otherwise, until it is told to stop
@@ -38,14 +40,16 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const std::size_t unit = std::size_t(alignment);
   void* const block =
-      may_allocate() ? std::aligned_alloc(unit, (size + unit - 1) / unit * unit) : nullptr;
+      may_allocate() ? test::aligned_block(unit, (size + unit - 1) / unit * unit) : nullptr;
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
 void operator delete(void* block) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { test::free_aligned(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+  test::free_aligned(block);
+}
 constexpr bool kCanFail = true;
 #else
 constexpr bool kCanFail = false;

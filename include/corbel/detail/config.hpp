@@ -115,10 +115,17 @@ constexpr std::size_t kCacheLine = 128;
 constexpr std::size_t kCacheLine = 64;
 #endif
 
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+// Of the library itself; see program_runtime.hpp.
+[[noreturn]] void throw_in_program(std::exception_ptr error);
+#endif
+
 // Throws `error`; without exceptions, ends the program with std::terminate.
 template <typename Error>
 [[noreturn]] inline void raise(const Error& error) {
-#if CORBEL_EXCEPTIONS
+#if defined(CORBEL_BUILDS_DLL)
+  throw_in_program(std::make_exception_ptr(error));
+#elif CORBEL_EXCEPTIONS
   throw error;
 #else
   static_cast<void>(error);

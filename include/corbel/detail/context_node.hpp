@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <corbel/detail/config.hpp>
+#include <corbel/detail/program_runtime.hpp>
 
 namespace corbel {
 namespace detail {
@@ -116,6 +117,13 @@ template <typename Error>
 CORBEL_EXPORT void keep_exception(context_node& node, std::exception_ptr error) noexcept;
 CORBEL_EXPORT std::exception_ptr take_exception(context_node& node) noexcept;
 CORBEL_EXPORT std::exception_ptr copy_exception(const context_node& node) noexcept;
+inline void throw_again(std::exception_ptr error) {
+#if defined(CORBEL_BUILDS_DLL)
+  if (error != nullptr) throw_in_program(std::move(error));
+#else
+  if (error != nullptr) std::rethrow_exception(std::move(error));
+#endif
+}
 #endif
 
 // Called in an exception handler: cancels the node and keeps the current exception for the thread
@@ -145,10 +153,7 @@ CORBEL_EXPORT void capture_exception(context_node& node) noexcept;
 // Throws the exception that capture_exception kept, if there is one, and removes it from the node:
 // if several threads wait for the group, one gets it.
 #if CORBEL_LIBRARY_HAS_OWN_RUNTIME
-inline void rethrow_exception(context_node& node) {
-  std::exception_ptr error = take_exception(node);
-  if (error != nullptr) std::rethrow_exception(std::move(error));
-}
+inline void rethrow_exception(context_node& node) { throw_again(take_exception(node)); }
 #else
 CORBEL_EXPORT void rethrow_exception(context_node& node);
 #endif
@@ -156,10 +161,7 @@ CORBEL_EXPORT void rethrow_exception(context_node& node);
 // Throws the exception but keeps it in the node, for every thread that waits. For contexts of the
 // program, which keep it until they are reset.
 #if CORBEL_LIBRARY_HAS_OWN_RUNTIME
-inline void rethrow_copy(const context_node& node) {
-  std::exception_ptr error = copy_exception(node);
-  if (error != nullptr) std::rethrow_exception(std::move(error));
-}
+inline void rethrow_copy(const context_node& node) { throw_again(copy_exception(node)); }
 #else
 CORBEL_EXPORT void rethrow_copy(const context_node& node);
 #endif

@@ -46,9 +46,20 @@ void prepare_refill(Heap* heap) {
   if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
 }
 
+// At the end of a process of which no other thread is left: the block gets a mapping of its own,
+// because another thread may have left any of the allocator's lists half changed.
+__attribute__((noinline, cold)) void* allocate_alone(std::size_t size, std::size_t alignment,
+                                                     Content* content) {
+  *content = Content::kZero;
+  Span* const span = map_large_alone(size, alignment);
+  return span != nullptr ? span->start() : nullptr;
+}
+
 void* allocate_from_bin(unsigned size_class, const BlockRequest& request, LimitCalls& calls,
                         Content* content) {
   *content = Content::kUnknown;
+  if (os::other_threads_are_gone()) [[unlikely]]
+    return allocate_alone(request.size, request.alignment, content);
   call_helper(MayStart::kYes);
   Heap* heap = attach_or_find_room(calls);
   if (heap == nullptr) return nullptr;
@@ -80,6 +91,8 @@ void* allocate_from_bin(unsigned size_class, const BlockRequest& request, LimitC
 void* allocate_span(std::size_t size, std::size_t alignment, LimitCalls& calls, Content* content) {
   // Refuse at once. Reclaiming memory cannot help: no address space could hold the block.
   if (size > kMaxBlock || alignment > kMaxBlock) return nullptr;
+  if (os::other_threads_are_gone()) [[unlikely]]
+    return allocate_alone(size, alignment, content);
   SpanRequest request = large_request(size, alignment);
   Span* span = allocate_large(request, calls);
   // The new span may have made the helper thread worth its cost.

@@ -8,6 +8,7 @@
 
 #include "alloc/heap/call_kind.hpp"
 #include "alloc/map/private_api.hpp"
+#include "os/errno.hpp"
 
 namespace corbel::alloc {
 
@@ -36,7 +37,7 @@ void* allocate_if_room(std::size_t size, std::size_t alignment);
 void* allocate_span_block(std::size_t size, std::size_t alignment, bool* zeroed);
 
 inline void* out_of_memory() {
-  errno = ENOMEM;
+  os::set_errno(ENOMEM);
   return nullptr;
 }
 

@@ -157,7 +157,7 @@ void release_other_currents(Heap* heap, const Bin* kept) {
 
 void slab_emptied(Heap* heap, Span* slab) noexcept {
   Bin* bin = bin_of(heap, slab);
-  if (!counts_as_empty(bin, slab)) return;
+  if (!counts_as_empty(bin, slab) || os::other_threads_are_gone()) return;
   if (heap != &orphan_heap && heap->empty_units + slab->units <= kMaxEmptyUnits) {
     heap->empty_units += slab->units;
     return;

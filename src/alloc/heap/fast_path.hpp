@@ -33,7 +33,8 @@ namespace corbel::alloc {
 
 // The last argument says which function the program called.
 CORBEL_PRIVATE_API void* allocate_slow(std::size_t size, Origin origin) noexcept;
-CORBEL_PRIVATE_API void deallocate_slow(void* block, Span* span, Release release) noexcept;
+CORBEL_PRIVATE_API void deallocate_slow(void* block, Span* span,
+                                        arch::TwoWords<Release> release) noexcept;
 
 // Pops a block from the list of the bin for `size`. nullptr if the list is empty or the size is not
 // small: then allocate_slow() must serve the request.
@@ -71,7 +72,7 @@ inline bool push_own(Span* slab, void* p) {
   return true;
 }
 
-inline void deallocate_fast(void* p, Release release = kFreed) {
+inline void deallocate_fast(void* p, arch::TwoWords<Release> release = kFreed) {
   Span* slab = find_span(p);
   if (!push_own(slab, p)) deallocate_slow(p, slab, release);
 }

@@ -157,7 +157,7 @@ inline Heap* heap_of_thread() {
 #if defined(__SANITIZE_THREAD__)
   return __atomic_load_n(&this_heap, __ATOMIC_RELAXED);
 #else
-  return this_heap;
+  return CORBEL_READ_THREAD_VARIABLE(this_heap);
 #endif
 }
 

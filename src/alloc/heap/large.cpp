@@ -15,6 +15,8 @@
 #include "alloc/map/options.hpp"
 #include "alloc/pages/huge_pages.hpp"
 #include "alloc/pages/span_heap.hpp"
+#include "alloc/pages/span_parts.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -44,6 +46,8 @@ SpanRequest large_request(std::size_t size, std::size_t alignment) {
 }
 
 Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
+  if (os::other_threads_are_gone()) [[unlikely]]
+    return map_large_alone(request.units * kUnit, request.align_units * kUnit);
   Heap* const heap = attach_heap();
   SlowPath slow_path(heap);
   RoomSearch search(heap, calls);
@@ -54,6 +58,25 @@ Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
   if (span == nullptr) return nullptr;
   span->tail = 0;
   span->sampled = false;
+  span->set_tag(span_tag::kLarge);
+  return span;
+}
+
+Span* map_large_alone(std::size_t size, std::size_t alignment) {
+  const std::size_t units = units_for(size);
+  void* const memory = os::map(units * kUnit, std::max(alignment, kUnit), nullptr);
+  if (memory == nullptr) return nullptr;
+  if (cover_with_spans(memory, units * kUnit) != Cover::kDone) {
+    os::unmap(memory, units * kUnit);
+    return nullptr;
+  }
+  claim_units(static_cast<char*>(memory), units);
+  Span* const span = find_span(memory);
+  span->units = std::uint32_t(units);
+  span->tail = 0;
+  span->sampled = false;
+  span->zeroed = true;
+  tag_ends(span, units, span_tag::kInterior);
   span->set_tag(span_tag::kLarge);
   return span;
 }
@@ -100,7 +123,7 @@ void trim_tail(Span* span, std::size_t size) {
 
 void set_tail(Span* span, std::size_t size) {
   const std::size_t bytes = bytes_after(span, size);
-  if (bytes == 0 || tail_may_be_huge()) return;
+  if (bytes == 0 || tail_may_be_huge() || os::other_threads_are_gone()) return;
   // Bits of memory in use are stale, but these have not changed since the span was free.
   const PageMask dirty = *page_masks(span->unit + span->units - 1);
   const auto clean = std::size_t(std::countl_zero(dirty)) * kDirtyPage;
@@ -184,6 +207,8 @@ bool grow_large(Span* span, std::size_t size, std::size_t* shortage) {
 bool resize_large(Span* span, std::size_t size, std::size_t* shortage) {
   const std::size_t units = units_for(size);
   *shortage = 0;
+  if (os::other_threads_are_gone()) [[unlikely]]
+    return size <= large_size(span);
   if (units == span->units) return use_tail(span, size, shortage);
   if (units > span->units) return grow_large(span, size, shortage);
   const std::size_t tail = span->tail;
@@ -213,6 +238,10 @@ bool better_copied(const Span* to, std::size_t units, std::size_t taken_over) {
 
 bool move_large(Span* from, Span* to, std::size_t taken_over, std::size_t* copied) {
   const std::size_t units = std::min(from->units, to->units);
+  if (os::other_threads_are_gone()) [[unlikely]] {
+    memcpy(to->start(), from->start(), std::min(large_size(from), large_size(to)));
+    return true;
+  }
   if (from->tail != 0 || to->tail != 0 || better_copied(to, units, taken_over)) {
     copy_large(from, to, copied);
     return true;

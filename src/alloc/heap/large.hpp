@@ -31,6 +31,10 @@ inline std::size_t large_size(const Span* span) { return span->bytes() - span->t
 // Span::zeroed says whether it reads as zeros. nullptr when memory is exhausted.
 Span* allocate_large(SpanRequest& request, LimitCalls& calls);
 
+// A large block that reads as zeros, on a mapping of its own and without a look at what locks
+// protect. It is not counted. nullptr when memory is exhausted.
+Span* map_large_alone(std::size_t size, std::size_t alignment);
+
 // Gives the pages after the first `size` bytes of a new block to the tail, as far as no page from
 // there to the end may be resident. Then does what trim_tail() does.
 void set_tail(Span* span, std::size_t size);

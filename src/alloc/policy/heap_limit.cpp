@@ -9,6 +9,7 @@
 #include "alloc/map/footprint.hpp"
 #include "alloc/policy/reclaim.hpp"
 #include "base/thread_variable.hpp"
+#include "os/errno.hpp"
 
 namespace corbel::alloc {
 
@@ -186,7 +187,7 @@ bool RoomSearch::call_back(std::size_t bytes) {
     context = heap_limit.context_;
   }
   if (callback == nullptr) return false;
-  const int saved = errno;
+  const int saved = os::get_errno();
   in_callback = true;
   bool again;
   {
@@ -194,7 +195,7 @@ bool RoomSearch::call_back(std::size_t bytes) {
     again = call_program(callback, context, bytes);
   }
   in_callback = false;
-  errno = saved;
+  os::set_errno(saved);
   if (!again) calls_.left = 0;
   return again;
 }

@@ -4,6 +4,7 @@
 // both marks set, because the allocator is compiled without exceptions. So this file has no unwind
 // tables (src/CMakeLists.txt): the search for a handler ends here, and std::terminate is called.
 #include "alloc/policy/heap_limit.hpp"
+#include "os/os.hpp"
 
 namespace corbel::alloc {
 
@@ -11,7 +12,7 @@ __attribute__((noinline)) bool call_program(corbel_limit_callback callback, void
                                             std::size_t size) {
   // This frame must be on the stack, so the function is not inlined, and the comparison keeps the
   // call from becoming a tail call.
-  return callback(context, size) != 0;
+  return os::call_without_exceptions(callback, context, size) != 0;
 }
 
 }  // namespace corbel::alloc

@@ -22,9 +22,17 @@ CORBEL_THREAD_VARIABLE(bool, thread_has_ended) = false;
 // A hook may hook the thread again, and is called again, as POSIX does it.
 constexpr int kMaxRounds = 4;
 
+// Threads would keep what their variables point to, and blocks live on: a DLL is not unloaded.
+void stay_loaded() {
+  HMODULE own;
+  GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                     reinterpret_cast<const char*>(&stay_loaded), &own);
+}
+
 void NTAPI on_thread_event(void*, DWORD event, void*) {
-  if (event != DLL_THREAD_DETACH) return;
   LastErrorGuard guard;
+  if (event == DLL_PROCESS_ATTACH) stay_loaded();
+  if (event != DLL_THREAD_DETACH) return;
   for (int round = 0; round < kMaxRounds; ++round) {
     for (unsigned i = 0; i < kMaxHooks; ++i) {
       Hook& hook = hooks[i];

@@ -14,7 +14,14 @@ BOOLEAN NTAPI RtlDllShutdownInProgress();
 
 namespace corbel::os {
 
+// A wait for a thread that the end of the process has ended would not end. The system's own
+// locks end the process in this case, with this exit code.
 void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  // relaxed: no other thread is left to change it
+  if (other_threads_are_gone() && word.load(std::memory_order_relaxed) == expected) {
+    constexpr UINT kThreadIsTerminating = 0xc000004b;
+    TerminateProcess(GetCurrentProcess(), kThreadIsTerminating);
+  }
   RtlWaitOnAddress(&word, &expected, sizeof expected, nullptr);
 }
 

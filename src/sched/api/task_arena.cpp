@@ -8,6 +8,7 @@
 #include "sched/arena/arena.hpp"
 #include "sched/arena/arena_scope.hpp"
 #include "sched/arena/isolation.hpp"
+#include "sched/core/program_runtime.hpp"
 #include "sched/pool/dispatch.hpp"
 #include "sched/pool/thread_pool.hpp"
 
@@ -68,7 +69,7 @@ class DelegatedCall : task_base {
       caller_.awaited = link_.awaited_below;
     }
     detail::trace_join(caller_, this);
-    if (error_) std::rethrow_exception(error_);
+    if (error_) throw_again(error_);
   }
 
  private:
@@ -80,11 +81,7 @@ class DelegatedCall : task_base {
     const CallLink* const awaited = t.awaited;
     t.around = &call.link_;
     if (call.link_.is_of_task) t.awaited = nullptr;
-    try {
-      call.function_(call.argument_);
-    } catch (...) {
-      call.error_ = std::current_exception();
-    }
+    call.error_ = exception_of([&] { call.function_(call.argument_); });
     t.around = around;
     t.awaited = awaited;
     const void* const key = &call.arena_;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <exception>
 
+#include "sched/core/program_runtime.hpp"
+
 namespace corbel::classic {
 
 using detail::classic_record;
@@ -112,14 +114,10 @@ bool ClassicState::is_outermost_wait(const detail::thread_data& thread, const co
 void ClassicState::end_outermost_wait(Thread& t) {
   ClassicState& state = of(t);
   if (!detail::find_cancelled(state.group())) return;
-  std::exception_ptr error;
-  try {
-    detail::rethrow_exception(state.group());
-  } catch (...) {
-    error = std::current_exception();
-  }
+  const std::exception_ptr error =
+      sched::exception_of([&] { detail::rethrow_exception(state.group()); });
   state.group_->reset();
-  if (error != nullptr) std::rethrow_exception(error);
+  if (error != nullptr) sched::throw_again(error);
 }
 
 }  // namespace corbel::classic

@@ -22,6 +22,7 @@
 #include "sched/arena/arena.hpp"
 #include "sched/classic/classic_state.hpp"
 #include "sched/core/floating_point.hpp"
+#include "sched/core/program_runtime.hpp"
 #include "sched/pool/dispatch.hpp"
 
 namespace corbel::detail {
@@ -160,11 +161,16 @@ classic_record* run_chain(thread_data& thread, classic_record* r, bool cancelled
     thread.classic.running = r;
     task* t = nullptr;
     if (CORBEL_LIKELY(!cancelled)) {
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+      std::exception_ptr error = sched::exception_of([&] { t = r->object().execute(); });
+      if (error != nullptr) keep_exception(*thread.context, std::move(error));  // r: see below
+#else
       try {
         t = r->object().execute();
       } catch (...) {
         capture_exception(*thread.context);  // another thread may have r by now
       }
+#endif
     }
     classic_record* next = t == nullptr ? nullptr : &classic_record::of(*t);
     if (thread.classic.after == classic_position::kEnds) {

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "sched/core/program_runtime.hpp"
+
 namespace corbel::classic {
 namespace {
 
@@ -33,10 +35,8 @@ OwnGroup& OwnGroup::take() {
 void OwnGroup::give_back(OwnGroup& group) noexcept {
   const bool is_cancelled = detail::find_cancelled(group.node());
   if (is_cancelled) {
-    try {
-      detail::rethrow_exception(group.node());
-    } catch (...) {  // no wait is left to throw it
-    }
+    // No wait is left to throw it.
+    sched::exception_of([&] { detail::rethrow_exception(group.node()); });
   }
   std::atomic<OwnGroup*>& list = is_cancelled ? cancelled : given_back;
   group.next_ = list.load(std::memory_order_relaxed);  // relaxed: only to link it

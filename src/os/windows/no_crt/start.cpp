@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For a library that has no C runtime of its own: what the runtime's start code does. Such a
 // library gets along with any runtime of the program, and can be there before one is.
-#include <errno.h>
-
-#include "base/thread_variable.hpp"
 #include "os/windows/api.hpp"
 
 // ---- constructors and destructors ---------------------------------------------------------------
@@ -56,20 +53,4 @@ const IMAGE_TLS_DIRECTORY64 _tls_used = {reinterpret_cast<ULONGLONG>(&_tls_start
                                          reinterpret_cast<ULONGLONG>(&__xl_a + 1),
                                          0,
                                          0};
-}
-
-// ---- errno --------------------------------------------------------------------------------------
-// This library's own: which runtime's the caller will read is not known here.
-namespace {
-
-CORBEL_THREAD_VARIABLE(int, error_number) = 0;
-
-int* own_errno() { return &error_number; }
-
-}  // namespace
-
-// What errno stands for in the headers of MinGW, which take the function from another library.
-extern "C" {
-extern int* (*const corbel_errno)();
-__attribute__((used)) int* (*const corbel_errno)() asm("__imp__errno") = own_errno;
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the program's functions whose exceptions the library keeps.
+#pragma once
+
+#include <corbel/detail/program_runtime.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace corbel::sched {
+
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+
+[[noreturn]] inline void throw_again(std::exception_ptr error) {
+  detail::throw_in_program(std::move(error));
+}
+
+std::exception_ptr call_in_program(void (*function)(void*), void* argument);
+
+// Returns the exception that `function` throws, or nullptr.
+template <class Function>
+std::exception_ptr exception_of(Function function) {
+  return call_in_program([](void* f) { (*static_cast<Function*>(f))(); }, &function);
+}
+
+#else
+
+[[noreturn]] inline void throw_again(std::exception_ptr error) {
+  std::rethrow_exception(std::move(error));
+}
+
+template <class Function>
+std::exception_ptr exception_of(Function function) {
+  try {
+    function();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+#endif
+
+}  // namespace corbel::sched

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of src/os/windows by themselves.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "checks.hpp"
+#include "os/os.hpp"
+#include "os/windows/container.hpp"
+#include "os/windows/reservations.hpp"
+
+namespace {
+
+using namespace corbel;
+
+constexpr std::size_t kUnit = 65536;
+constexpr std::size_t kMiB = std::size_t(1) << 20;
+
+char* chars(void* p) { return static_cast<char*>(p); }
+
+void jobs() {
+  constexpr std::uint64_t kNone = UINT64_MAX;
+  const auto limit = [](std::uint64_t process, std::uint64_t job, std::uint64_t physical) {
+    return os::grant_of({process, job}, physical).limit;
+  };
+  check(limit(kNone, kNone, 1000) == SIZE_MAX, "no limit");
+  check(limit(500, kNone, 1000) == 500, "a limit of the process");
+  check(limit(kNone, 400, 1000) == 400, "a limit of the job");
+  check(limit(500, 400, 1000) == 400 && limit(300, 400, 1000) == 300, "the lower of two limits");
+  check(limit(1000, kNone, 1000) == SIZE_MAX, "a limit that is no less than the memory");
+  check(limit(5000, kNone, 0) == 5000, "a limit where the memory is not known");
+  check(os::grant_of({}, 1000).physical == 1000, "the memory of the machine");
+}
+
+void regions() {
+  const os::RegionFigures before = os::region_figures();
+  // At the hint, below the first.
+  char* const high = chars(os::reserve(4 * kMiB, kUnit, nullptr));
+  char* const low = chars(os::reserve(4 * kMiB, kUnit, high - 4 * kMiB));
+  check(low == high - 4 * kMiB, "a range at its hint");
+  check(os::region_figures().used == before.used + 8 * kMiB, "the ranges in use");
+
+  // Parts of it.
+  check(os::commit(low, 8 * kMiB), "a commit over two ranges");
+  low[0] = low[8 * kMiB - 1] = 1;
+  check(os::unmap(low + 2 * kMiB, 3 * kMiB), "the middle is given back");
+  check(low[0] == 1 && low[8 * kMiB - 1] == 1, "what is around the middle stays");
+  check(os::region_figures().used == before.used + 5 * kMiB, "less is in use");
+  char* const middle = chars(os::map(3 * kMiB, kUnit, low + 2 * kMiB));
+  check(middle == low + 2 * kMiB && middle[0] == 0 && middle[3 * kMiB - 1] == 0,
+        "the middle is mapped again");
+
+  check(os::decommit(low, 8 * kMiB), "a decommit");
+  const std::size_t without = committed();
+  check(os::commit(low + kMiB, 2 * kMiB) && os::commit(low, 8 * kMiB),
+        "a commit of what is partly");
+  check(committed() >= without + 8 * kMiB, "the pages are committed");
+  check(low[0] == 0 && low[8 * kMiB - 1] == 0, "they read as zeros");
+  check(os::decommit(low, kMiB) && os::protect(low, 8 * kMiB, os::Access::kNone) &&
+            os::protect(low, 8 * kMiB, os::Access::kAll),
+        "protection leaves out what is not committed");
+  low[8 * kMiB - 1] = 2;
+  check(os::unmap(low, 8 * kMiB), "all of it");
+
+  // From one region into the next.
+  std::vector<char*> parts;
+  for (char* hint = nullptr; parts.size() < 40; hint = parts.back() - 8 * kMiB) {
+    parts.push_back(chars(os::reserve(8 * kMiB, kUnit, hint)));
+  }
+  check(os::region_figures().regions > before.regions + 1, "there are several regions");
+  std::size_t joined = 0;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i] + 8 * kMiB != parts[i - 1]) continue;
+    ++joined;
+    check(os::commit(parts[i], 16 * kMiB), "a commit over the ends of ranges");
+    parts[i][0] = parts[i - 1][8 * kMiB - 1] = 3;
+    check(os::decommit(parts[i], 16 * kMiB), "a decommit over the ends of ranges");
+  }
+  check(joined > 20, "the ranges lie side by side");
+  for (char* const p : parts) check(os::unmap(p, 8 * kMiB), "a range is given back");
+
+  void* const aligned = os::reserve(kUnit, 512 * kMiB, nullptr);
+  check(reinterpret_cast<std::uintptr_t>(aligned) % (512 * kMiB) == 0, "an alignment");
+  os::unmap(aligned, kUnit);
+  void* const large = os::reserve(3 * 1024 * kMiB, kUnit, nullptr);
+  check(large != nullptr, "more than a region");
+  os::unmap(large, 3 * 1024 * kMiB);
+  check(os::reserve(std::size_t(1) << 46, kUnit, nullptr) == nullptr, "half the address space");
+  const os::RegionFigures after = os::region_figures();
+  check(after.used == before.used, "nothing is left in use");
+  check(after.reserved <= before.reserved + 64 * kMiB, "regions without use are released");
+}
+
+// Dekker's two threads: one with barriers of the compiler alone, one with the process barrier. Not
+// both may miss what the other has written. Without the barrier they do, in some of the rounds.
+void barrier() {
+  check(os::enable_process_barrier(), "there is a process barrier");
+  constexpr unsigned kRounds = 20000;
+  struct alignas(128) Word {
+    std::atomic<unsigned> value{0};
+  };
+  static Word cheap, dear, cheap_saw, round, done;
+  unsigned reordered = 0;
+  // relaxed, of the words of the experiment: the order is what is tried
+  std::thread other([] {
+    for (unsigned i = 1; i <= kRounds; ++i) {
+      while (round.value.load(std::memory_order_acquire) != i) os::yield();
+      cheap.value.store(i, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      cheap_saw.value.store(dear.value.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      done.value.store(i, std::memory_order_release);
+    }
+  });
+  for (unsigned i = 1; i <= kRounds; ++i) {
+    round.value.store(i, std::memory_order_release);
+    // So that the two meet.
+    for (unsigned spin = 0; spin < i % 64; ++spin) arch::pause();
+    dear.value.store(i, std::memory_order_relaxed);
+    os::process_barrier();
+    const bool dear_missed = cheap.value.load(std::memory_order_relaxed) != i;
+    while (done.value.load(std::memory_order_acquire) != i) os::yield();
+    if (dear_missed && cheap_saw.value.load(std::memory_order_relaxed) != i) ++reordered;
+  }
+  other.join();
+  check(reordered == 0, "the process barrier");
+}
+
+}  // namespace
+
+int main() {
+  jobs();
+  regions();
+  barrier();
+  return result();
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library that uses the scheduler, for plugin_user.cpp.
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+extern "C" __declspec(dllexport) int plugin_compute() {
+  std::atomic<int> calls{0};
+  tbb::parallel_invoke([&] { ++calls; }, [&] { ++calls; }, [&] { ++calls; });
+  {
+    tbb::task_arena arena(2);
+    arena.enqueue([&] { ++calls; });
+    while (calls != 4) std::this_thread::yield();
+  }
+  try {
+    tbb::parallel_for(0, 100, [](int i) {
+      if (i == 50) throw std::runtime_error("of the plugin");
+    });
+  } catch (const std::runtime_error&) {
+    ++calls;
+  }
+  return calls;
+}

@@ -92,11 +92,32 @@ int main(int count, char** arguments) {
   find<Free>(late, "use_free")(late_block);
   check(releases() == 2, "and that of free");
 
+  // More of them than can be replaced: copies of this one under other names.
+  wchar_t path[MAX_PATH];
+  GetModuleFileNameW(runtime, path, MAX_PATH);
+  const std::wstring folder = std::wstring(path).substr(0, std::wstring(path).rfind(L'\\') + 1);
+  constexpr int kCopies = 12;
+  HMODULE copies[kCopies];
+  const auto name_of = [&](int i) {
+    return L"msvcr_copy_" + std::to_wstring(i) + std::wstring(odd.begin(), odd.end()) + L".dll";
+  };
+  for (int i = 0; i < kCopies; ++i) {
+    check(CopyFileW(path, (folder + name_of(i)).c_str(), FALSE), "a copy");
+    copies[i] = LoadLibraryW((folder + name_of(i)).c_str());
+  }
+  const std::wstring last = name_of(kCopies - 1);
+  check(contains(line_of(proxy, "malloc", std::string(last.begin(), last.end()), -1), "too many"),
+        "one that is left out");
+  for (int i = 0; i < kCopies; ++i) {
+    FreeLibrary(copies[i]);
+    DeleteFileW((folder + name_of(i)).c_str());
+  }
+
   // Away and back.
   FreeLibrary(late);
   FreeLibrary(user);
   check(GetModuleHandleA(library.c_str()) == nullptr, "the library is gone");
-  check(line_of(proxy, odd, library, 0).empty(), "the log has forgotten it");
+  check(line_of(proxy, odd, library, -1).empty(), "the log has forgotten it");
   const HMODULE again = LoadLibraryA(library.c_str());
   void* const again_block = find<Malloc>(again, "malloc")(10);
   check(is_ours(again_block), "a library that comes back is replaced again");

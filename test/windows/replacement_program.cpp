@@ -329,6 +329,27 @@ void check_copies_of_text() {
   }
 }
 
+int exit_calls = 0;
+int on_exit_of_table() { return ++exit_calls, 0; }
+
+// The library's own calls of functions that Microsoft's does not export: a table that grows.
+void check_inner_calls() {
+  struct Table {
+    void* words[3];
+  };
+  using OnExit = int();
+  const Imported<int(Table*)> initialise("_initialize_onexit_table");
+  const Imported<int(Table*, OnExit*)> add("_register_onexit_function");
+  const Imported<int(Table*)> execute("_execute_onexit_table");
+  if (!initialise || !add || !execute) return;
+  Table table{};
+  initialise(&table);
+  for (int i = 0; i < 500; ++i) {
+    check(add(&table, on_exit_of_table) == 0, "a table of the library grows");
+  }
+  check(execute(&table) == 0 && exit_calls == 500, "it keeps its content");
+}
+
 void check_base_and_debug() {
   for (const char* suffix : {"_base", "_crt"}) {
     const std::string end = suffix;
@@ -545,6 +566,7 @@ int main(int count, char** arguments) {
   check_aligned(can_be_invalid);
   check_offset(can_be_invalid);
   check_copies_of_text();
+  check_inner_calls();
   check_base_and_debug();
   check_new_handler();
   check_operator_new();

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "os/windows/api.hpp"
+#include "proxy/windows/image.hpp"
 #include "proxy/windows/modules.hpp"
 #include "proxy/windows/replace.hpp"
 
@@ -68,32 +69,31 @@ void add_function(Writer& text, const Runtime& runtime, unsigned i) {
   text.end_line();
 }
 
-// Whether the program imports something of a library whose functions are replaced. A program that
-// is linked with a static C library doesn't, and its malloc can't be found.
 struct Program {
-  Image image{nullptr};
-  ModuleName name{L"", 0};
-  bool uses_a_runtime = false;
+  Image image;
+  ModuleName name;
 };
 
-Program look_at_program() {
-  Program program;
-  for_each_module([&](const Image& image, const char*) {
-    if (program.image.base() == nullptr) program.image = image;
-  });
+// Asks the loader, whose lock a thread may hold that waits for that of the runtimes.
+Program find_program() {
   wchar_t path[MAX_PATH];
-  DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
+  const DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
   const wchar_t* name = path + length;
   while (name > path && name[-1] != L'\\') --name;
-  program.name = ModuleName(name, std::size_t(path + length - name) * sizeof *name);
-  program.image.for_each_import([&](const void** word) {
+  return {Image(GetModuleHandleA(nullptr)),
+          ModuleName(name, std::size_t(path + length - name) * sizeof *name)};
+}
+
+// Whether the program imports something of a library whose functions are replaced. A program that
+// is linked with a static C library doesn't, and its malloc can't be found.
+bool uses_a_runtime(const Image& program) {
+  bool uses = false;
+  program.for_each_import([&uses](const void** word) {
     for (const Runtime& runtime : runtimes) {
-      if (runtime.base != nullptr && Image(runtime.base).contains(*word)) {
-        program.uses_a_runtime = true;
-      }
+      uses = uses || (runtime.base != nullptr && Image(runtime.base).contains(*word));
     }
   });
-  return program;
+  return uses;
 }
 
 int write(Writer& text, const Program& program) {
@@ -108,7 +108,13 @@ int write(Writer& text, const Program& program) {
       any = true;
     }
   }
-  if (!program.uses_a_runtime) {
+  if (left_out[0] != '\0') {
+    text.begin_line();
+    text.add("Fail: malloc (").add(left_out).add("): there are too many C libraries");
+    text.end_line();
+    all = false;
+  }
+  if (!uses_a_runtime(program.image)) {
     text.begin_line();
     text.add("Fail: malloc (").add(program.name.text());
     text.add("): the program uses no C library that can be replaced; it may contain one");
@@ -124,7 +130,7 @@ int write(Writer& text, const Program& program) {
 extern "C" int TBB_malloc_replacement_log(char*** log) {
   using namespace corbel::proxy;
   corbel::os::LastErrorGuard guard;
-  const Program program = look_at_program();
+  const Program program = find_program();
   RuntimesLock lock;
   Writer measured(nullptr, nullptr);
   const int verdict = write(measured, program);

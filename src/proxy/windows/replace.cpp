@@ -54,6 +54,22 @@ void write_long_jump(unsigned char* at, const void* target) {
   memcpy(at + sizeof opcode, &target, sizeof target);
 }
 
+// The code of an exported function, whose first instruction may only jump there. In Microsoft's
+// ucrtbase such are _msize, _expand and _recalloc, whose code the library's own calls go to
+// directly.
+const unsigned char* code_of(const Image& image, const unsigned char* function) {
+  constexpr int kMaxJumps = 4;
+  for (int i = 0; i < kMaxJumps; ++i) {
+    if (image.bytes_of(function, kJumpSize) < kJumpSize || *function != 0xe9) break;
+    std::int32_t distance;
+    memcpy(&distance, function + 1, sizeof distance);
+    const unsigned char* const target = function + kJumpSize + distance;
+    if (!image.contains(target)) break;
+    function = target;
+  }
+  return function;
+}
+
 // One library's functions, while they are being replaced.
 class Replacing {
  public:
@@ -66,13 +82,13 @@ class Replacing {
 
   void find() {
     for (unsigned i = 0; i < kFunctionCount; ++i) {
-      const unsigned char* const entry = image_.find_function(kFunctionInfo[i].name);
-      entries_[i] = const_cast<unsigned char*>(entry);
-      runtime_.original[i] = entry;
-      runtime_.outcome[i] = entry == nullptr ? Outcome::kAbsent : Outcome::kRefused;
-      if (entry == nullptr) continue;
-      const std::size_t bytes = image_.bytes_of(entry, sizeof runtime_.entry[i]);
-      memcpy(runtime_.entry[i], entry, bytes);
+      const unsigned char* const exported = image_.find_function(kFunctionInfo[i].name);
+      runtime_.original[i] = exported;
+      runtime_.outcome[i] = exported == nullptr ? Outcome::kAbsent : Outcome::kRefused;
+      if (exported == nullptr) continue;
+      entries_[i] = const_cast<unsigned char*>(code_of(image_, exported));
+      const std::size_t bytes = image_.bytes_of(exported, sizeof runtime_.entry[i]);
+      memcpy(runtime_.entry[i], exported, bytes);
     }
   }
 
@@ -230,8 +246,8 @@ class Replacing {
   // and in the table of exports when they will be.
   void replace_in_tables(unsigned i) {
     if (jumps_[i] == nullptr) return;
-    const unsigned char* const entry = entries_[i];
     std::uint32_t* const exported = image_.find_export(kFunctionInfo[i].name);
+    const unsigned char* const entry = exported == nullptr ? nullptr : image_.base() + *exported;
     const std::ptrdiff_t distance = jumps_[i] - image_.base();
     if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return;
     if (!store(exported, std::uint32_t(distance))) return;
@@ -272,6 +288,13 @@ void find(const Image& image, const char* name, Type*& function) {
   function = reinterpret_cast<Type*>(const_cast<unsigned char*>(image.find_function(name)));
 }
 
+template <std::size_t kSize>
+void copy_name(char (&copy)[kSize], const char* name) {
+  std::size_t length = 0;
+  for (; name[length] != '\0' && length + 1 < kSize; ++length) copy[length] = name[length];
+  copy[length] = '\0';
+}
+
 bool has_any(const Image& image) {
   for (const FunctionInfo& function : kFunctionInfo) {
     if (image.find_export(function.name) != nullptr) return true;
@@ -299,14 +322,10 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
     if (runtimes[i - 1].base == image.base()) return;
     if (runtimes[i - 1].base == nullptr) number = i - 1;
   }
-  if (number == kMaxRuntimes) return;
+  if (number == kMaxRuntimes) return copy_name(left_out, name);
   Runtime& runtime = runtimes[number];
   runtime.base = image.base();
-  std::size_t length = 0;
-  for (; name[length] != '\0' && length + 1 < sizeof runtime.name; ++length) {
-    runtime.name[length] = name[length];
-  }
-  runtime.name[length] = '\0';
+  copy_name(runtime.name, name);
   find(image, "_errno", runtime.error_number);
   find(image, "_callnewh", runtime.call_new_handler);
   find(image, "_query_new_mode", runtime.new_mode);

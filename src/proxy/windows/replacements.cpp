@@ -47,6 +47,10 @@ bool ask_new_handler(const Runtime& runtime, size_t size, bool always) {
 
 bool is_foreign(void* block) { return __TBB_malloc_safer_msize(block, tell_foreign) == ~size_t(0); }
 
+void* allocate_again(size_t size, const Runtime& runtime) {
+  return allocate_with(runtime, size, [size] { return scalable_malloc(size); });
+}
+
 // All of the block is zeroed, since _recalloc takes all of it for its content.
 void* allocate_zeroed(size_t count, size_t size, const Runtime& runtime) {
   size_t bytes;

@@ -51,8 +51,12 @@ bool is_foreign(void* block);
 // The bytes of a block of ours.
 inline size_t size_of(void* block) { return __TBB_malloc_safer_msize(block, nullptr); }
 
+// The rest of allocate(), when there is no memory.
+void* allocate_again(size_t size, const Runtime& runtime);
+
 inline void* allocate(size_t size, const Runtime& runtime) {
-  return allocate_with(runtime, size, [size] { return scalable_malloc(size); });
+  void* const block = scalable_malloc(size);
+  return block != nullptr ? block : allocate_again(size, runtime);
 }
 
 inline void release(void* block, const Runtime& runtime, Function called) {

@@ -14,6 +14,7 @@ const FunctionInfo kFunctionInfo[kFunctionCount] = {
 };
 
 constinit Runtime runtimes[kMaxRuntimes] = {};
+constinit char left_out[sizeof(Runtime::name)] = {};
 
 namespace {
 

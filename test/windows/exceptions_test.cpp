@@ -4,6 +4,7 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -125,6 +126,32 @@ TEST_F(Exceptions, InAHandler) {
     const std::exception_ptr error = std::current_exception();
     EXPECT_EQ(1, caught([&] { std::rethrow_exception(error); }));
   }
+}
+
+// A stack is left in a handler, and others handle exceptions meanwhile.
+TEST_F(Exceptions, OfASuspendedHandler) {
+  std::thread([] {
+    const tbb::global_control alone(tbb::global_control::max_allowed_parallelism, 1);
+    tbb::task_group group;
+    tbb::task::suspend_point point = nullptr;
+    group.run([&] {
+      EXPECT_EQ(std::current_exception(), nullptr);
+      EXPECT_EQ(2, caught([&] { throw OwnError(2); }));
+      tbb::task::resume(point);
+    });
+    const int outer = caught([&] {
+      try {
+        throw OwnError(1);
+      } catch (const OwnError&) {
+        tbb::task::suspend([&](tbb::task::suspend_point p) { point = p; });
+        throw;
+      }
+    });
+    EXPECT_EQ(outer, 1);
+    EXPECT_EQ(std::current_exception(), nullptr);
+    EXPECT_EQ(std::uncaught_exceptions(), 0);
+    group.wait();
+  }).join();
 }
 
 TEST_F(Exceptions, AreKeptFromAGroupThatUnwinds) {

@@ -15,6 +15,12 @@
 #include <exception>
 #include <utility>
 
+// Itanium C++ ABI, 2.2.2. The header of libc++ leaves it out.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+
 namespace corbel {
 namespace detail {
 
@@ -22,6 +28,8 @@ struct program_runtime {
   void (*rethrow)(std::exception_ptr error);
   // Returns the exception that the function throws, or nullptr.
   std::exception_ptr (*call)(void (*function)(void*), void* argument);
+  // The calling thread's exceptions: two words.
+  void* (*exceptions)();
   program_runtime* next;  // the one that was loaded before
 };
 
@@ -40,7 +48,7 @@ inline program_runtime this_runtime() noexcept {
             }
             return nullptr;
           },
-          nullptr};
+          []() -> void* { return __cxxabiv1::__cxa_get_globals(); }, nullptr};
 }
 
 #if !defined(CORBEL_BUILDS_DLL) && !defined(CORBEL_STATIC)

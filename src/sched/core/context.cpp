@@ -66,7 +66,12 @@ std::exception_ptr take_error(context_node& node) {
 }
 
 void keep_error(context_node& node, std::exception_ptr error) noexcept {
+#if CORBEL_LIBRARY_HAS_OWN_RUNTIME
+  // Its handler may have ended: what the runtime prints of the exception needs one.
+  if (sched::terminates_on_exception()) std::rethrow_exception(error);
+#else
   if (sched::terminates_on_exception()) std::terminate();
+#endif
   NodeLock lock(node);
   if (!sched::set_cancelled(node)) return;
   ::new (static_cast<void*>(node.error)) std::exception_ptr(std::move(error));

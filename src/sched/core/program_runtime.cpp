@@ -20,6 +20,7 @@ constinit std::atomic<bool> is_locked{false};
 // relaxed: functions of a module that is loaded until its last call
 constinit std::atomic<void (*)(std::exception_ptr)> program_rethrow{nullptr};
 constinit std::atomic<std::exception_ptr (*)(void (*)(void*), void*)> program_call{nullptr};
+constinit std::atomic<void* (*)()> program_exceptions{nullptr};
 
 template <class Change>
 void change_runtimes(Change change) noexcept {
@@ -29,6 +30,8 @@ void change_runtimes(Change change) noexcept {
   const bool has = runtimes != nullptr;
   program_rethrow.store(has ? runtimes->rethrow : nullptr, std::memory_order_relaxed);  // see above
   program_call.store(has ? runtimes->call : nullptr, std::memory_order_relaxed);        // see above
+  // relaxed: see above
+  program_exceptions.store(has ? runtimes->exceptions : nullptr, std::memory_order_relaxed);
   is_locked.store(false, std::memory_order_release);  // (2) release: publishes the list to (1)
 }
 
@@ -49,7 +52,7 @@ void drop_runtime(program_runtime& runtime) noexcept {
   });
 }
 
-// Without a program's, both go by this library's runtime.
+// Without a program's, all go by this library's runtime.
 void throw_in_program(std::exception_ptr error) {
   auto rethrow = program_rethrow.load(std::memory_order_relaxed);  // relaxed: see above
   if (rethrow == nullptr) rethrow = this_runtime().rethrow;
@@ -65,6 +68,12 @@ std::exception_ptr call_in_program(void (*function)(void*), void* argument) {
   auto call = detail::program_call.load(std::memory_order_relaxed);  // relaxed: see above
   if (call == nullptr) call = detail::this_runtime().call;
   return call(function, argument);
+}
+
+void* exceptions_of_thread() {
+  const auto get =
+      detail::program_exceptions.load(std::memory_order_relaxed);  // relaxed: see above
+  return get != nullptr ? get() : detail::this_runtime().exceptions();
 }
 
 }  // namespace sched

@@ -4,6 +4,8 @@
 
 #include <corbel/detail/program_runtime.hpp>
 
+#include <cxxabi.h>
+
 #include <exception>
 #include <utility>
 
@@ -15,6 +17,9 @@ namespace corbel::sched {
   detail::throw_in_program(std::move(error));
 }
 
+// Where the program's C++ runtime has its two words on the exceptions of the calling thread.
+void* exceptions_of_thread();
+
 std::exception_ptr call_in_program(void (*function)(void*), void* argument);
 
 // Returns the exception that `function` throws, or nullptr.
@@ -24,6 +29,8 @@ std::exception_ptr exception_of(Function function) {
 }
 
 #else
+
+inline void* exceptions_of_thread() { return abi::__cxa_get_globals(); }
 
 [[noreturn]] inline void throw_again(std::exception_ptr error) {
   std::rethrow_exception(std::move(error));

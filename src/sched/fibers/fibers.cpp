@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/fibers/fibers.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -12,14 +10,9 @@
 #include "sched/arena/arena_scope.hpp"
 #include "sched/core/other_stacks.hpp"
 #include "sched/core/parked_threads.hpp"
+#include "sched/core/program_runtime.hpp"
 #include "sched/pool/dispatch.hpp"
 #include "sched/pool/thread_pool.hpp"
-
-// The header of libc++ leaves it out, although its library has it (Itanium C++ ABI, 2.2.2).
-namespace __cxxabiv1 {
-struct __cxa_eh_globals;
-extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
-}  // namespace __cxxabiv1
 
 namespace corbel {
 namespace sched {
@@ -43,10 +36,10 @@ bool has_told(const Point* list) {
 
 // The exceptions that a thread is handling belong to the stack on which it handles them.
 void save_exceptions(Stack& s) {
-  std::memcpy(s.exceptions, abi::__cxa_get_globals(), sizeof s.exceptions);
+  std::memcpy(s.exceptions, exceptions_of_thread(), sizeof s.exceptions);
 }
 void restore_exceptions(const Stack& s) {
-  std::memcpy(static_cast<void*>(abi::__cxa_get_globals()), s.exceptions, sizeof s.exceptions);
+  std::memcpy(exceptions_of_thread(), s.exceptions, sizeof s.exceptions);
 }
 
 }  // namespace

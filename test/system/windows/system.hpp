@@ -12,6 +12,7 @@
 #include <psapi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -34,7 +35,9 @@ inline std::size_t page_size() {
 inline ProcessMemory process_memory() {
   ProcessMemory memory{};
   MEMORY_BASIC_INFORMATION area;
-  for (char* at = nullptr; VirtualQuery(at, &area, sizeof area) != 0; at += area.RegionSize) {
+  for (std::uintptr_t at = 0;
+       VirtualQuery(reinterpret_cast<const void*>(at), &area, sizeof area) != 0;
+       at += area.RegionSize) {
     if (area.State != MEM_FREE) memory.mapped += area.RegionSize;
   }
   PROCESS_MEMORY_COUNTERS counters{};

@@ -43,7 +43,7 @@ inline char* thread_area() {
 template <class T, class Place>
 struct ThreadVariable {
   // Its value, in one access less than by its address.
-  static T read() {
+  static auto read() {
     static_assert(sizeof(T) == sizeof(std::uint64_t));
     return std::bit_cast<T>(Place::word());
   }

@@ -80,14 +80,21 @@ function(corbel_keep result name seconds)
   endif()
 endfunction()
 
-# Sets <result> to whether this build leaves the test out.
+# Sets <result> to whether this build leaves the test out: it is of CORBEL_LEFT_OUT, or of
+# CORBEL_SELECT_FROM and not of CORBEL_SELECTED.
 function(corbel_is_left_out result name)
-  set(${result} OFF PARENT_SCOPE)
-  foreach(pattern IN LISTS CORBEL_LEFT_OUT)
-    if(name MATCHES "^(${pattern})$")
-      set(${result} ON PARENT_SCOPE)
-    endif()
+  foreach(list IN ITEMS LEFT_OUT SELECT_FROM SELECTED)
+    set(in_${list} OFF)
+    foreach(pattern IN LISTS CORBEL_${list})
+      if(name MATCHES "^(${pattern})$")
+        set(in_${list} ON)
+      endif()
+    endforeach()
   endforeach()
+  set(${result} OFF PARENT_SCOPE)
+  if(in_LEFT_OUT OR (in_SELECT_FROM AND NOT in_SELECTED))
+    set(${result} ON PARENT_SCOPE)
+  endif()
 endfunction()
 
 # corbel_add_gtest(<name> LABEL <label> SOURCES <files> [LIBS <libraries>] [DEFINES ...]

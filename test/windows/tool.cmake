@@ -3,7 +3,8 @@
 add_executable(windows_tool_victim tool_victim.cpp)
 target_link_options(windows_tool_victim PRIVATE -static)
 add_executable(windows_tool_bare tool_bare.cpp)
-target_link_options(windows_tool_bare PRIVATE -nostdlib LINKER:-e,start)
+target_link_options(windows_tool_bare PRIVATE -nostdlib LINKER:--subsystem,console
+                                                     LINKER:-e,start)
 target_link_libraries(windows_tool_bare PRIVATE kernel32)
 set_target_properties(windows_tool_bare PROPERTIES LINKER_LANGUAGE C)
 add_dependencies(windows_tool_victim corbel_tool corbelmalloc_proxy)

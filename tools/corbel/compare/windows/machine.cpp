@@ -8,16 +8,11 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "run/windows/ntdll.hpp"
 #include "text/windows/wide.hpp"
 
 namespace corbel::cli {
 namespace {
-
-template <typename Function>
-Function* ntdll_function(const char* name) {
-  return reinterpret_cast<Function*>(
-      reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(L"ntdll.dll"), name)));
-}
 
 std::string processor_name() {
   wchar_t name[256] = {};

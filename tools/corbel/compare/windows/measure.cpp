@@ -11,7 +11,9 @@
 #include <psapi.h>
 
 #include <algorithm>
+#include <map>
 
+#include "run/windows/ntdll.hpp"
 #include "run/windows/start.hpp"
 
 namespace corbel::cli {
@@ -45,6 +47,43 @@ bool note_memory(HANDLE process, RunResult& result) {
   return memory.PeakWorkingSetSize != 0;
 }
 
+// The processor time of all threads that have been seen in a process, of each as it was last seen.
+class ThreadTimes {
+ public:
+  void look(HANDLE process) {
+    HANDLE thread = nullptr;
+    while (next_ != nullptr) {
+      HANDLE next = nullptr;
+      const LONG status = next_(process, thread, THREAD_QUERY_INFORMATION, 0, 0, &next);
+      if (thread != nullptr) CloseHandle(thread);
+      if (status < 0) return;
+      thread = next;
+      FILETIME created{}, ended{}, kernel{}, user{};
+      if (!GetThreadTimes(thread, &created, &ended, &kernel, &user)) continue;
+      Times& times = times_[GetThreadId(thread)];
+      times.user = std::max(times.user, seconds(user));
+      times.system = std::max(times.system, seconds(kernel));
+    }
+  }
+
+  void add_to(RunResult& result) const {
+    for (const auto& [thread, times] : times_) {
+      result.user += times.user;
+      result.system += times.system;
+    }
+  }
+
+ private:
+  struct Times {
+    double user = 0, system = 0;
+  };
+  using Next = LONG NTAPI(HANDLE process, HANDLE thread, ACCESS_MASK access, ULONG attributes,
+                          ULONG flags, HANDLE* next);
+
+  Next* next_ = ntdll_function<Next>("NtGetNextThread");
+  std::map<DWORD, Times> times_;
+};
+
 HANDLE handle_of(int file) {
   return file < 0 ? nullptr : reinterpret_cast<HANDLE>(_get_osfhandle(file));
 }
@@ -63,6 +102,8 @@ RunResult measure(const RunRequest& request) {
   result.error = process.create(start);
   if (!result.error.empty()) return result;
   const LeaveInterruptsToCommand interrupts;
+  const bool in_wine = ntdll_function<const char*()>("wine_get_version") != nullptr;
+  ThreadTimes thread_times;
   const double busy_before = machine_busy();
   const double begin = now();
   process.resume();
@@ -72,6 +113,7 @@ RunResult measure(const RunRequest& request) {
     const DWORD pause = now() - begin < kOftenSeconds ? kOftenMs : kSeldomMs;
     if (WaitForSingleObject(process.process(), pause) != WAIT_TIMEOUT) break;
     note_memory(process.process(), result);
+    if (in_wine) thread_times.look(process.process());
   }
   result.wall = now() - begin;
   const double busy = machine_busy() - busy_before;
@@ -81,7 +123,9 @@ RunResult measure(const RunRequest& request) {
   GetExitCodeProcess(process.process(), &code);
   result.exit_code = static_cast<int>(code);
   FILETIME created{}, ended{}, kernel{}, user{};
-  if (GetProcessTimes(process.process(), &created, &ended, &kernel, &user)) {
+  if (in_wine) {
+    thread_times.add_to(result);
+  } else if (GetProcessTimes(process.process(), &created, &ended, &kernel, &user)) {
     result.user = seconds(user);
     result.system = seconds(kernel);
   }

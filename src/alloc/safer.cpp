@@ -24,6 +24,10 @@ __attribute__((noinline)) void safer_free_slow(void* block, void (*original_free
   if (original_free != nullptr) original_free(block);
 }
 
+void* allocate_moved(size_t size, size_t alignment) {
+  return alignment == 0 ? alloc::allocate(size) : alloc::allocate_aligned(size, alignment);
+}
+
 }  // namespace
 
 extern "C" {
@@ -36,15 +40,15 @@ CORBEL_SAFER_API void __TBB_malloc_safer_free(void* block, void (*original_free)
   if (!alloc::push_own(slab, block)) safer_free_slow(block, original_free, slab);
 }
 
-// `original_realloc` is a void* (*)(void*, size_t).
+// os/original.hpp says what `original` is.
 CORBEL_SAFER_API void* __TBB_malloc_safer_realloc(void* block, size_t size,
-                                                  void* original_realloc) noexcept {
+                                                  void* original) noexcept {
   if (block == nullptr || alloc::owns(block)) return alloc::reallocate(block, size);
-  if (original_realloc == nullptr) {
-    corbel::os::set_errno(ENOMEM);
+  if (original == nullptr) {
+    os::set_errno(ENOMEM);
     return nullptr;
   }
-  return reinterpret_cast<void* (*)(void*, size_t)>(original_realloc)(block, size);
+  return os::reallocate_original(block, size, 0, original, allocate_moved);
 }
 
 CORBEL_SAFER_API size_t __TBB_malloc_safer_msize(void* block,
@@ -62,19 +66,23 @@ __TBB_malloc_safer_aligned_msize(void* block, size_t alignment, size_t offset,
   return original_msize != nullptr ? original_msize(block, alignment, offset) : 0;
 }
 
-// Linux has no function that reallocates an aligned block, so there is no original function to
-// call. Fails for a foreign block, which is unchanged.
+// Fails for a foreign block, which is unchanged, where there is no original to call.
 CORBEL_SAFER_API void* __TBB_malloc_safer_aligned_realloc(void* block, size_t size,
-                                                          size_t alignment, void*) noexcept {
+                                                          size_t alignment,
+                                                          void* original) noexcept {
   if (!corbel::is_power_of_two(alignment)) {
-    corbel::os::set_errno(EINVAL);
+    os::set_errno(EINVAL);
     return nullptr;
   }
   if (block == nullptr || alloc::owns(block)) {
     return alloc::reallocate_aligned(block, size, alignment);
   }
-  corbel::os::set_errno(ENOMEM);
-  return nullptr;
+  void* moved = nullptr;
+  if (original != nullptr) {
+    moved = os::reallocate_original(block, size, alignment, original, allocate_moved);
+  }
+  if (moved == nullptr) os::set_errno(ENOMEM);
+  return moved;
 }
 
 // Requires: the block is one of ours. The size is not needed.

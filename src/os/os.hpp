@@ -17,6 +17,7 @@
 #include "os/file.hpp"
 #include "os/last_frame.hpp"
 #include "os/optional.hpp"
+#include "os/original.hpp"
 #include "os/own_image.hpp"
 #include "os/process_peaks.hpp"
 #include "os/sampling.hpp"

@@ -50,6 +50,7 @@ TEST(Epoch, ThreadsThatCannotBeHookedCount) {
 // A destructor of the C library's that runs after the library's own hook, which the system
 // need not call again.
 TEST(Epoch, ASectionMayFollowTheEndOfTheThread) {
+  std::thread([] { reading_section section; }).join();  // makes the key of the hook first
   pthread_key_t key;
   ASSERT_EQ(pthread_key_create(&key,
                                [](void*) {

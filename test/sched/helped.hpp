@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "system.hpp"
+
 namespace test {
 
 // The number of threads. Tests expect stealing only if there are at least two.
@@ -31,7 +33,7 @@ bool wait_for(
 }
 
 // Takes long enough for another thread to join in.
-inline void work_a_little() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+inline void work_a_little() { pass_time(std::chrono::microseconds(20)); }
 
 // How many objects are alive, and how many have been made. An object that is destroyed twice or
 // never shows here.

@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace test {
@@ -84,6 +86,9 @@ inline std::string output_of_this_program(const char* argument) {
   waitpid(child, &status, 0);
   return std::string(text, length > 0 ? std::size_t(length) : 0);
 }
+
+// Lets other threads run for a while.
+inline void pass_time(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
 
 // Runs `body` in a thread with a stack of that size, and waits for its end.
 class ThreadWithStack {

@@ -11,12 +11,14 @@
 #include <malloc.h>
 #include <psapi.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace test {
@@ -83,6 +85,12 @@ inline std::string output_of_this_program(const char* argument) {
   const std::size_t length = std::fread(text, 1, sizeof text - 1, pipe);
   _pclose(pipe);
   return std::string(text, length);
+}
+
+// Lets other threads run for a while. The system sleeps for whole milliseconds, or not at all.
+inline void pass_time(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 // Runs `body` in a thread with a stack of that size, and waits for its end.

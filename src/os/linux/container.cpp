@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include <initializer_list>
+
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/lines.hpp"
 

@@ -15,6 +15,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "arch/arch.hpp"
 #include "base/thread_sanitizer.hpp"
 #include "os/code.hpp"

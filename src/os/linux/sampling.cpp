@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "arch/arch.hpp"
 #include "os/linux/errno_guard.hpp"

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "arch/arch.hpp"
 #include "base/address_sanitizer.hpp"
 #include "os/linux/all_signals_blocked.hpp"

@@ -11,6 +11,7 @@
 #include "os/os.hpp"
 
 namespace alloc = corbel::alloc;
+namespace os = corbel::os;
 
 namespace {
 

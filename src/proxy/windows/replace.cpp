@@ -121,27 +121,6 @@ class Replacing {
     for (unsigned i = 0; i < kFunctionCount; ++i) runtime_.reason[i] = why;
   }
 
-  // Where an exported function is but a jump to another of the library, that one, if it can be
-  // replaced: the library's own code calls it directly. Microsoft's ucrtbase enlarges the table of
-  // atexit() by the function behind _recalloc, which would ask the system's heap for the size of a
-  // block.
-  unsigned char* body_of(unsigned char* entry) const {
-    if (image_.bytes_of(entry, kJumpSize) < kJumpSize || entry[0] != 0xe9) return entry;
-    std::int32_t distance;
-    memcpy(&distance, entry + 1, sizeof distance);
-    unsigned char* const body = entry + kJumpSize + distance;
-    if (!image_.contains(body) || !area_.is_there() || !is_in_a_word(body)) return entry;
-    const arch::CodeView function{body, 0, image_.bytes_of(body, kMaxScanned), address_of(body)};
-    unsigned char bytes[kMaxCopied];
-    const MovedEntry moved = move_entry(function, address_of(area_.start()), bytes);
-    return moved.refusal == nullptr ? body : entry;
-  }
-
-  // Whether the jump can be stored at once.
-  static bool is_in_a_word(const unsigned char* entry) {
-    return address_of(entry) % 8 <= 8 - kJumpSize;
-  }
-
   // An earlier function at the same address, or `i`.
   unsigned same_as(unsigned i) const {
     unsigned other = 0;
@@ -168,7 +147,7 @@ class Replacing {
     area_.take(kLongJump);
     jumps_[i] = jump;
 
-    if (!is_in_a_word(entry)) {
+    if (address_of(entry) % 8 > 8 - kJumpSize) {
       runtime_.reason[i] = "its first bytes lie in two words";
       return;
     }

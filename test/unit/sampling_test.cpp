@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <string>
@@ -298,17 +299,15 @@ TEST_F(SamplingTest, ThreadsAllocateWhileSamplingChangesAndProfilesAreWritten) {
       --running;
     });
   }
-  std::FILE* const output = std::tmpfile();
-  ASSERT_NE(output, nullptr);
+  const std::string output = testing::TempDir() + "corbel_sampling_test.pb.gz";
   for (unsigned i = 0; running.load() != 0; ++i) {
     constexpr std::uint64_t kDistances[] = {512, 0, 1, 100000, 64};
     start_sampling(kDistances[i % 5]);
     take_over_idle_heaps(false);
-    std::rewind(output);
-    const int error = corbel_heap_profile_write_fd(fileno(output));
+    const int error = corbel_heap_profile_write(output.c_str());
     EXPECT_TRUE(error == 0 || error == EBUSY) << error;
   }
-  std::fclose(output);
+  std::remove(output.c_str());
   for (std::thread& thread : threads) thread.join();
   for (std::atomic<void*>& block : exchanged) deallocate(block.load());
 }

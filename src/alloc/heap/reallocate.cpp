@@ -97,11 +97,12 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
   const std::size_t moving = bytes_moving(from, request.units);
   const std::size_t tail = from->tail;
   if (moving != 0 && count_tail(from)) request.moving_in = moving;
-  Span* to = allocate_large(request, calls);
-  if (to == nullptr) {
+  const auto refuse = [&]() -> void* {
     if (from->tail != tail) uncount_tail(from, tail);
     return nullptr;
-  }
+  };
+  Span* to = allocate_large(request, calls);
+  if (to == nullptr) return refuse();
   // What the content leads to must be found there as soon as it has moved.
   const KeptAddress kept(to->start());
   if (request.moving_in == 0) set_tail(to, size);
@@ -112,7 +113,7 @@ void* move_large_block(Span* from, std::size_t size, std::size_t alignment, Limi
   // Only copying is left, which needs room for both blocks.
   request = large_request(size, alignment);
   to = allocate_large(request, calls);
-  if (to == nullptr) return nullptr;
+  if (to == nullptr) return refuse();
   const KeptAddress kept_too(to->start());
   set_tail(to, size);
   copy_large(from, to, &copied);

@@ -18,6 +18,14 @@
 
 namespace test {
 
+// Whether the system moves the pages of a block that grows.
+inline constexpr bool kMovesPages = true;
+// Whether the system tells that a thread sleeps, so that its heap can be taken over.
+inline constexpr bool kWatchesThreads = true;
+// Whether an exception that leaves a callback of the allocator calls the terminate handler. Else it
+// ends the process as abort() does.
+inline constexpr bool kTerminatesOutOfC = true;
+
 struct ProcessMemory {
   std::size_t mapped;  // bytes, both
   std::size_t resident;

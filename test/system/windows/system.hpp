@@ -23,6 +23,14 @@
 
 namespace test {
 
+// Whether the system moves the pages of a block that grows.
+inline constexpr bool kMovesPages = false;
+// Whether the system tells that a thread sleeps, so that its heap can be taken over.
+inline constexpr bool kWatchesThreads = false;
+// Whether an exception that leaves a callback of the allocator calls the terminate handler. Else it
+// ends the process as abort() does.
+inline constexpr bool kTerminatesOutOfC = false;
+
 struct ProcessMemory {
   std::size_t mapped;  // bytes, both; here all that is reserved
   std::size_t resident;

@@ -122,7 +122,7 @@ function(corbel_add_gtest name)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gtest_main Threads::Threads)
   if(arg_UNOPTIMISED)
     # gcc warns of what it does not follow without optimisation.
-    target_compile_options(${name} PRIVATE -O0 -Wno-maybe-uninitialized)
+    target_compile_options(${name} PRIVATE -O0 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_precompile_headers(${name} REUSE_FROM corbel_test_headers_unoptimised)
   else()
     target_precompile_headers(${name} REUSE_FROM corbel_test_headers)

@@ -17,9 +17,10 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORBEL_ZIG CORBEL_ZIG_TOOLS)
 # CMake wants each tool to be one file.
 if(NOT CORBEL_ZIG_TOOLS)
   set(CORBEL_ZIG_TOOLS "${CMAKE_BINARY_DIR}/zig")
+  # zig checks for undefined behaviour where it does not optimise.
   foreach(tool IN ITEMS cc c++)
     file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY
-         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ -target x86_64-windows-gnu \"$@\"\n")
+         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ -target x86_64-windows-gnu -fno-sanitize=undefined \"$@\"\n")
   endforeach()
   foreach(tool IN ITEMS ar ranlib dlltool rc)
     file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build for Windows to a prefix, moves the prefix, and builds small projects against it with
 # the build's toolchain and runs them in Wine. Needs CORBEL_BUILD_DIR, CORBEL_SOURCE_DIR,
-# CORBEL_TOOLCHAIN (a CMake file) and CORBEL_COMPILER_DLLS (folders, separated by colons, or nothing).
+# CORBEL_TOOLCHAIN (a CMake file), CORBEL_ZIG (the command that starts zig, if that is the compiler)
+# and CORBEL_COMPILER_DLLS (folders, separated by colons, or nothing).
 set -euo pipefail
 
 : "${CORBEL_BUILD_DIR:?}" "${CORBEL_SOURCE_DIR:?}" "${CORBEL_TOOLCHAIN:?}"
@@ -43,6 +44,7 @@ done
 
 # What a project that is built for another system says: the compiler, and where its libraries are.
 cat >"$work/toolchain.cmake" <<END_OF_TOOLCHAIN
+set(CORBEL_ZIG "${CORBEL_ZIG:-}" CACHE STRING "")
 include("$CORBEL_TOOLCHAIN")
 list(APPEND CMAKE_FIND_ROOT_PATH "$prefix")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

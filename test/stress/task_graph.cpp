@@ -108,7 +108,7 @@ struct World {
 
 class Graph {
  public:
-  Graph(unsigned seed, World& world) : seed_(seed), random_(seed), world_(world) {
+  Graph(unsigned seed, World& world) : random_(seed), world_(world) {
     const unsigned size = 1 + random_() % (random_() % 8 == 0 ? 3000 : 200);
     nodes_ = std::vector<Node>(size);
     for (unsigned i = 0; i < size; ++i) {
@@ -322,7 +322,6 @@ class Graph {
     corbel::parallel_invoke(call, call, call);
   }
 
-  const unsigned seed_;
   std::minstd_rand random_;
   World& world_;
   std::vector<Node> nodes_;

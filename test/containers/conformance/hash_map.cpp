@@ -417,11 +417,11 @@ void lru_cache(int count) {
 
 int main(int argc, char** argv) {
   using namespace conformance;
-  log::is_verbose() = argc > 1 && std::strcmp(argv[1], "-v") == 0;
+  conformance::log::is_verbose() = argc > 1 && std::strcmp(argv[1], "-v") == 0;
   {
-    log out("hash_map");
+    conformance::log out("hash_map");
     map_run<false>(out).run(4000);
-    log propagating("hash_map.propagating");
+    conformance::log propagating("hash_map.propagating");
     map_run<true>(propagating).run(4000);
   }
   constructors();

@@ -340,11 +340,11 @@ void vector_types() {
 
 int main(int argc, char** argv) {
   using namespace conformance;
-  log::is_verbose() = argc > 1 && std::strcmp(argv[1], "-v") == 0;
+  conformance::log::is_verbose() = argc > 1 && std::strcmp(argv[1], "-v") == 0;
   {
-    log out("vector");
+    conformance::log out("vector");
     vector_run<false>(out).run(3000);
-    log propagating("vector.propagating");
+    conformance::log propagating("vector.propagating");
     vector_run<true>(propagating).run(3000);
   }
   vector_constructors();

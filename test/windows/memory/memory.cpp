@@ -83,6 +83,10 @@ void refusals() {
   check(GetLastError() == 4711, "the last error stays");
 }
 
+void file_numbers() {
+  check(corbel_heap_profile_write_fd(1) == ENOTSUP, "a profile to the number of a file is refused");
+}
+
 void hard_limit() {
   clean_up();
   const std::size_t before = committed();
@@ -153,6 +157,7 @@ int main(int count, char** arguments) {
   committed_again_as_zeros();
   spans_over_reservations();
   refusals();
+  file_numbers();
   hard_limit();
   thread_end();
   if (count > 1 && std::strcmp(arguments[1], "threads") == 0) short_threads();

@@ -12,8 +12,8 @@ namespace corbel::os {
 // class and the next are async-signal-safe.
 class OutputFile {
  public:
-  // The file stays open. On Windows error() is ENOTSUP: the number of a file belongs to a C runtime,
-  // and a process may have several.
+  // The file stays open. On Windows error() is ENOTSUP: the number of a file belongs to a C
+  // runtime, and a process may have several.
 #if defined(_WIN32)
   explicit OutputFile(int) : error_(ENOTSUP) {}
 #else

@@ -11,14 +11,16 @@ namespace corbel::os {
 // variables once or twice.
 const char* environment(const char* name) {
   LastErrorGuard guard;
-  const DWORD room = GetEnvironmentVariableA(name, nullptr, 0);
-  if (room == 0) return nullptr;
-  auto* const value = static_cast<char*>(HeapAlloc(GetProcessHeap(), 0, room));
-  if (value == nullptr) return nullptr;
-  // Another thread may change it in between.
-  if (GetEnvironmentVariableA(name, value, room) < room) return value;
-  HeapFree(GetProcessHeap(), 0, value);
-  return nullptr;
+  for (;;) {
+    const DWORD room = GetEnvironmentVariableA(name, nullptr, 0);
+    if (room == 0) return nullptr;
+    auto* const value = static_cast<char*>(HeapAlloc(GetProcessHeap(), 0, room));
+    if (value == nullptr) return nullptr;
+    value[0] = '\0';  // an empty variable may be deleted in between
+    if (GetEnvironmentVariableA(name, value, room) == room - 1) return value;
+    // Another thread has changed it in between.
+    HeapFree(GetProcessHeap(), 0, value);
+  }
 }
 
 const void* exit_function() { return nullptr; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of src/os/windows by themselves.
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -140,11 +141,33 @@ void barrier() {
   check(both_missed == 0, "the process barrier");
 }
 
+// A variable that another thread sets and deletes all the time is there as a whole or not at all.
+void changing_variable() {
+  constexpr const char* kName = "CORBEL_TEST_CHANGES";
+  static const std::string values[]{std::string(20, 'a'), std::string(1000, 'b')};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    // relaxed: nothing else is published
+    for (unsigned i = 0; !stop.load(std::memory_order_relaxed); ++i) {
+      SetEnvironmentVariableA(kName, i % 3 == 2 ? nullptr : values[i % 3].c_str());
+    }
+  });
+  unsigned found = 0, missed = 0, broken = 0;
+  for (int i = 0; i < 20000 || found == 0 || missed == 0; ++i) {
+    const char* const text = os::environment(kName);
+    ++(text == nullptr ? missed : text == values[0] || text == values[1] ? found : broken);
+  }
+  stop.store(true, std::memory_order_relaxed);
+  other.join();
+  check(broken == 0, "a variable that changes");
+}
+
 }  // namespace
 
 int main() {
   jobs();
   regions();
+  changing_variable();
   barrier();
   return result();
 }

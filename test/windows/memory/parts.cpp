@@ -162,12 +162,50 @@ void changing_variable() {
   check(broken == 0, "a variable that changes");
 }
 
+// A function that Windows has no entry for, though it moves the stack pointer: nothing tells where
+// it was called. It leaves the address of `decoy` where a leaf's return address would be.
+extern "C" void call_without_entry(void (*function)(), void (*decoy)());
+asm(R"(
+  .text
+  .globl call_without_entry
+call_without_entry:
+  subq $40, %rsp
+  movq %rdx, (%rsp)
+  callq *%rcx
+  addq $40, %rsp
+  retq
+)");
+
+std::vector<std::uintptr_t> visited;
+
+void decoy() {}
+
+void walk() {
+  visited.clear();
+  os::walk_stack(
+      nullptr,
+      [](std::uintptr_t pc, std::uintptr_t, void*) {
+        visited.push_back(pc);
+        return visited.size() < 100;
+      },
+      nullptr);
+}
+
+void walk_ends_without_entry() {
+  call_without_entry(walk, decoy);
+  const auto start = reinterpret_cast<std::uintptr_t>(&call_without_entry);
+  check(!visited.empty() && visited.back() - start < 20, "a walk ends where there is no entry");
+  walk();
+  check(visited.size() > 1, "a walk through functions with entries");
+}
+
 }  // namespace
 
 int main() {
   jobs();
   regions();
   changing_variable();
+  walk_ends_without_entry();
   barrier();
   return result();
 }

@@ -336,7 +336,8 @@ CORBEL_API int corbel_heap_profile_stop(void) CORBEL_NOTHROW;
  * (profile.proto, in a gzip file): blocks and bytes allocated, in use now, and in use when the
  * process had most in use. The file has its name only when it is complete; an older one is replaced
  * then. Returns 0; EINVAL if `path` is NULL; ENOMEM if there is no memory to prepare the file; or
- * the error number of the file operation that failed, as ENOENT, EACCES or ENOSPC. */
+ * the error number of the file operation that failed, as ENOENT, EACCES or ENOSPC. On Windows
+ * `path` is in UTF-8. */
 CORBEL_API int corbel_heap_profile_write(const char* path) CORBEL_NOTHROW;
 
 /* Writes the profile to the open file `file` and leaves that open. Returns the same errors, and

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of src/os/windows by themselves.
+#include <errno.h>
+
 #include <atomic>
 #include <string>
 #include <thread>
@@ -162,6 +164,48 @@ void changing_variable() {
   check(broken == 0, "a variable that changes");
 }
 
+std::string temporary_folder() {
+  char path[MAX_PATH];
+  GetTempPathA(sizeof path, path);
+  return std::string(path) + "corbel_test_" + std::to_string(GetCurrentProcessId());
+}
+
+bool write_file(const char* path) {
+  os::NewFile file(path);
+  return file.write("text", 4) && file.finish();
+}
+
+bool is_there(const std::wstring& path) {
+  return GetFileAttributesW(path.c_str()) != INVALID_FILE_ATTRIBUTES;
+}
+
+void files() {
+  check(write_file("NUL"), "a file that is a device");
+
+  const std::string folder = temporary_folder();
+  const std::wstring wide(folder.begin(), folder.end());
+  CreateDirectoryW(wide.c_str(), nullptr);
+  check(os::NewFile(folder.c_str()).error() == EISDIR, "a file that is a folder");
+  check(write_file((folder + "\\\xC3\xA4\xCE\xB1.out").c_str()), "a name in UTF-8");
+  const std::wstring named = wide + L"\\\u00e4\u03b1.out";
+  check(is_there(named), "the file has the name");
+  check(write_file((folder + "\\\xC3\xA4\xCE\xB1.out").c_str()), "an older file is replaced");
+  SetEnvironmentVariableW(L"CORBEL_TEST_NAME", named.c_str());
+  const char* const variable = os::environment("CORBEL_TEST_NAME");
+  check(variable == folder + "\\\xC3\xA4\xCE\xB1.out", "a variable in UTF-8");
+  DeleteFileW(named.c_str());
+
+  const std::wstring inner = L"\\\\?\\" + wide + L"\\" + std::wstring(200, L'f');
+  CreateDirectoryW(inner.c_str(), nullptr);
+  check(write_file((folder + "\\" + std::string(200, 'f') + "\\" + std::string(200, 'n')).c_str()),
+        "a long name");
+  const std::wstring last = inner + L"\\" + std::wstring(200, L'n');
+  check(is_there(last), "the file has the long name");
+  DeleteFileW(last.c_str());
+  RemoveDirectoryW(inner.c_str());
+  check(RemoveDirectoryW(wide.c_str()), "nothing else is left");
+}
+
 // A function that Windows has no entry for, though it moves the stack pointer: nothing tells where
 // it was called. It leaves the address of `decoy` where a leaf's return address would be.
 extern "C" void call_without_entry(void (*function)(), void (*decoy)());
@@ -206,6 +250,7 @@ int main() {
   regions();
   changing_variable();
   walk_ends_without_entry();
+  files();
   barrier();
   return result();
 }

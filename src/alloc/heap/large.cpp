@@ -143,7 +143,9 @@ bool commit_tail(Span* span, std::size_t bytes, std::size_t* shortage) {
     *shortage = bytes;
     return false;
   }
-  if (!span_heap.commit(span->start() + large_size(span), bytes)) {
+  char* const start = span->start() + large_size(span);
+  if (!span_heap.commit(start, bytes)) {
+    os::decommit(start, bytes);  // a part of it may be committed
     footprint.release(bytes);
     return false;
   }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the system counts memory when it is committed, no more is committed than is counted in the
+// footprint.
+#include <corbel/malloc.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "alloc/map/footprint.hpp"
+#include "os/fake/fake.hpp"
+
+namespace corbel::alloc {
+namespace {
+
+// Bytes that are committed and not counted. The tables that describe memory have some always.
+std::ptrdiff_t uncounted() {
+  return std::ptrdiff_t(os::fake::usable_bytes()) - std::ptrdiff_t(footprint.bytes());
+}
+
+class CommittedTest : public testing::Test {
+ protected:
+  // The tables for all that the tests allocate.
+  void SetUp() override {
+    deallocate(allocate(std::size_t{100} << 20));
+    deallocate(allocate(100));
+    trim(0);
+    before_ = uncounted();
+  }
+  void TearDown() override {
+    os::fake::refuse({});
+    EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+
+  static void refuse_commits() { os::fake::refuse({.commits_in_1000 = 1000}); }
+  void expect_counted(const char* when) const { EXPECT_LE(uncounted(), before_) << when; }
+
+  std::ptrdiff_t before_ = 0;
+};
+
+TEST_F(CommittedTest, ARefusedSpan) {
+  void* const block = allocate(3000000);
+  refuse_commits();
+  EXPECT_EQ(allocate(1000000), nullptr);
+  expect_counted("after the refusal");
+  EXPECT_EQ(allocate(200000), nullptr);
+  expect_counted("after another");
+  deallocate(block);
+}
+
+TEST_F(CommittedTest, RefusedPagesOfASlab) {
+  std::vector<void*> blocks;
+  for (const std::size_t size : {30000, 9000, 700}) {
+    os::fake::refuse({});
+    blocks.push_back(allocate(size));
+    const std::ptrdiff_t before = uncounted();
+    refuse_commits();
+    int count = 0;
+    while (void* const block = allocate(size)) {
+      blocks.push_back(block);
+      ASSERT_LT(++count, 10000);
+    }
+    EXPECT_LE(uncounted(), before) << size;
+  }
+  os::fake::refuse({});
+  for (void* const block : blocks) deallocate(block);
+}
+
+TEST_F(CommittedTest, PagesOfASlabThatWereGivenBack) {
+  constexpr std::size_t kSize = 30000;
+  std::vector<void*> blocks(40);
+  for (void*& block : blocks) block = std::memset(allocate(kSize), 1, kSize);
+  for (std::size_t i = 0; i < blocks.size(); i += 2) deallocate(blocks[i]);
+  trim(0);
+  const std::ptrdiff_t before = uncounted();
+  refuse_commits();
+  std::vector<void*> more;
+  while (void* const block = allocate(kSize)) more.push_back(block);
+  EXPECT_LE(uncounted(), before);
+  os::fake::refuse({});
+  for (std::size_t i = 1; i < blocks.size(); i += 2) deallocate(blocks[i]);
+  for (void* const block : more) deallocate(block);
+}
+
+TEST_F(CommittedTest, ALargeChunk) {
+  // The rest of the chunk, which has whole huge pages, is not in use.
+  void* const block = allocate((std::size_t{65} << 20) + 100000);
+  ASSERT_NE(block, nullptr);
+  expect_counted("with the block");
+  deallocate(block);
+}
+
+}  // namespace
+}  // namespace corbel::alloc

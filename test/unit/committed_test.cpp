@@ -21,16 +21,18 @@ std::ptrdiff_t uncounted() {
 
 class CommittedTest : public testing::Test {
  protected:
-  // The tables for all that the tests allocate.
-  void SetUp() override {
-    deallocate(allocate(std::size_t{100} << 20));
-    deallocate(allocate(100));
-    trim(0);
-    before_ = uncounted();
-  }
+  void SetUp() override { begin(std::size_t{4} << 20); }
   void TearDown() override {
     os::fake::refuse({});
     EXPECT_STREQ(os::fake::first_breach(), nullptr);
+  }
+
+  // Makes the tables that blocks of up to `size` bytes need.
+  void begin(std::size_t size) {
+    deallocate(allocate(size));
+    deallocate(allocate(100));
+    trim(0);
+    before_ = uncounted();
   }
 
   static void refuse_commits() { os::fake::refuse({.commits_in_1000 = 1000}); }
@@ -84,11 +86,36 @@ TEST_F(CommittedTest, PagesOfASlabThatWereGivenBack) {
 }
 
 TEST_F(CommittedTest, ALargeChunk) {
+  begin(std::size_t{100} << 20);
   // The rest of the chunk, which has whole huge pages, is not in use.
   void* const block = allocate((std::size_t{65} << 20) + 100000);
   ASSERT_NE(block, nullptr);
   expect_counted("with the block");
   deallocate(block);
+}
+
+TEST_F(CommittedTest, TheTailOfABlock) {
+  int refused = 0;
+  for (std::size_t size = 140000; size < 500000; size += 20000) {
+    void* block = allocate(size);
+    expect_counted("with a block");
+    refuse_commits();
+    // Grows only where pages are committed already.
+    void* const grown = reallocate(block, size + 50000);
+    if (grown != nullptr) {
+      block = grown;
+    } else {
+      ++refused;
+    }
+    expect_counted("after a refusal");
+    os::fake::refuse(
+        {.moves_in_1000 = 1000});  // after a move, the fake leaves the source committed
+    block = reallocate(block, size + 60000);
+    std::memset(block, 1, usable_size(block));
+    expect_counted("after the block has grown");
+    deallocate(block);
+  }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

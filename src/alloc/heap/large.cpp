@@ -142,7 +142,7 @@ void set_tail(Span* span, std::size_t size) {
 namespace {
 
 // Counts and commits the first `bytes` of the tail, which are then in use. False if a limit leaves
-// no room for the shortage, or if that is 0, when memory is exhausted.
+// no room for `shortage` bytes, or, with a `shortage` of 0, because memory is exhausted.
 bool commit_tail(Span* span, std::size_t bytes, std::size_t* shortage) {
   *shortage = 0;
   if (bytes == 0) return true;

@@ -21,7 +21,7 @@ std::ptrdiff_t uncounted() {
 
 class CommittedTest : public testing::Test {
  protected:
-  void SetUp() override { begin(std::size_t{4} << 20); }
+  void SetUp() override { begin(700000); }
   void TearDown() override {
     os::fake::refuse({});
     EXPECT_STREQ(os::fake::first_breach(), nullptr);

@@ -336,12 +336,15 @@ CORBEL_API int corbel_heap_profile_stop(void) CORBEL_NOTHROW;
  * (profile.proto, in a gzip file): blocks and bytes allocated, in use now, and in use when the
  * process had most in use. The file has its name only when it is complete; an older one is replaced
  * then. Returns 0; EINVAL if `path` is NULL; ENOMEM if there is no memory to prepare the file; or
- * the error number of the file operation that failed, as ENOENT, EACCES or ENOSPC. */
+ * the error number of the file operation that failed, as ENOENT, EACCES or ENOSPC. On Windows
+ * `path` is in UTF-8. */
 CORBEL_API int corbel_heap_profile_write(const char* path) CORBEL_NOTHROW;
 
 /* Writes the profile to the open file `file` and leaves that open. Returns the same errors, and
  * EBUSY, before it writes anything, if a thread is recording a block at that moment: then try
- * again. Async-signal-safe: may be called in a signal handler. */
+ * again. Async-signal-safe: may be called in a signal handler. On Windows returns ENOTSUP and does
+ * nothing: the number of a file belongs to a C runtime, of which a process may have several. Use
+ * corbel_heap_profile_write there. */
 CORBEL_API int corbel_heap_profile_write_fd(int file) CORBEL_NOTHROW;
 
 /* For a program that runs with full checks (CORBEL_CHECK=full): looks for writes outside of blocks

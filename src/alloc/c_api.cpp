@@ -51,9 +51,9 @@ void* scalable_calloc(size_t nobj, size_t size) noexcept {
 int scalable_posix_memalign(void** memptr, size_t alignment, size_t size) noexcept {
   if (!is_power_of_two(alignment) || alignment < sizeof(void*)) return EINVAL;
   // POSIX returns the error and leaves errno unchanged.
-  const int saved = os::get_errno();
+  const os::SavedErrno saved;
   void* block = alloc::allocate_aligned(size, alignment);
-  os::set_errno(saved);
+  saved.restore();
   if (block == nullptr) return ENOMEM;
   *memptr = block;
   return 0;

@@ -8,18 +8,33 @@
 
 namespace corbel::os {
 
-// Sets errno, of all runtimes that are loaded.
+// Sets the errno of every runtime that is loaded.
 #if defined(_WIN32)
 void set_errno(int number);
 #else
 inline void set_errno(int number) { errno = number; }
 #endif
 
-// Its value, of one of them.
+// What it is now, to be put back. On Windows the value of each runtime by itself: they need not be
+// the same. A runtime that is loaded in between is left alone.
+class SavedErrno {
 #if defined(_WIN32)
-int get_errno();
+ public:
+  SavedErrno();
+  void restore() const;
+
+ private:
+  static constexpr unsigned kRuntimes = 2;
+  int numbers_[kRuntimes]{};
+  bool is_saved_[kRuntimes]{};
 #else
-inline int get_errno() { return errno; }
+ public:
+  SavedErrno() : number_(errno) {}
+  void restore() const { errno = number_; }
+
+ private:
+  int number_;
 #endif
+};
 
 }  // namespace corbel::os

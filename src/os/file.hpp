@@ -2,6 +2,8 @@
 // Part of the contract with the operating system (os.hpp): files that are written.
 #pragma once
 
+#include <errno.h>
+
 #include <cstddef>
 
 namespace corbel::os {
@@ -10,8 +12,13 @@ namespace corbel::os {
 // class and the next are async-signal-safe.
 class OutputFile {
  public:
-  // The file stays open.
+  // The file stays open. On Windows error() is ENOTSUP: the number of a file belongs to a C
+  // runtime, and a process may have several.
+#if defined(_WIN32)
+  explicit OutputFile(int) : error_(ENOTSUP) {}
+#else
   explicit OutputFile(int file) : file_(file) {}
+#endif
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 

@@ -51,9 +51,9 @@ void* reserve(std::size_t size, std::size_t alignment, void* hint);
 
 // Makes pages usable that reserve() has returned, or that decommit() has taken. Pages that are
 // usable keep their content, the others read as zeros. Requires: the range consists of whole mapped
-// pages. Returns false when the system has no memory left: then each page of the range is usable or
-// not. Where the system counts a page when it is touched, not when it is promised, every mapped
-// page is usable, and these two are nothing of their own.
+// pages. Returns false when the system has no memory left: then any of the pages may be usable.
+// Where the system counts a page when it is touched, not when it is promised, every mapped page is
+// usable: reserve() is map(), and commit() does nothing.
 bool commit(void* address, std::size_t size);
 
 #if !CORBEL_OS_COMMITS

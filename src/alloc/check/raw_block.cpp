@@ -155,6 +155,7 @@ void give_raw_block(const BlockRef& block) {
     const Inner inner = inner_of(block);
     if (block.record->is_protected &&
         !os::commit(inner.begin, std::size_t(inner.end - inner.begin))) {
+      os::decommit(inner.begin, std::size_t(inner.end - inner.begin));  // a part may be committed
       return;
     }
     os::protect(block.raw, block.capacity, os::Access::kAll);

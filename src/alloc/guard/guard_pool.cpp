@@ -98,7 +98,10 @@ BlockRef GuardPool::take(const BlockRequest& request) {
   const bool has_memory = footprint.try_commit(page_);
   if (!has_memory || !os::commit(block.raw, page_) ||
       !os::protect(block.raw, page_, os::Access::kAll)) {
-    if (has_memory) footprint.release(page_);
+    if (has_memory) {
+      os::decommit(block.raw, page_);
+      footprint.release(page_);
+    }
     sync::LockGuard guard(samples_lock);
     push(slot);
     live_.store(live_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);

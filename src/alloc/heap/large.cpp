@@ -113,6 +113,13 @@ void extend_tail(Span* span, std::size_t bytes) {
   span->tail = std::uint32_t(bytes);
 }
 
+// As extend_tail(), where the pages may be committed and the program has not touched them: a system
+// that counts what is committed gets them back.
+void extend_untouched_tail(Span* span, std::size_t bytes) {
+  if (CORBEL_OS_COMMITS && bytes != span->tail && !give_back(span, bytes)) return;
+  extend_tail(span, bytes);
+}
+
 }  // namespace
 
 void trim_tail(Span* span, std::size_t size) {
@@ -128,14 +135,14 @@ void set_tail(Span* span, std::size_t size) {
   const PageMask dirty = *page_masks(span->unit + span->units - 1);
   const auto clean = std::size_t(std::countl_zero(dirty)) * kDirtyPage;
   const std::size_t page = std::max(os::page_size(), kDirtyPage);
-  extend_tail(span, std::min(bytes, align_down(clean, page)));
+  extend_untouched_tail(span, std::min(bytes, align_down(clean, page)));
   trim_tail(span, size);
 }
 
 namespace {
 
 // Counts and commits the first `bytes` of the tail, which are then in use. False if a limit leaves
-// no room for the shortage, or if that is 0, when memory is exhausted.
+// no room for `shortage` bytes, or, with a `shortage` of 0, because memory is exhausted.
 bool commit_tail(Span* span, std::size_t bytes, std::size_t* shortage) {
   *shortage = 0;
   if (bytes == 0) return true;
@@ -143,7 +150,9 @@ bool commit_tail(Span* span, std::size_t bytes, std::size_t* shortage) {
     *shortage = bytes;
     return false;
   }
-  if (!span_heap.commit(span->start() + large_size(span), bytes)) {
+  char* const start = span->start() + large_size(span);
+  if (!span_heap.commit(start, bytes)) {
+    os::decommit(start, bytes);  // a part of it may be committed
     footprint.release(bytes);
     return false;
   }
@@ -158,7 +167,7 @@ bool count_tail(Span* span) {
   return commit_tail(span, span->tail, &shortage);
 }
 
-void uncount_tail(Span* span, std::size_t bytes) { extend_tail(span, bytes); }
+void uncount_tail(Span* span, std::size_t bytes) { extend_untouched_tail(span, bytes); }
 
 void free_large(Span* span, void* block) {
   if (block != span->start()) die("free", "the pointer is not the start of a block", block);

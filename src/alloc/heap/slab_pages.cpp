@@ -260,7 +260,14 @@ std::size_t decommitted_under(Span* slab, const Geometry& geometry, PageRange pa
 bool recommit(Span* slab, const Geometry& geometry, PageRange pages) {
   char* const start = slab->start() + pages.first * geometry.page_size();
   const std::size_t size = (pages.last - pages.first + 1) * geometry.page_size();
-  if (!span_heap.commit(start, size)) return false;
+  if (!span_heap.commit(start, size)) {
+    // It may have committed some of them.
+    for (std::uint32_t page = pages.first; page <= pages.last; ++page) {
+      if (!is_decommitted(slab, geometry, page)) continue;
+      os::decommit(slab->start() + page * geometry.page_size(), geometry.page_size());
+    }
+    return false;
+  }
   for (std::uint32_t page = pages.first; page <= pages.last; ++page) {
     slab_unit(slab, geometry.unit_of(page))->decommitted.pages &=
         std::uint16_t(~unsigned(geometry.bits_of(page)));
@@ -328,12 +335,11 @@ bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* 
     if (!footprint.try_commit(*shortage)) return false;
   }
   const std::size_t fresh = end - slab->committed;
-  if (fresh != 0 && !span_heap.commit(slab->start() + slab->committed, fresh)) {
-    footprint.release(again + fresh);
-    *shortage = 0;
-    return false;
-  }
-  if (again != 0 && !recommit(slab, geometry, pages)) {
+  char* const start = slab->start() + slab->committed;
+  if ((fresh != 0 && !span_heap.commit(start, fresh)) ||
+      (again != 0 && !recommit(slab, geometry, pages))) {
+    // What was committed of them all the same is not counted.
+    if (fresh != 0) os::decommit(start, fresh);
     footprint.release(again + fresh);
     *shortage = 0;
     return false;

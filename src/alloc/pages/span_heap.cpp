@@ -260,12 +260,34 @@ Span* SpanHeap::cut(Span* span, std::size_t lead, std::size_t units, DirtyCount 
   return result;
 }
 
+namespace {
+
+// Gives back what a commit that was refused has committed nevertheless: the clean pages of the span
+// are not counted.
+void decommit_clean(const Span* span) {
+  const std::size_t pages = span->units * kPagesInUnit;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= pages; ++i) {
+    if (i < pages) {
+      const PageMask dirty = *page_masks(span->unit + i / kPagesInUnit);
+      if ((dirty >> i % kPagesInUnit & 1) == 0) continue;
+    }
+    if (begin < i) {
+      os::decommit(span->start() + begin * kDirtyPage, (i - begin) * kDirtyPage);
+    }
+    begin = i + 1;
+  }
+}
+
+}  // namespace
+
 // Commits the clean pages of a span that was taken. If memory is exhausted, frees the span and
 // returns false.
 bool SpanHeap::commit_clean(Span* span, const SpanRequest& request) {
   if (span->all_dirty || (request.for_slab && span->zeroed)) return true;
   if (commit(span->start(), span->bytes())) return true;
   // The bits of its pages have not changed since it was free.
+  decommit_clean(span);
   const DirtyCount dirty = count_dirty(span, span->units);
   footprint.release(span->bytes() - dirty.pages * kDirtyPage - request.taken_over);
   if (put_back(span, dirty)) purge_due();

@@ -114,8 +114,11 @@ namespace {
 
 void* reserve_chunk(std::size_t size, std::size_t alignment, void* hint) {
   void* const memory = os::reserve(size, alignment, hint);
-  // So much may be more than the system has: found out before the page map grows for it.
-  if (memory == nullptr || size <= kMaxChunkUnits * kUnit || os::commit(memory, size)) {
+  if (!CORBEL_OS_COMMITS || memory == nullptr || size <= kMaxChunkUnits * kUnit) return memory;
+  // So much may be more than the system has: found out before the page map grows for it. Nothing of
+  // it is counted yet.
+  if (os::commit(memory, size)) {
+    os::decommit(memory, size);
     return memory;
   }
   os::unmap(memory, size);

@@ -187,7 +187,7 @@ bool RoomSearch::call_back(std::size_t bytes) {
     context = heap_limit.context_;
   }
   if (callback == nullptr) return false;
-  const int saved = os::get_errno();
+  const os::SavedErrno saved;
   in_callback = true;
   bool again;
   {
@@ -195,7 +195,7 @@ bool RoomSearch::call_back(std::size_t bytes) {
     again = call_program(callback, context, bytes);
   }
   in_callback = false;
-  os::set_errno(saved);
+  saved.restore();
   if (!again) calls_.left = 0;
   return again;
 }

@@ -16,11 +16,11 @@ namespace corbel::os::fake {
 
 // Which calls are refused. Calls count from 1, starting anew with refuse(). 0: never.
 struct Refusals {
-  std::uint64_t first_map = 0;       // the first call of map to refuse
-  std::uint64_t maps = 1;            // how many calls from that one on
-  std::uint64_t maps_in_1000 = 0;    // additionally, this many of 1000 at random
-  std::uint64_t unmaps_in_1000 = 0;  // a refused unmap overwrites the range
-  std::uint64_t commits_in_1000 = 0;
+  std::uint64_t first_map = 0;        // the first call of map to refuse
+  std::uint64_t maps = 1;             // how many calls from that one on
+  std::uint64_t maps_in_1000 = 0;     // additionally, this many of 1000 at random
+  std::uint64_t unmaps_in_1000 = 0;   // a refused unmap overwrites the range
+  std::uint64_t commits_in_1000 = 0;  // a refused commit makes the first half usable
   std::uint64_t decommits_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target
@@ -70,6 +70,9 @@ bool is_mapped(const void* address, std::size_t size);
 // Set what read_memory_grant() returns from now on; return how often it has been called.
 void set_memory_grant(const MemoryGrant& grant);
 std::uint64_t memory_grant_reads();
+
+// The bytes that are mapped and may be used: what a system that counts commits would have counted.
+std::size_t usable_bytes();
 
 // The resident bytes of all mapped ranges. Pages that were only read map the system's page of zeros
 // and do not count, nor do pages shared with a forked process.

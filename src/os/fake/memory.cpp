@@ -306,7 +306,11 @@ bool commit(void* address, std::size_t size) {
   if (!keeps_contract(ranges.covers(begin, begin + size), "commit of memory that is not mapped")) {
     return false;
   }
-  if (drawn(state.refusals.commits_in_1000)) return false;
+  if (drawn(state.refusals.commits_in_1000)) {
+    const std::size_t half = align_down(size / 2, page_size());
+    if (half != 0) make_usable(begin, begin + half);
+    return false;
+  }
   return usable.covers(begin, begin + size) || make_usable(begin, begin + size);
 }
 
@@ -464,6 +468,13 @@ const char* first_breach() {
 bool is_mapped(const void* address, std::size_t size) {
   StateGuard guard;
   return ranges.covers(address_of(address), address_of(address) + size);
+}
+
+std::size_t usable_bytes() {
+  StateGuard guard;
+  std::size_t bytes = 0;
+  usable.visit([&](const Range& range) { bytes += range.end - range.begin; });
+  return bytes;
 }
 
 std::size_t resident_bytes() {

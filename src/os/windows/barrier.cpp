@@ -2,13 +2,26 @@
 // The process barrier: FlushProcessWriteBuffers(). In Wine that does nothing (seen in 8.0); there,
 // taking the right to write from a page makes the kernel interrupt every processor that runs this
 // process, to drop the old right, and an interrupt is a full fence.
+#include <string.h>
+
 #include "os/os.hpp"
 #include "os/windows/api.hpp"
 
 namespace corbel::os {
 namespace {
 
-bool is_wine() { return find_function<void()>("ntdll.dll", "wine_get_version") != nullptr; }
+// Wine can be told to hide its functions, but not what its libraries have after their first header.
+bool is_wine() {
+  static constexpr char kMark[] = "Wine builtin DLL";
+  LastErrorGuard guard;
+  const HMODULE library = GetModuleHandleA("ntdll.dll");
+  const auto* const header = reinterpret_cast<const IMAGE_DOS_HEADER*>(library);
+  if (header->e_lfanew >= LONG(sizeof *header + sizeof kMark) &&
+      memcmp(header + 1, kMark, sizeof kMark - 1) == 0) {
+    return true;
+  }
+  return GetProcAddress(library, "wine_get_version") != nullptr;
+}
 
 enum State : std::uint32_t { kUnknown, kWindows, kWine };
 // relaxed all: every thread that asks finds the same

@@ -44,19 +44,28 @@ void set_errno(int number) {
   is_setting = false;
 }
 
-int get_errno() {
-  if (is_setting) return 0;
+SavedErrno::SavedErrno() {
+  static_assert(sizeof runtimes / sizeof *runtimes == kRuntimes);
+  if (is_setting) return;
   is_setting = true;
   LastErrorGuard guard;
-  int number = 0;
-  for (Runtime& runtime : runtimes) {
-    Runtime::Errno* const function = runtime.function();
+  for (unsigned i = 0; i < kRuntimes; ++i) {
+    Runtime::Errno* const function = runtimes[i].function();
     if (function == nullptr) continue;
-    number = *function();
-    break;
+    numbers_[i] = *function();
+    is_saved_[i] = true;
   }
   is_setting = false;
-  return number;
+}
+
+void SavedErrno::restore() const {
+  if (is_setting) return;
+  is_setting = true;
+  LastErrorGuard guard;
+  for (unsigned i = 0; i < kRuntimes; ++i) {
+    if (is_saved_[i]) *runtimes[i].function()() = numbers_[i];
+  }
+  is_setting = false;
 }
 
 }  // namespace corbel::os

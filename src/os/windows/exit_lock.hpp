@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock for a few instructions, which are not interrupted by a call of the system. It knows the
-// end of the process, at which all threads but one vanish, with what they hold.
+// A lock for work without a call of the system. The longest is a search for free addresses through
+// all reservations, which have a bit for each 64 KiB. It knows the end of the process, at which all
+// threads but one vanish, with what they hold.
 #pragma once
 
 #include "os/os.hpp"

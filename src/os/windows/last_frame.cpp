@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame that ends the search for an exception's handler. On 64-bit Windows a function without
+// A frame that ends the search for a C++ exception's handler. On 64-bit Windows a function without
 // unwind data is taken for one without a frame, so that leaving the data out would lead the search
-// astray. This one has a handler instead, which does not return.
+// astray. This one has a handler instead, which does not return then.
 #include "os/os.hpp"
 #include "os/windows/api.hpp"
 
 extern "C" {
-__attribute__((used)) EXCEPTION_DISPOSITION corbel_end_search(EXCEPTION_RECORD*, void*, CONTEXT*,
-                                                              void*) {
+__attribute__((used)) EXCEPTION_DISPOSITION corbel_end_search(EXCEPTION_RECORD* record, void*,
+                                                              CONTEXT*, void*) {
+  // What libgcc and LLVM's libunwind raise for a throw, and what Microsoft's C++ library raises.
+  // Anything else, as an access violation, is for the program's handlers or a debugger.
+  constexpr DWORD kGnuThrow = 0x20474343;
+  constexpr DWORD kMicrosoftThrow = 0xE06D7363;
+  if (record->ExceptionCode != kGnuThrow && record->ExceptionCode != kMicrosoftThrow) {
+    return ExceptionContinueSearch;
+  }
   static constexpr char kText[] = "corbel: an exception left the callback of a limit\n";
   corbel::os::write_error(kText, sizeof kText - 1);
   corbel::os::abort();

@@ -6,19 +6,49 @@
 #include <psapi.h>
 
 namespace corbel::os {
+namespace {
 
-// A copy that stays: the system's own text may move at any time. Corbel asks for each of its
-// variables once or twice.
+// Room for a text of the system.
+struct Wide {
+  explicit Wide(DWORD room)
+      : text(static_cast<wchar_t*>(HeapAlloc(GetProcessHeap(), 0, room * sizeof(wchar_t)))) {}
+  ~Wide() {
+    if (text != nullptr) HeapFree(GetProcessHeap(), 0, text);
+  }
+  Wide(const Wide&) = delete;
+  Wide& operator=(const Wide&) = delete;
+
+  wchar_t* const text;
+};
+
+// In UTF-8; nullptr if there is no memory.
+const char* copy(const wchar_t* text) {
+  const int room = WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
+  auto* const result = static_cast<char*>(HeapAlloc(GetProcessHeap(), 0, std::size_t(room)));
+  if (result != nullptr) {
+    WideCharToMultiByte(CP_UTF8, 0, text, -1, result, room, nullptr, nullptr);
+  }
+  return result;
+}
+
+}  // namespace
+
+// A copy that stays, in UTF-8: the system's own text may move at any time. Corbel asks for each of
+// its variables once or twice.
 const char* environment(const char* name) {
   LastErrorGuard guard;
-  const DWORD room = GetEnvironmentVariableA(name, nullptr, 0);
-  if (room == 0) return nullptr;
-  auto* const value = static_cast<char*>(HeapAlloc(GetProcessHeap(), 0, room));
-  if (value == nullptr) return nullptr;
-  // Another thread may change it in between.
-  if (GetEnvironmentVariableA(name, value, room) < room) return value;
-  HeapFree(GetProcessHeap(), 0, value);
-  return nullptr;
+  constexpr int kMaxName = 64;  // more than those of Corbel's variables have
+  wchar_t wide_name[kMaxName];
+  if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, kMaxName) == 0) return nullptr;
+  for (;;) {
+    const DWORD room = GetEnvironmentVariableW(wide_name, nullptr, 0);
+    if (room == 0) return nullptr;
+    Wide value(room);
+    if (value.text == nullptr) return nullptr;
+    value.text[0] = L'\0';  // an empty variable may be deleted in between
+    if (GetEnvironmentVariableW(wide_name, value.text, room) == room - 1) return copy(value.text);
+    // Another thread has changed it in between.
+  }
 }
 
 const void* exit_function() { return nullptr; }

@@ -141,8 +141,11 @@ bool is_plausible(std::size_t size) {
   return !GlobalMemoryStatusEx(&status) || size / 4 <= status.ullTotalPageFile;
 }
 
+// Without an address: the highest that is free. The heap grows downwards, so that what is free
+// below serves it.
 void* system_reserve(std::uintptr_t address, std::size_t size) {
-  return VirtualAlloc(pointer_to(address), size, MEM_RESERVE, PAGE_NOACCESS);
+  const DWORD kind = MEM_RESERVE | (address == 0 ? MEM_TOP_DOWN : 0);
+  return VirtualAlloc(pointer_to(address), size, kind, PAGE_NOACCESS);
 }
 
 // Reserves a region for the request: one that ends where the hint does, so that the heap stays

@@ -46,13 +46,16 @@ bool is_in_stack(DWORD64 stack) {
          stack + sizeof(void*) <= reinterpret_cast<DWORD64>(block->StackBase);
 }
 
-// Makes the registers those of the caller; false at the end of the stack.
-bool leave_frame(CONTEXT* registers) {
+// Makes the registers those of the caller; false at the end of the stack. Only where code was
+// interrupted may it be a leaf: a leaf calls nothing, so a return address without an entry is no
+// address of code, and the stack above it is not known.
+bool leave_frame(CONTEXT* registers, bool may_be_leaf) {
   if (!is_in_stack(registers->Rsp)) return false;
   const DWORD64 before = registers->Rsp;
   DWORD64 base = 0;
   RUNTIME_FUNCTION* const entry = RtlLookupFunctionEntry(registers->Rip, &base, nullptr);
   if (entry == nullptr) {
+    if (!may_be_leaf) return false;
     registers->Rip = *reinterpret_cast<const DWORD64*>(registers->Rsp);
     registers->Rsp += sizeof(void*);
   } else {
@@ -76,12 +79,12 @@ __attribute__((noinline)) void walk_stack(const void* context,
     registers = *static_cast<const CONTEXT*>(context);
   } else {
     RtlCaptureContext(&registers);
-    if (!leave_frame(&registers)) return;  // this function itself
+    if (!leave_frame(&registers, false)) return;  // this function itself
   }
   std::uintptr_t pc = registers.Rip + (context != nullptr ? 1 : 0);
-  for (;;) {
+  for (bool may_be_leaf = context != nullptr;; may_be_leaf = false) {
     if (!is_replacement(pc) && !visit(pc, registers.Rsp, argument)) return;
-    if (!leave_frame(&registers)) return;
+    if (!leave_frame(&registers, may_be_leaf)) return;
     pc = registers.Rip;
   }
 }

@@ -117,6 +117,28 @@ int throw_it(void*, std::size_t) { throw 1; }
   ExitProcess(108);
 }
 
+int crash(void*, std::size_t) {
+  RaiseException(EXCEPTION_ACCESS_VIOLATION, 0, 0, nullptr);
+  return 0;
+}
+
+constexpr DWORD kHandled = 109;
+
+LONG WINAPI end_handled(EXCEPTION_POINTERS*) {
+  TerminateProcess(GetCurrentProcess(), kHandled);
+  return EXCEPTION_CONTINUE_SEARCH;
+}
+
+// A crash in the callback of a limit gets to the program's last handler.
+[[noreturn]] void crash_in_callback() {
+  SetUnhandledExceptionFilter(end_handled);
+  corbel_on_limit(crash, nullptr);
+  corbel_set_heap_hard_limit(std::size_t(1) << 20);
+  void* (*const volatile allocate)(std::size_t) = scalable_malloc;
+  static_cast<void>(allocate(std::size_t(4) << 20));
+  ExitProcess(108);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -124,6 +146,7 @@ int main(int count, char** arguments) {
   if (what == "end") end_in_the_middle();
   if (what == "job") return obey_job();
   if (what == "throw") throw_in_callback();
+  if (what == "crash") crash_in_callback();
   for (int i = 0; i < 50 && failures == 0; ++i) {
     const DWORD code = run("end");
     if (code != kExitCode)
@@ -132,6 +155,7 @@ int main(int count, char** arguments) {
   }
   constexpr DWORD kAborted = 3;
   check(run("throw") == kAborted, "an exception out of a callback ends the process");
+  check(run("crash") == kHandled, "a crash in a callback is handled by the program");
   const DWORD code = run("job");
   if (code == 77) {
     std::printf("skipped: the system keeps no limits of jobs, as Wine\n");

@@ -83,6 +83,29 @@ void refusals() {
   check(GetLastError() == 4711, "the last error stays");
 }
 
+// Each C runtime has an errno of its own.
+void errno_of_each_runtime() {
+  int* places[2];
+  for (int i = 0; i < 2; ++i) {
+    const HMODULE runtime = LoadLibraryA(i == 0 ? "ucrtbase.dll" : "msvcrt.dll");
+    const FARPROC find = GetProcAddress(runtime, "_errno");
+    places[i] = reinterpret_cast<int* (*)()>(reinterpret_cast<void*>(find))();
+  }
+  *places[0] = 77;
+  *places[1] = 78;
+  void* block = nullptr;
+  check(scalable_posix_memalign(&block, 64, 100) == 0, "an aligned block");
+  scalable_free(block);
+  check(scalable_posix_memalign(&block, 64, std::size_t(1) << 46) == ENOMEM, "no aligned block");
+  check(*places[0] == 77 && *places[1] == 78, "the errno of each runtime is unchanged");
+  check(scalable_malloc(std::size_t(1) << 46) == nullptr, "a refusal");
+  check(*places[0] == ENOMEM && *places[1] == ENOMEM, "the errno of each runtime is set");
+}
+
+void file_numbers() {
+  check(corbel_heap_profile_write_fd(1) == ENOTSUP, "a profile to the number of a file is refused");
+}
+
 void hard_limit() {
   clean_up();
   const std::size_t before = committed();
@@ -153,6 +176,8 @@ int main(int count, char** arguments) {
   committed_again_as_zeros();
   spans_over_reservations();
   refusals();
+  errno_of_each_runtime();
+  file_numbers();
   hard_limit();
   thread_end();
   if (count > 1 && std::strcmp(arguments[1], "threads") == 0) short_threads();

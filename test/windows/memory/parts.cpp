@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of src/os/windows by themselves.
+#include <errno.h>
+
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -140,11 +143,114 @@ void barrier() {
   check(both_missed == 0, "the process barrier");
 }
 
+// A variable that another thread sets and deletes all the time is there as a whole or not at all.
+void changing_variable() {
+  constexpr const char* kName = "CORBEL_TEST_CHANGES";
+  static const std::string values[]{std::string(20, 'a'), std::string(1000, 'b')};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    // relaxed: nothing else is published
+    for (unsigned i = 0; !stop.load(std::memory_order_relaxed); ++i) {
+      SetEnvironmentVariableA(kName, i % 3 == 2 ? nullptr : values[i % 3].c_str());
+    }
+  });
+  unsigned found = 0, missed = 0, broken = 0;
+  for (int i = 0; i < 20000 || found == 0 || missed == 0; ++i) {
+    const char* const text = os::environment(kName);
+    ++(text == nullptr ? missed : text == values[0] || text == values[1] ? found : broken);
+  }
+  stop.store(true, std::memory_order_relaxed);
+  other.join();
+  check(broken == 0, "a variable that changes");
+}
+
+std::string temporary_folder() {
+  char path[MAX_PATH];
+  GetTempPathA(sizeof path, path);
+  return std::string(path) + "corbel_test_" + std::to_string(GetCurrentProcessId());
+}
+
+bool write_file(const char* path) {
+  os::NewFile file(path);
+  return file.write("text", 4) && file.finish();
+}
+
+bool is_there(const std::wstring& path) {
+  return GetFileAttributesW(path.c_str()) != INVALID_FILE_ATTRIBUTES;
+}
+
+void files() {
+  check(write_file("NUL"), "a file that is a device");
+
+  const std::string folder = temporary_folder();
+  const std::wstring wide(folder.begin(), folder.end());
+  CreateDirectoryW(wide.c_str(), nullptr);
+  check(os::NewFile(folder.c_str()).error() == EISDIR, "a file that is a folder");
+  check(write_file((folder + "\\\xC3\xA4\xCE\xB1.out").c_str()), "a name in UTF-8");
+  const std::wstring named = wide + L"\\\u00e4\u03b1.out";
+  check(is_there(named), "the file has the name");
+  check(write_file((folder + "\\\xC3\xA4\xCE\xB1.out").c_str()), "an older file is replaced");
+  SetEnvironmentVariableW(L"CORBEL_TEST_NAME", named.c_str());
+  const char* const variable = os::environment("CORBEL_TEST_NAME");
+  check(variable == folder + "\\\xC3\xA4\xCE\xB1.out", "a variable in UTF-8");
+  DeleteFileW(named.c_str());
+
+  const std::wstring inner = L"\\\\?\\" + wide + L"\\" + std::wstring(200, L'f');
+  CreateDirectoryW(inner.c_str(), nullptr);
+  check(write_file((folder + "\\" + std::string(200, 'f') + "\\" + std::string(200, 'n')).c_str()),
+        "a long name");
+  const std::wstring last = inner + L"\\" + std::wstring(200, L'n');
+  check(is_there(last), "the file has the long name");
+  DeleteFileW(last.c_str());
+  RemoveDirectoryW(inner.c_str());
+  check(RemoveDirectoryW(wide.c_str()), "nothing else is left");
+}
+
+// A function that Windows has no entry for, though it moves the stack pointer: nothing tells where
+// it was called. It leaves the address of `decoy` where a leaf's return address would be.
+extern "C" void call_without_entry(void (*function)(), void (*decoy)());
+asm(R"(
+  .text
+  .globl call_without_entry
+call_without_entry:
+  subq $40, %rsp
+  movq %rdx, (%rsp)
+  callq *%rcx
+  addq $40, %rsp
+  retq
+)");
+
+std::vector<std::uintptr_t> visited;
+
+void decoy() {}
+
+void walk() {
+  visited.clear();
+  os::walk_stack(
+      nullptr,
+      [](std::uintptr_t pc, std::uintptr_t, void*) {
+        visited.push_back(pc);
+        return visited.size() < 100;
+      },
+      nullptr);
+}
+
+void walk_ends_without_entry() {
+  call_without_entry(walk, decoy);
+  const auto start = reinterpret_cast<std::uintptr_t>(&call_without_entry);
+  check(!visited.empty() && visited.back() - start < 20, "a walk ends where there is no entry");
+  walk();
+  check(visited.size() > 1, "a walk through functions with entries");
+}
+
 }  // namespace
 
 int main() {
   jobs();
   regions();
+  changing_variable();
+  walk_ends_without_entry();
+  files();
   barrier();
   return result();
 }

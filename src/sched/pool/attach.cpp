@@ -26,7 +26,7 @@ CORBEL_THREAD_VARIABLE(unsigned, implicit_width) = 0;
 
 // The record of a thread that has been detached and not ended: what the program has of its classic
 // tasks, task::self() first, stays the thread's own.
-thread_local constinit Thread* kept_record = nullptr;
+CORBEL_THREAD_VARIABLE(Thread*, kept_record) = nullptr;
 
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.
@@ -106,7 +106,8 @@ namespace detail {
 
 thread_data& attach_thread() {
   sched::set_up_once.run(sched::set_up);
-  sched::Thread* const kept = std::exchange(sched::kept_record, nullptr);
+  sched::Thread*& kept_record = sched::kept_record;
+  sched::Thread* const kept = std::exchange(kept_record, nullptr);
   sched::Thread& t = sched::make_thread(kept);
   t.system_id = os::thread_id();
   try {

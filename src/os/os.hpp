@@ -323,6 +323,14 @@ class ThreadExit {
   std::atomic<std::uint32_t> key_{0};  // the system's key, plus 1; 0: none yet
 };
 
+// Whether the function of a ThreadExit may wait for what another thread does. On Windows it holds
+// the loader's lock, without which no other thread begins or ends.
+#if defined(_WIN32)
+inline constexpr bool kExitHooksMayWait = false;
+#else
+inline constexpr bool kExitHooksMayWait = true;
+#endif
+
 // Starts a thread that interferes as little as possible with the program. It blocks all signals but
 // those that its own faults raise, which the program may want to report. It runs on the main
 // thread's processors, at ordinary priority, and, if the system supports that, shares no open files
@@ -330,8 +338,8 @@ class ThreadExit {
 // the system refuses.
 bool start_thread(const char* name, void (*run)());
 
-// Waits until that thread has ended. Requires: start_thread() returned true, and no other thread
-// joins. Returns at once in the child of a fork, which does not have the thread.
+// Waits until that thread has ended. Requires: kExitHooksMayWait, start_thread() returned true, and
+// no other thread joins. Returns at once in the child of a fork, which does not have the thread.
 void join_thread();
 
 // Starts a detached thread. It blocks all signals but those of its own faults (kNone), or those

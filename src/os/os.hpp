@@ -308,7 +308,8 @@ class OnceCall {
 };
 
 // Calls `on_exit(argument)` in each hooked thread when it ends, after the destructors of its
-// thread-local objects. A program has one object for each purpose; it is never destroyed.
+// thread-local objects. (On Windows, after those of its own library: the program's may follow.) A
+// program has one object for each purpose; it is never destroyed.
 class ThreadExit {
  public:
   explicit constexpr ThreadExit(void (*on_exit)(void*)) : on_exit_(on_exit) {}
@@ -317,6 +318,14 @@ class ThreadExit {
   // `on_exit` may call it, and is then called again, as often as the system does that. May call
   // malloc. Returns false when the system has no room: then an earlier argument remains.
   bool hook(void* argument);
+
+  // Whether the calling thread's hooks have run for the last time, and hook() returns false, though
+  // the thread may still run the program's code.
+#if defined(_WIN32)
+  static bool is_over();
+#else
+  static constexpr bool is_over() { return false; }
+#endif
 
  private:
   void (*const on_exit_)(void*);

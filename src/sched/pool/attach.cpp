@@ -44,9 +44,22 @@ void set_up() noexcept {
   }
 }
 
-void detach_thread() {
+// For a thread that ends where it may not wait. What its suspended tasks use stays for ever: its
+// stacks and slot, which resume() may still touch.
+void abandon_stacks(Thread& t) {
+  detail::own_thread_data() = nullptr;
+  trace::end_thread(t);
+  program_threads.detach();
+}
+
+enum class MayWait : bool { kNo, kYes };
+
+void detach_thread(MayWait may_wait) {
   Thread* const t = Thread::current_or_null();
   if (t == nullptr || t->is_worker) return;
+  if (may_wait == MayWait::kNo && t->fibers != nullptr && has_other_stacks(*t->fibers)) {
+    return abandon_stacks(*t);
+  }
   // A thread that the program ends inside a task does not give its slot back.
   if (t->arena != nullptr) {
     // No other thread can continue the tasks that were suspended here.
@@ -64,7 +77,7 @@ void detach_thread() {
 }
 
 void end_thread(void*) {
-  detach_thread();
+  detach_thread(os::kExitHooksMayWait ? MayWait::kYes : MayWait::kNo);
   if (kept_record != nullptr) unmake_thread(*kept_record);
   kept_record = nullptr;
   if (program_threads.remove_this()) thread_pool.end_with_program();
@@ -96,7 +109,7 @@ Arena& implicit_arena(Thread& t) {
 }  // namespace
 
 void restart_thread(unsigned width) {
-  detach_thread();
+  detach_thread(MayWait::kYes);
   implicit_width = width;
 }
 

@@ -44,7 +44,7 @@ void set_up() noexcept {
   }
 }
 
-// For a thread that ends where it may not wait. What its suspended tasks use stays for ever: its
+// For a thread that ends where it may not wait. What its suspended tasks use stays: its
 // stacks and slot, which resume() may still touch.
 void abandon_stacks(Thread& t) {
   detail::own_thread_data() = nullptr;

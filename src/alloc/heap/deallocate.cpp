@@ -91,7 +91,7 @@ inline void free_remote(Heap* heap, Span* slab, void* block) {
 
 // Not inlined, so that its caller need not save registers for it.
 __attribute__((noinline)) void free_any(void* block, Span* span, arch::TwoWords<Release> release) {
-  if (block == nullptr) return;
+  if (block == nullptr || os::other_threads_are_gone()) return;
   if (heap_of_thread() == &unset_heap && first_call_is_watched()) [[unlikely]]
     return watched_deallocate(block, release);
   Span* const slab = slab_head(span);
@@ -125,8 +125,6 @@ __attribute__((noinline)) void free_any(void* block, Span* span, arch::TwoWords<
 }  // namespace
 
 void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) noexcept {
-  // What locks protect may be half changed.
-  if (os::other_threads_are_gone()) return;
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
   // A short path for a block of another thread, in the first unit of its slab: a consumer thread
@@ -136,6 +134,8 @@ void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) n
   if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
     return free_any(block, span, release);
   }
+  // As in free_any(): what locks protect may be half changed.
+  if (os::other_threads_are_gone()) return;
   check_told(span, block, release);
   free_remote(heap, span, block);
   note_use(heap);

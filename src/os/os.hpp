@@ -21,6 +21,7 @@
 #include "os/own_image.hpp"
 #include "os/process_peaks.hpp"
 #include "os/sampling.hpp"
+#include "os/thread_exit.hpp"
 
 // Whether the system counts memory when it is promised, so that commit() has something to do. The
 // fake system of the tests counts so, too.
@@ -307,22 +308,6 @@ class OnceCall {
   int state_ = 0;  // the system's
 };
 
-// Calls `on_exit(argument)` in each hooked thread when it ends, after the destructors of its
-// thread-local objects. A program has one object for each purpose; it is never destroyed.
-class ThreadExit {
- public:
-  explicit constexpr ThreadExit(void (*on_exit)(void*)) : on_exit_(on_exit) {}
-
-  // Hooks the calling thread. Requires: `argument` is not nullptr; it replaces an earlier one.
-  // `on_exit` may call it, and is then called again, as often as the system does that. May call
-  // malloc. Returns false when the system has no room: then an earlier argument remains.
-  bool hook(void* argument);
-
- private:
-  void (*const on_exit_)(void*);
-  std::atomic<std::uint32_t> key_{0};  // the system's key, plus 1; 0: none yet
-};
-
 // Starts a thread that interferes as little as possible with the program. It blocks all signals but
 // those that its own faults raise, which the program may want to report. It runs on the main
 // thread's processors, at ordinary priority, and, if the system supports that, shares no open files
@@ -330,8 +315,8 @@ class ThreadExit {
 // the system refuses.
 bool start_thread(const char* name, void (*run)());
 
-// Waits until that thread has ended. Requires: start_thread() returned true, and no other thread
-// joins. Returns at once in the child of a fork, which does not have the thread.
+// Waits until that thread has ended. Requires: kExitHooksMayWait, start_thread() returned true, and
+// no other thread joins. Returns at once in the child of a fork, which does not have the thread.
 void join_thread();
 
 // Starts a detached thread. It blocks all signals but those of its own faults (kNone), or those

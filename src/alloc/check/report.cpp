@@ -19,12 +19,13 @@ constinit std::atomic<std::uint32_t> reporter{0};
 
 // Lets one thread report. Another one waits for the end of the process. The same one, which finds
 // something while it reports, or whose handler of SIGABRT calls malloc, ends the process at once.
+// So does one that finds that the end of the process has ended the thread that reported.
 void begin_report() {
   const std::uint32_t self = os::thread_id();
   std::uint32_t other = 0;
   // relaxed: nothing is published
   if (reporter.compare_exchange_strong(other, self, std::memory_order_relaxed)) return;
-  if (other == self) os::abort();
+  if (other == self || os::other_threads_are_gone()) os::abort();
   for (;;) os::wait_for(reporter, other, 1000);
 }
 

@@ -65,8 +65,12 @@ void set_up_checks() {
     // (1) release: publishes the options and the ledger to (2)
     progress.store(Progress::kDone, std::memory_order_release);
   }
-  // Another thread must not get a block that is not recorded.
-  while (progress.load(std::memory_order_acquire) != Progress::kDone) os::yield();  // (2)
+  // Another thread must not get a block that is not recorded. A thread that has vanished at the end
+  // of the process is not awaited.
+  while (progress.load(std::memory_order_acquire) != Progress::kDone) {  // (2)
+    if (os::other_threads_are_gone()) return;
+    os::yield();
+  }
 }
 
 }  // namespace corbel::alloc

@@ -61,6 +61,7 @@ void* allocate_from_bin(unsigned size_class, const BlockRequest& request, LimitC
   if (os::other_threads_are_gone()) [[unlikely]]
     return allocate_alone(request.size, request.alignment, content);
   call_helper(MayStart::kYes);
+  const LateHeap late_heap;
   Heap* heap = attach_or_find_room(calls);
   if (heap == nullptr) return nullptr;
   SlowPath slow_path(heap);

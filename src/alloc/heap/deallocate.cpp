@@ -134,6 +134,8 @@ void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) n
   if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
     return free_any(block, span, release);
   }
+  // As in free_any(): what locks protect may be half changed.
+  if (os::other_threads_are_gone()) return;
   check_told(span, block, release);
   free_remote(heap, span, block);
   note_use(heap);

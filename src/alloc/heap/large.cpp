@@ -48,6 +48,7 @@ SpanRequest large_request(std::size_t size, std::size_t alignment) {
 Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
   if (os::other_threads_are_gone()) [[unlikely]]
     return map_large_alone(request.units * kUnit, request.align_units * kUnit);
+  const LateHeap late_heap;
   Heap* const heap = attach_heap();
   SlowPath slow_path(heap);
   RoomSearch search(heap, calls);

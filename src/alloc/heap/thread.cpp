@@ -152,7 +152,7 @@ Heap* attach_heap() {
   // From here on malloc works; the calls below may need it.
   set_this_heap(&this_heap, heap);
   set_up_process();
-  if (thread_is_new) note_thread_begins();
+  if (thread_is_new && !os::ThreadExit::is_over()) note_thread_begins();
   // Set `owner_slot`, which lets other threads take the heap over, only if the exit hook will clear
   // it before the thread's memory goes. A hook that has already run may not run again, so a heap
   // that is attached that late stays with its thread.
@@ -169,7 +169,7 @@ Heap* attach_heap() {
 }
 
 Heap* heap_for_free() {
-  if (thread_is_ending) return find_heap();
+  if (thread_is_ending || os::ThreadExit::is_over()) return find_heap();
   return attach_heap();
 }
 

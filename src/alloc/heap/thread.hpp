@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "alloc/heap/heap.hpp"
+#include "os/os.hpp"
 #include "sync/lock.hpp"
 
 namespace corbel::alloc {
@@ -34,6 +35,23 @@ Heap* find_heap();
 
 // Retires the calling thread's heap. The thread attaches another one with its next malloc.
 void detach_heap();
+
+// In a slow path that may attach a heap, before its SlowPath: at the end, takes the heap from a
+// thread whose exit hook will not run again. A slow path within one that has attached the heap
+// leaves it.
+class LateHeap {
+ public:
+  LateHeap() : is_late_(os::ThreadExit::is_over() && find_heap() == nullptr) {}
+  ~LateHeap() {
+    if (is_late_) [[unlikely]]
+      detach_heap();
+  }
+  LateHeap(const LateHeap&) = delete;
+  LateHeap& operator=(const LateHeap&) = delete;
+
+ private:
+  const bool is_late_;
+};
 
 // Makes a heap that no longer has a thread a spare heap. Its slabs become orphans.
 void retire_heap(Heap* heap);

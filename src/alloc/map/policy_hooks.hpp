@@ -100,7 +100,7 @@ void note_mapped_bytes(std::size_t mapped);
 // helper is not started.
 void hook_main_thread(bool hooked);
 
-// Ends the helper thread for good and waits for it.
+// Ends the helper thread for good, and waits for it where the main thread's exit hook may.
 void end_helper();
 
 // ---- the process (process.cpp) ------------------------------------------------------------------

@@ -233,8 +233,8 @@ void call_helper_slow(MayStart may_start) {
     // relaxed: a hint
     refused_at.store(std::max(1U, std::uint32_t(os::now_ms())), std::memory_order_relaxed);
   }
-  // (2) release, by change(): publishes what os::start_thread() stored to (1). It cannot fail,
-  // because no other thread changes kStarting
+  // (2) release, by change(): publishes what os::start_thread() stored to (1). It fails only if
+  // end_helper() has not waited for it
   change(Helper::kStarting, started ? Helper::kAwake : Helper::kNone);
   os::wake_one(helper_word);
 }
@@ -249,14 +249,15 @@ void end_helper() {
   for (;;) {
     const Helper state = helper_state();
     if (state == Helper::kEnded) return;
-    if (state == Helper::kStarting) {
+    if (os::kExitHooksMayWait && state == Helper::kStarting) {
       os::yield();  // another thread is starting it, and is about to be done
       continue;
     }
     if (!change(state, Helper::kEnded)) continue;
-    if (state != Helper::kParked && state != Helper::kAwake) return;
+    if (state != Helper::kParked && state != Helper::kAwake && state != Helper::kStarting) return;
     os::wake_one(helper_word);
-    return os::join_thread();
+    if constexpr (os::kExitHooksMayWait) os::join_thread();
+    return;
   }
 }
 

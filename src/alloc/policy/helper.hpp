@@ -17,7 +17,8 @@
 //
 // If the main thread has left by pthread_exit, the C library ends the process when the last thread
 // ends, and it counts the helper. So the main thread's exit hook ends the helper for good and waits
-// for it. If the main thread has no exit hook, no helper is started.
+// for it, where it may (os::kExitHooksMayWait). If the main thread has no exit hook, no helper is
+// started.
 #pragma once
 
 #include <cstdint>

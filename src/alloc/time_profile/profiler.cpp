@@ -323,6 +323,7 @@ void end_profiler_with_main() {
   stop_profiler();
   const std::uint32_t thread = profiler_thread.load(std::memory_order_relaxed);
   found_facts.main_has_ended = true;
+  if constexpr (!os::kExitHooksMayWait) return;
   constexpr std::uint64_t kPatience = 1000;
   const std::uint64_t begin = os::now_ms();
   while (thread != 0 && os::has_thread(thread) && os::now_ms() - begin < kPatience) os::yield();

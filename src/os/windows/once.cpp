@@ -43,6 +43,8 @@ void OnceCall::run(void (*function)()) {
       if (state.compare_exchange_strong(seen, kRuns, std::memory_order_acquire)) break;
       continue;
     }
+    // The thread that was making the call has vanished at the end of the process.
+    if (other_threads_are_gone()) break;
     constexpr int kExpected = kAwaited;
     // relaxed: the thread that wakes this one is seen by (2)
     if (seen == kAwaited ||

@@ -20,16 +20,13 @@ std::uint32_t oldest_thread() {
   return id;
 }
 
-struct OwnThread {
-  void (*run)();
-  HANDLE handle;
-};
-constinit OwnThread own_thread{};
-// Its thread_id(). relaxed: a hint
+// The thread_id() of the thread that start_thread() has started. relaxed: a hint
 constinit std::atomic<std::uint32_t> own_thread_id{0};
 
-DWORD WINAPI run_own_thread(void*) {
-  own_thread.run();
+DWORD WINAPI run_own_thread(void* run) {
+  own_thread_id.store(GetCurrentThreadId(), std::memory_order_relaxed);  // relaxed: a hint
+  reinterpret_cast<void (*)()>(run)();
+  own_thread_id.store(0, std::memory_order_relaxed);  // relaxed: a hint
   return 0;
 }
 
@@ -78,24 +75,15 @@ bool has_thread(std::uint32_t thread) {
 
 bool start_thread(const char* thread_name, void (*run)()) {
   LastErrorGuard guard;
-  own_thread.run = run;
-  DWORD id = 0;
-  own_thread.handle = make_thread(0, run_own_thread, nullptr, &id);
-  if (own_thread.handle == nullptr) return false;
-  own_thread_id.store(id, std::memory_order_relaxed);  // relaxed: a hint
-  name(own_thread.handle, thread_name);
+  const HANDLE thread = make_thread(0, run_own_thread, reinterpret_cast<void*>(run), nullptr);
+  if (thread == nullptr) return false;
+  name(thread, thread_name);
+  CloseHandle(thread);
   return true;
 }
 
 bool is_own_thread(std::uint32_t thread) {
   return own_thread_id.load(std::memory_order_relaxed) == thread;  // relaxed: a hint
-}
-
-void join_thread() {
-  LastErrorGuard guard;
-  WaitForSingleObject(own_thread.handle, INFINITE);
-  CloseHandle(own_thread.handle);
-  own_thread_id.store(0, std::memory_order_relaxed);  // relaxed: a hint
 }
 
 bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument, TakesSignals) {

@@ -52,6 +52,8 @@ void NTAPI on_thread_event(void*, DWORD event, void*) {
 extern "C" __attribute__((section(".CRT$XLY"), used))
 const PIMAGE_TLS_CALLBACK corbel_on_thread_event = on_thread_event;
 
+bool ThreadExit::is_over() { return thread_has_ended; }
+
 bool ThreadExit::hook(void* argument) {
   if (thread_has_ended) return false;
   for (unsigned i = 0; i < kMaxHooks; ++i) {

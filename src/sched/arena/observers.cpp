@@ -105,7 +105,7 @@ void Observers::remove(detail::observation& o) {
   }
   // (2) acquire: sees the calls that ended with (1)
   while (const std::uint32_t calls = o.calls.load(std::memory_order_acquire)) {
-    if (calls == own) break;
+    if (calls == own || os::other_threads_are_gone()) break;
     os::wait(o.calls, calls);
   }
 }

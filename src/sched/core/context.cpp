@@ -8,6 +8,7 @@
 #include <corbel/detail/backoff.hpp>
 
 #include "arch/arch.hpp"
+#include "os/os.hpp"
 #include "sched/core/cancellation.hpp"
 #include "sched/core/exception_policy.hpp"
 #include "sched/core/floating_point.hpp"
@@ -40,6 +41,7 @@ class NodeLock {
   explicit NodeLock(context_node& node) : node_(node) {
     // (16) acquire: sees what the last owner did with `error` and `sharers` before (17)
     while ((node.state.fetch_or(kLocked, std::memory_order_acquire) & kLocked) != 0) {
+      if (os::other_threads_are_gone()) break;  // the owner among them
       cpu_pause();
     }
   }
@@ -205,7 +207,8 @@ void context_access::unlink_slow(task_group_context& context, context_node& abov
     // relaxed: published with the next tasks
     context.state.fetch_and(~kFloatingPoint, std::memory_order_relaxed);
   }
-  spin_until([&] { return has_no_walkers(node(context)); });
+  // A walker that has vanished at the end of the process does not come back.
+  spin_until([&] { return has_no_walkers(node(context)) || os::other_threads_are_gone(); });
   end_link(node(context));
 }
 

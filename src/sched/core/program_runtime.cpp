@@ -6,6 +6,8 @@
 
 #include <corbel/detail/backoff.hpp>
 
+#include "os/os.hpp"
+
 #if CORBEL_LIBRARY_HAS_OWN_RUNTIME
 
 namespace corbel {
@@ -24,8 +26,11 @@ constinit std::atomic<void* (*)()> program_exceptions{nullptr};
 
 template <class Change>
 void change_runtimes(Change change) noexcept {
-  // (1) acquire: sees the list as (2) left it
-  spin_until([] { return !is_locked.exchange(true, std::memory_order_acquire); });
+  spin_until([] {
+    // (1) acquire: sees the list as (2) left it
+    const bool taken = !is_locked.exchange(true, std::memory_order_acquire);
+    return taken || os::other_threads_are_gone();
+  });
   change();
   const bool has = runtimes != nullptr;
   program_rethrow.store(has ? runtimes->rethrow : nullptr, std::memory_order_relaxed);  // see above

@@ -26,7 +26,7 @@ CORBEL_THREAD_VARIABLE(unsigned, implicit_width) = 0;
 
 // The record of a thread that has been detached and not ended: what the program has of its classic
 // tasks, task::self() first, stays the thread's own.
-thread_local constinit Thread* kept_record = nullptr;
+CORBEL_THREAD_VARIABLE(Thread*, kept_record) = nullptr;
 
 // Guards set_up(), which runs before the first thread exists. If the process forks during the call,
 // the child makes it again.
@@ -44,9 +44,22 @@ void set_up() noexcept {
   }
 }
 
-void detach_thread() {
+// For a thread that ends where it may not wait. What its suspended tasks use stays: its
+// stacks and slot, which resume() may still touch.
+void abandon_stacks(Thread& t) {
+  detail::own_thread_data() = nullptr;
+  trace::end_thread(t);
+  program_threads.detach();
+}
+
+enum class MayWait : bool { kNo, kYes };
+
+void detach_thread(MayWait may_wait) {
   Thread* const t = Thread::current_or_null();
   if (t == nullptr || t->is_worker) return;
+  if (may_wait == MayWait::kNo && t->fibers != nullptr && has_other_stacks(*t->fibers)) {
+    return abandon_stacks(*t);
+  }
   // A thread that the program ends inside a task does not give its slot back.
   if (t->arena != nullptr) {
     // No other thread can continue the tasks that were suspended here.
@@ -64,7 +77,7 @@ void detach_thread() {
 }
 
 void end_thread(void*) {
-  detach_thread();
+  detach_thread(os::kExitHooksMayWait ? MayWait::kYes : MayWait::kNo);
   if (kept_record != nullptr) unmake_thread(*kept_record);
   kept_record = nullptr;
   if (program_threads.remove_this()) thread_pool.end_with_program();
@@ -96,7 +109,7 @@ Arena& implicit_arena(Thread& t) {
 }  // namespace
 
 void restart_thread(unsigned width) {
-  detach_thread();
+  detach_thread(MayWait::kYes);
   implicit_width = width;
 }
 
@@ -106,7 +119,8 @@ namespace detail {
 
 thread_data& attach_thread() {
   sched::set_up_once.run(sched::set_up);
-  sched::Thread* const kept = std::exchange(sched::kept_record, nullptr);
+  sched::Thread*& kept_record = sched::kept_record;
+  sched::Thread* const kept = std::exchange(kept_record, nullptr);
   sched::Thread& t = sched::make_thread(kept);
   t.system_id = os::thread_id();
   try {

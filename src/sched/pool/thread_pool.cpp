@@ -503,6 +503,8 @@ void ThreadPool::drop_stale_requests() {
 bool ThreadPool::finalize() {
   const Thread* const self = Thread::current_or_null();
   if (self != nullptr && self->is_worker) return false;
+  // The system has ended the workers, wherever they were.
+  if (os::other_threads_are_gone()) return true;
   // (3) release: publishes what this thread did to (4) in run()
   finalizing_.fetch_add(1, std::memory_order_release);
   // Either a worker that parks sees `finalizing_`, or unpark_idle() finds the worker in the list.

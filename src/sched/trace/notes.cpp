@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "os/os.hpp"
 #include "sched/core/lock_ranks.hpp"
 #include "sync/lock.hpp"
 
@@ -83,8 +84,10 @@ void note_push(const detail::task_base& task, const PushNote& note) noexcept {
 
 void await_push(const detail::task_base& task) noexcept {
   // relaxed: a flag alone. It comes first: a thread that the fork has not copied may hold the lock.
-  detail::spin_until(
-      [&] { return have_ended.load(std::memory_order_relaxed) || pushes->is_settled(&task); });
+  detail::spin_until([&] {
+    return have_ended.load(std::memory_order_relaxed) || os::other_threads_are_gone() ||
+           pushes->is_settled(&task);
+  });
 }
 
 void end_notes() { have_ended.store(true, std::memory_order_relaxed); }  // relaxed: a flag alone

@@ -205,7 +205,8 @@ std::size_t SpanHeap::purge_all(std::size_t keep) {
 }
 
 bool SpanHeap::commit_after_purge(void* address, std::size_t size) {
-  return purge_all(0) != 0 && os::commit(address, size);
+  purge_all(0);  // or another thread does it
+  return os::commit(address, size);
 }
 
 bool SpanHeap::purge_down_to(std::size_t target, const Span* kept) {

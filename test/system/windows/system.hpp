@@ -27,6 +27,8 @@ namespace test {
 inline constexpr bool kMovesPages = false;
 // Whether the system tells that a thread sleeps, so that its heap can be taken over.
 inline constexpr bool kWatchesThreads = false;
+// Whether the end of a thread may wait for other threads.
+inline constexpr bool kEndsOfThreadsMayWait = false;
 // Whether an exception that leaves a callback of the allocator calls the terminate handler. Else it
 // ends the process as abort() does.
 inline constexpr bool kTerminatesOutOfC = false;

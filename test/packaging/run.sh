@@ -16,18 +16,8 @@ prefix="$work/moved to"
 TBB12=OFF
 if grep -q '^CORBEL_BUILD_TBB12:BOOL=ON' "$CORBEL_BUILD_DIR/CMakeCache.txt"; then TBB12=ON; fi
 
-fail() {
-  echo "FAIL: $*" >&2
-  exit 1
-}
-
-# quiet <what> <command...>: shows the output only of a command that fails.
-quiet() {
-  local what=$1
-  shift
-  echo "-- $what"
-  "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$what"; }
-}
+# shellcheck source=/dev/null
+source "$here/common.sh"
 
 configure_and_build() {  # <project> [cmake arguments]
   local project=$1

@@ -14,18 +14,8 @@ work=$(mktemp -d "$CORBEL_BUILD_DIR/packaging.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix="$work/moved to"
 
-fail() {
-  echo "FAIL: $*" >&2
-  exit 1
-}
-
-# quiet <what> <command...>: shows the output only of a command that fails.
-quiet() {
-  local what=$1
-  shift
-  echo "-- $what"
-  "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$what"; }
-}
+# shellcheck source=/dev/null
+source "$here/common.sh"
 
 quiet "install" "$CMAKE" --install "$CORBEL_BUILD_DIR" --prefix "$work/first"
 mv "$work/first" "$prefix"

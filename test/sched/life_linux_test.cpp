@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -15,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "life.hpp"
+
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
@@ -23,17 +24,6 @@ constexpr bool kForks = false;
 #else
 constexpr bool kForks = true;
 #endif
-
-void wait_for(const std::atomic<bool>& flag) {
-  while (!flag) std::this_thread::yield();
-}
-
-int fibonacci(int n) {
-  if (n < 2) return n;
-  int a = 0, b = 0;
-  tbb::parallel_invoke([&] { a = fibonacci(n - 1); }, [&] { b = fibonacci(n - 2); });
-  return a + b;
-}
 
 // Returns the exit code of a forked child that computes. The child has none of the library's
 // threads.

@@ -2,7 +2,6 @@
 // Threads that start and end, and the end of the process.
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_invoke.h>
 #include <tbb/task.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "life.hpp"
 #include "system.hpp"
 
 namespace {
@@ -23,17 +23,6 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
-
-void wait_for(const std::atomic<bool>& flag) {
-  while (!flag) std::this_thread::yield();
-}
-
-int fibonacci(int n) {
-  if (n < 2) return n;
-  int a = 0, b = 0;
-  tbb::parallel_invoke([&] { a = fibonacci(n - 1); }, [&] { b = fibonacci(n - 2); });
-  return a + b;
-}
 
 TEST(Life, ThreadsThatEndLeaveNothing) {
   const auto run = [](int threads) {

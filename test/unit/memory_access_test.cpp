@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "code_bytes.hpp"
+
 namespace corbel::arch {
 namespace {
+
+using test::bytes_of;
 
 enum class Use { kNone, kRead, kWrite, kBoth };
 
@@ -31,15 +34,6 @@ std::vector<std::uintptr_t> make_registers() {
   return registers;
 }
 const std::vector<std::uintptr_t> kRegisters = make_registers();
-
-std::vector<unsigned char> bytes_of(const std::string& text) {
-  std::vector<unsigned char> bytes;
-  for (std::size_t i = 0; i < text.size(); i += 3) {
-    bytes.push_back(
-        static_cast<unsigned char>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16)));
-  }
-  return bytes;
-}
 
 CodeView view_of(const std::vector<unsigned char>& bytes) {
   return {bytes.data(), 0, bytes.size(), kPc};

@@ -6,10 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "code_bytes.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/mman.h>
@@ -18,17 +19,10 @@
 namespace corbel::proxy {
 namespace {
 
+using test::bytes_of;
+
 constexpr std::uintptr_t kFrom = 0x180001000;
 constexpr std::uintptr_t kTo = 0x180101000;  // 0x100000 above
-
-std::vector<unsigned char> bytes_of(const std::string& text) {
-  std::vector<unsigned char> bytes;
-  for (std::size_t i = 0; i < text.size(); i += 3) {
-    bytes.push_back(
-        static_cast<unsigned char>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16)));
-  }
-  return bytes;
-}
 
 std::string text_of(const unsigned char* bytes, std::size_t size) {
   std::string text;

@@ -17,6 +17,13 @@ struct Sides {
   int error_code = 0;                 // the exit code for that; 0: none
 };
 
+inline Sides no_sides(const std::string& error, int code) {
+  Sides result;
+  result.error = error;
+  result.error_code = code;
+  return result;
+}
+
 Sides prepare_sides(const CompareOptions& options);
 
 }  // namespace corbel::cli

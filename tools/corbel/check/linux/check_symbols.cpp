@@ -7,17 +7,12 @@
 #include <filesystem>
 #include <string_view>
 
+#include "check/known.hpp"
 #include "check/linux/judge.hpp"
 #include "program/library.hpp"
 
 namespace corbel::cli {
 namespace {
-
-struct Known {
-  std::string_view symbol;
-  std::string_view name;  // empty: the symbol is its own name
-  bool essential;
-};
 
 // Essential: the functions that allocate and free blocks. If one of them came from another
 // allocator, blocks would be freed into the wrong heap.

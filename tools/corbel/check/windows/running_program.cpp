@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/known.hpp"
 #include "program/windows/library.hpp"
 #include "program/windows/names.hpp"
 #include "program/windows/pe_image.hpp"
@@ -25,12 +26,6 @@
 namespace corbel::cli {
 namespace fs = std::filesystem;
 namespace {
-
-struct Known {
-  std::string_view symbol;
-  std::string_view name;  // empty: the symbol is its own name
-  bool essential;
-};
 
 // Essential: those through which a program gets blocks and gives them back. Other functions that
 // Corbel replaces are called by the runtimes themselves.

@@ -11,13 +11,7 @@ namespace {
 constexpr double kRssResolution = 128 * 1024;
 constexpr double kFaultResolution = 16;
 
-constexpr Metric kMetrics[] = {
-    {"wall_seconds", "wall time", [](const RunResult& run) { return run.wall; }, show_seconds},
-    {"cpu_seconds", "CPU time", [](const RunResult& run) { return run.cpu(); }, show_seconds},
-    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0,
-     true},
-    {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds, 0,
-     true},
+constexpr auto kMetrics = after_times({
     {"peak_rss_bytes", "peak memory",
      [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes,
      kRssResolution},
@@ -26,7 +20,7 @@ constexpr Metric kMetrics[] = {
      kFaultResolution},
     {"major_faults", "major faults",
      [](const RunResult& run) { return static_cast<double>(run.major_faults); }, show_count},
-};
+});
 
 }  // namespace
 

@@ -82,36 +82,29 @@ std::vector<Side> make_sides(const CompareOptions& options, const std::string& l
   return sides;
 }
 
-Sides failed(const std::string& text, int code) {
-  Sides result;
-  result.error = text;
-  result.error_code = code;
-  return result;
-}
-
 }  // namespace
 
 Sides prepare_sides(const CompareOptions& options) {
   const LibrarySearch library = find_library();
-  if (!library.error.empty()) return failed(library.error, kExitOwnFailure);
+  if (!library.error.empty()) return no_sides(library.error, kExitOwnFailure);
   const Program program = examine_program(options.command.front(), library.path);
-  if (program.error_code != 0) return failed(program.error, program.error_code);
+  if (program.error_code != 0) return no_sides(program.error, program.error_code);
   if (const std::string path = preload_path_problem(library.path); !path.empty()) {
-    return failed(path, kExitOwnFailure);
+    return no_sides(path, kExitOwnFailure);
   }
   const Base base = base_environment();
   TbbSetup tbb;
   if (options.tbb != TbbMode::kOff) {
     tbb = set_up_tbb(options.tbb, library.path, program, base.preload, base.library_path);
-    if (!tbb.error.empty()) return failed(tbb.error, kExitOwnFailure);
+    if (!tbb.error.empty()) return no_sides(tbb.error, kExitOwnFailure);
   }
   Sides result;
   std::string problem;
   result.sides = make_sides(options, library.path, base, tbb, problem);
-  if (!problem.empty()) return failed(problem, kExitUsage);
+  if (!problem.empty()) return no_sides(problem, kExitUsage);
   for (const Obstacle& obstacle : program.obstacles) {
     if (!options.force) {
-      return failed(
+      return no_sides(
           fmt::format("{}: {} (--force compares all the same)", program.path, obstacle.text),
           kExitCannotExecute);
     }

@@ -10,13 +10,7 @@ namespace {
 constexpr double kMemoryResolution = 128 * 1024;
 constexpr double kFaultResolution = 16;
 
-constexpr Metric kMetrics[] = {
-    {"wall_seconds", "wall time", [](const RunResult& run) { return run.wall; }, show_seconds},
-    {"cpu_seconds", "CPU time", [](const RunResult& run) { return run.cpu(); }, show_seconds},
-    {"user_seconds", "  user", [](const RunResult& run) { return run.user; }, show_seconds, 0,
-     true},
-    {"system_seconds", "  system", [](const RunResult& run) { return run.system; }, show_seconds, 0,
-     true},
+constexpr auto kMetrics = after_times({
     {"peak_working_set_bytes", "peak memory",
      [](const RunResult& run) { return static_cast<double>(run.peak_rss); }, show_bytes,
      kMemoryResolution},
@@ -26,7 +20,7 @@ constexpr Metric kMetrics[] = {
     {"page_faults", "page faults",
      [](const RunResult& run) { return static_cast<double>(run.minor_faults); }, show_count,
      kFaultResolution},
-};
+});
 
 }  // namespace
 

@@ -13,26 +13,16 @@
 #include "text/windows/wide.hpp"
 
 namespace corbel::cli {
-namespace {
-
-Sides failed(const std::string& text, int code) {
-  Sides result;
-  result.error = text;
-  result.error_code = code;
-  return result;
-}
-
-}  // namespace
 
 Sides prepare_sides(const CompareOptions& options) {
   if (options.tbb != TbbMode::kOff) {
-    return failed("--tbb is not there on Windows: build the program with Corbel's headers",
-                  kExitUsage);
+    return no_sides("--tbb is not there on Windows: build the program with Corbel's headers",
+                    kExitUsage);
   }
   const LibrarySearch library = find_library();
-  if (!library.error.empty()) return failed(library.error, kExitOwnFailure);
+  if (!library.error.empty()) return no_sides(library.error, kExitOwnFailure);
   const Program program = examine_program(options.command.front());
-  if (program.error_code != 0) return failed(program.error, program.error_code);
+  if (program.error_code != 0) return no_sides(program.error, program.error_code);
   Sides result;
   const auto add = [&](const std::string& name, const std::string& path) {
     Side side;
@@ -49,18 +39,18 @@ Sides prepare_sides(const CompareOptions& options) {
     const std::string path = text.substr(equals + 1);
     std::error_code error;
     if (!std::filesystem::is_regular_file(wide(path), error)) {
-      return failed(fmt::format("--with {}: there is no file {}", name, path), kExitUsage);
+      return no_sides(fmt::format("--with {}: there is no file {}", name, path), kExitUsage);
     }
     if (std::any_of(result.sides.begin(), result.sides.end(),
                     [&](const Side& side) { return side.name == name; })) {
-      return failed(fmt::format("--with {}: there is a side of this name already", name),
-                    kExitUsage);
+      return no_sides(fmt::format("--with {}: there is a side of this name already", name),
+                      kExitUsage);
     }
     add(name, narrow(std::filesystem::absolute(wide(path)).make_preferred().native()));
   }
   for (const Obstacle& obstacle : program.obstacles) {
     if (!options.force) {
-      return failed(
+      return no_sides(
           fmt::format("{}: {} (--force compares all the same)", program.path, obstacle.text),
           kExitCannotExecute);
     }

@@ -144,7 +144,7 @@ void* reallocate_zeroed_aligned(void* block, size_t count, size_t size, size_t a
       block == nullptr || !is_valid ? 0 : content_of(block, alignment, offset, runtime).known;
   void* const moved = reallocate_aligned(block, bytes, alignment, offset, runtime);
   if (moved == nullptr) return nullptr;
-  // The whole new block is zeroed behind the content, since it counts as content the next time.
+  // All of the new block after the content is zeroed, since it counts as content the next time.
   const size_t kept = bytes < before ? bytes : before;
   const size_t room = content_of(moved, alignment, offset, runtime).room;
   memset(static_cast<char*>(moved) + kept, 0, room - kept);

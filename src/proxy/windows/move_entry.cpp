@@ -176,9 +176,9 @@ class Copy {
 
   void add_byte(unsigned char byte) { add(&byte, 1); }
 
-  // The distance from the end of the instruction, which ends `behind` bytes behind the distance.
-  void add_distance(std::uintptr_t target, std::size_t behind = 0) {
-    const auto distance = std::int64_t(target - (to_ + size_ + 4 + behind));
+  // The distance from the end of the instruction, in which `rest` bytes follow the distance.
+  void add_distance(std::uintptr_t target, std::size_t rest = 0) {
+    const auto distance = std::int64_t(target - (to_ + size_ + 4 + rest));
     const auto number = static_cast<std::int32_t>(distance);
     if (number != distance) is_right_ = false;
     add(&number, sizeof number);
@@ -190,7 +190,7 @@ class Copy {
   }
 
   // What a call does before it jumps. The function called returns to the original's code, which is
-  // still there behind the entry, and not to the copy: that is no part of an image, so a search for
+  // still there after the entry, and not to the copy: that is no part of an image, so a search for
   // an exception's handler could not pass it. `jump_size` bytes of a jump must follow, and then the
   // word `returns_to`.
   void add_push(std::size_t jump_size) {
@@ -213,7 +213,7 @@ arch::CodeView view_at(const arch::CodeView& function, std::size_t at) {
   return {function.at + at, 0, function.after - at, function.address + at};
 }
 
-// Whether an instruction behind the moved ones branches into what the jump overwrites.
+// Whether an instruction after the moved ones branches into what the jump overwrites.
 bool branches_back(const arch::CodeView& function, std::size_t from) {
   for (std::size_t at = from; at < function.after;) {
     const arch::CodeView code = view_at(function, at);
@@ -256,7 +256,7 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
     if (length == 0 || length > code.after || kind == Kind::kRefused) {
       return refuse("its first instructions are not understood");
     }
-    const std::uintptr_t behind = code.address + length;
+    const std::uintptr_t next = code.address + length;
     std::uintptr_t target = 0;
     switch (kind) {
       case Kind::kConditional:
@@ -270,7 +270,7 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
       case Kind::kOperand:
       case Kind::kJumpThrough:
       case Kind::kCallThrough:
-        target = behind + std::uintptr_t(number_at(code.at + instruction.distance_at(), 4));
+        target = next + std::uintptr_t(number_at(code.at + instruction.distance_at(), 4));
         break;
       default:
         break;
@@ -295,14 +295,14 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
       case Kind::kCall:
         copy.add_push(5);
         copy.add_jump(target);
-        copy.add(&behind, sizeof behind);
+        copy.add(&next, sizeof next);
         break;
       case Kind::kCallThrough:
         copy.add_push(6);
         copy.add_byte(0xff);
         copy.add_byte(0x25);
         copy.add_distance(target);
-        copy.add(&behind, sizeof behind);
+        copy.add(&next, sizeof next);
         break;
       default:
         copy.add(code.at, length);

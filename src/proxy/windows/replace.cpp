@@ -8,9 +8,9 @@
 // and demands that the thread that changed code executes a serialising instruction only of those
 // that must find it). But a thread may have executed the first of the old instructions, and not yet
 // the others, and would go on in the middle of the jump. That can't happen in a library that is
-// just being loaded, whose code has not run; nor if the first instruction is as long as the jump.
-// Otherwise the other threads are stopped, and let go again and again until none stands there. A
-// return address can't point there: a call that ends there is refused (move_entry.hpp).
+// just being loaded, whose code has not run. Otherwise the other threads are stopped, and let go
+// again and again until none stands there. A return address can't point there: a call that ends
+// there is refused (move_entry.hpp).
 #include "proxy/windows/replace.hpp"
 
 #include <string.h>
@@ -40,7 +40,6 @@ constexpr int kQuickTries = 20;
 struct Change {
   unsigned char* entry;
   std::uint64_t word;  // what the aligned word with the entry becomes
-  std::size_t first;   // bytes of its first instruction
   DWORD protection;
 };
 
@@ -177,7 +176,6 @@ class Replacing {
     memcpy(at + 1, &distance, sizeof distance);
     Change& change = changes_[change_count_++];
     change.entry = entry;
-    change.first = moved.first;
     memcpy(&change.word, word, sizeof word);
   }
 

@@ -91,6 +91,21 @@ show_tests() {
     showing { print "  | " $0 }'
 }
 
+# Only with --full: together they take longer than five minutes.
+windows_stages() {
+  want windows
+  if [[ -n $(missing_of $(packages_of windows)) ]]; then
+    left_out windows "no MinGW or Wine here"
+    return
+  fi
+  CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-gcc windows-gcc
+  if want_zig; then
+    CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-clang windows-clang
+  else
+    left_out windows-clang "no ziglang from PyPI"
+  fi
+}
+
 command_test() {
   local mode=default only='' select=() begin=$SECONDS line
   while [[ $# -gt 0 ]]; do
@@ -122,7 +137,6 @@ command_test() {
     want_programs
     want aarch64
     if [[ $mode == full ]]; then
-      want windows
       export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1
       FULL_TESTS=ON
       want full_programs
@@ -137,17 +151,8 @@ command_test() {
     else
       left_out aarch64 "no cross compiler or qemu-user here"
     fi
-    if [[ $mode != full ]]; then
-      : # the stages for Windows take longer than all others may
-    elif [[ -n $(missing_of $(packages_of windows)) ]]; then
-      left_out windows "no MinGW or Wine here"
-    else
-      CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-gcc windows-gcc
-      if want_zig; then
-        CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-clang windows-clang
-      else
-        left_out windows-clang "no ziglang from PyPI"
-      fi
+    if [[ $mode == full ]]; then
+      windows_stages
     fi
   fi
   heading "Summary ($((SECONDS - begin)) s)"

@@ -129,6 +129,7 @@ void by_priority() {
   }
   may_go_on = true;
   wait_for([&] { return count == 9; });
+  const std::lock_guard<std::mutex> lock(guard);  // the last task may still hold it
   say("by priority", order.c_str());
 }
 

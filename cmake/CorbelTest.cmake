@@ -21,6 +21,7 @@ else()
 endif()
 
 # What the tests ask the system for, and the library that those of the scheduler link.
+include_directories("${PROJECT_SOURCE_DIR}/test/system")
 if(WIN32)
   include_directories("${PROJECT_SOURCE_DIR}/test/system/windows")
   # With the compiler's libraries in each program, corbel.dll would have C++ libraries of its own.
@@ -35,7 +36,7 @@ endif()
 function(corbel_add_test_headers target)
   set(source "${PROJECT_BINARY_DIR}/generated/${target}.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "// Its headers are what matters.\n")
-  add_library(${target} OBJECT "${source}")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL "${source}")
   target_compile_options(${target} PRIVATE ${ARGN})
   # <tbb/...> too, because libstdc++ looks whether it is there.
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")

@@ -14,10 +14,12 @@ need_of_preset() {
 }
 
 # build_preset PRESET [cmake --build arguments]; returns non-zero, having shown why, when it fails.
+# OPTIONS are further arguments of its configuration.
 build_preset() {
   local preset=$1
   shift
-  step "configure $preset" cmake --preset "$preset" \
+  # shellcheck disable=SC2086
+  step "configure $preset" cmake --preset "$preset" ${OPTIONS:-} \
     "-DCORBEL_FULL_TESTS=${FULL_TESTS:-OFF}" "-DCORBEL_TESTS_SINGLY=${TESTS_SINGLY:-OFF}" || return 1
   step "build $preset" cmake --build --preset "$preset" -j "$JOBS" "$@" || return 1
 }

@@ -7,12 +7,13 @@
 #include <corbel/malloc.h>
 
 #include <algorithm>
-#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "barrier.hpp"
 
 namespace {
 
@@ -72,7 +73,7 @@ void rounds_of_random_sizes(std::size_t limit) {
 void article(unsigned rounds) {
   constexpr unsigned kThreads = 2;
   constexpr std::size_t kMaxSize = 100 * kKiB;
-  std::barrier all_hold(kThreads);
+  corbel::test::Barrier all_hold(kThreads);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {

@@ -7,7 +7,6 @@
 #include <corbel/malloc.h>
 
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "barrier.hpp"
 #include "random.hpp"
 
 namespace {
@@ -76,7 +76,7 @@ struct Exchange {
 };
 
 struct Shared {
-  std::barrier<> still{kThreads + 1};
+  corbel::test::Barrier still{kThreads + 1};
   std::atomic<std::size_t> held{0};  // bytes, by scalable_msize
   std::atomic<bool> over{false};
   std::atomic<bool> pausing{false};

@@ -11,8 +11,8 @@
 extern "C" {
 // Headers and linkers refer to these names to have the library loaded. By the first, which has the
 // ordinal 1, a program that knows nothing of it can be made to import it.
-void __TBB_malloc_proxy() noexcept {}
-void corbel_malloc_proxy() noexcept {}
+void __TBB_malloc_proxy() {}
+void corbel_malloc_proxy() {}
 }
 
 namespace corbel::proxy {

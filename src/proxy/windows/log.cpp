@@ -3,6 +3,8 @@
 //
 //   Success: free (ucrtbase.dll), byte pattern: <C7442410000000008B4424>
 //   Fail: _expand (msvcr100.dll), byte pattern: <90C3CC>: it is shorter than a jump
+//   Fail: _aligned_free (msvcr100.dll), byte pattern: <4885C9...>: not replaced because
+//       _aligned_malloc of its family cannot be
 //
 // The pattern is what the function began with. A function that is replaced for other libraries
 // alone, in their tables of imports, counts as Fail: the library's own calls reach the original.
@@ -21,6 +23,7 @@ namespace {
 // The log, once written, stays: there is a new one if something has changed since.
 struct Log {
   char** lines;
+  std::size_t count;
   std::size_t size;
   int verdict;
 };
@@ -50,6 +53,34 @@ class Writer : public TextBuilder<Writer> {
   std::size_t count_ = 0;
 };
 
+// The first function of the family that cannot be replaced at its entry; nullptr if there is none.
+const char* refused_of(const Runtime& runtime, Family family) {
+  for (unsigned i = 0; i < kFunctionCount; ++i) {
+    if (kFunctionInfo[i].family == family && runtime.reason[i] != nullptr) {
+      return kFunctionInfo[i].name;
+    }
+  }
+  return nullptr;
+}
+
+void add_reason(Writer& text, const Runtime& runtime, unsigned i) {
+  if (const char* const why = runtime.reason[i]; why != nullptr) {
+    text.add(why);
+    return;
+  }
+  // Of another family: since no function of the library is replaced at its entry.
+  const bool is_left = runtime.outcome[i] == Outcome::kRefused;
+  const Family family = is_left ? kFunctionInfo[i].family : Family::kPlain;
+  const char* const other = refused_of(runtime, family);
+  if (other == nullptr) {
+    text.add("the system refuses");
+  } else if (is_left) {
+    text.add("not replaced because ").add(other).add(" of its family cannot be");
+  } else {
+    text.add("another function, ").add(other).add(", cannot be replaced at its entry");
+  }
+}
+
 void add_function(Writer& text, const Runtime& runtime, unsigned i) {
   text.begin_line();
   text.add(runtime.outcome[i] == Outcome::kReplaced ? "Success: " : "Fail: ");
@@ -59,13 +90,12 @@ void add_function(Writer& text, const Runtime& runtime, unsigned i) {
     text.put("0123456789ABCDEF"[byte & 15]);
   }
   text.add(">");
-  const char* const why = runtime.reason[i];
   if (runtime.outcome[i] == Outcome::kInTables) {
     text.add(": replaced for other libraries alone, since ");
-    text.add(why != nullptr ? why : "another function of this one cannot be replaced at its entry");
   } else if (runtime.outcome[i] == Outcome::kRefused) {
-    text.add(": ").add(why != nullptr ? why : "the system refuses");
+    text.add(": ");
   }
+  if (runtime.outcome[i] != Outcome::kReplaced) add_reason(text, runtime, i);
   text.end_line();
 }
 
@@ -147,11 +177,11 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   Writer writer(lines, text);
   write(writer, program);
   lines[writer.count()] = nullptr;
-  if (last.size == measured.size() &&
+  if (last.count == measured.count() && last.size == measured.size() &&
       memcmp(reinterpret_cast<char*>(last.lines) + table, text, last.size) == 0) {
     VirtualFree(memory, 0, MEM_RELEASE);
   } else {
-    last = {lines, measured.size(), verdict};
+    last = {lines, measured.count(), measured.size(), verdict};
   }
   if (log != nullptr) *log = last.lines;
   return last.verdict;

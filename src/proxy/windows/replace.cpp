@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <initializer_list>
 
@@ -38,6 +39,7 @@ constexpr int kMaxTries = 200;
 constexpr int kQuickTries = 20;
 
 struct Change {
+  unsigned function;
   unsigned char* entry;
   std::uint64_t word;  // what the aligned word with the entry becomes
   DWORD protection;
@@ -94,22 +96,22 @@ class Replacing {
   void replace() {
     if (!area_.is_there()) return give_up("there is no room for code within reach of it");
     for (unsigned i = 0; i < kFunctionCount; ++i) prepare(i);
-    if (!area_.seal()) return give_up("the system refuses memory for code");
     runtime_.code = area_.start();
-    // Not in part: a block that the library has from one function, it would give to another.
-    bool at_entries = true;
-    for (unsigned i = 0; i < kFunctionCount && at_entries; ++i) {
-      at_entries = entries_[i] == nullptr || !kFunctionInfo[i].takes_block || copies_[i] != nullptr;
-    }
+    if (!area_.seal()) return give_up("the system refuses memory for code");
+    bool at_entries = is_movable(Family::kPlain);
+    // With malloc and free as they were, the aligned functions get the tables like all others.
+    if (at_entries && !is_movable(Family::kAligned)) leave(Family::kAligned);
     if (at_entries) at_entries = unprotect();
     if (at_entries) at_entries = write();
+    bool tables_change = true;
     for (unsigned i = 0; i < kFunctionCount; ++i) {
       if (entries_[i] == nullptr) continue;
       if (at_entries && copies_[i] != nullptr) {
         runtime_.outcome[i] = Outcome::kReplaced;
       } else {
         runtime_.original[i] = entries_[i];
-        replace_in_tables(i);
+        // The first is free: without it, none.
+        if (tables_change) tables_change = replace_in_tables(i);
       }
     }
     flush();
@@ -118,6 +120,27 @@ class Replacing {
  private:
   void give_up(const char* why) {
     for (unsigned i = 0; i < kFunctionCount; ++i) runtime_.reason[i] = why;
+  }
+
+  // Whether all functions of the family can be replaced at their entries.
+  bool is_movable(Family family) const {
+    for (unsigned i = 0; i < kFunctionCount; ++i) {
+      if (kFunctionInfo[i].family == family && entries_[i] != nullptr && copies_[i] == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Its functions stay as they are.
+  void leave(Family family) {
+    for (unsigned i = 0; i < kFunctionCount; ++i) {
+      if (kFunctionInfo[i].family == family) entries_[i] = nullptr;
+    }
+    Change* const end = std::remove_if(changes_, changes_ + change_count_, [&](const Change& c) {
+      return kFunctionInfo[c.function].family == family;
+    });
+    change_count_ = std::size_t(end - changes_);
   }
 
   // An earlier function at the same address, or `i`.
@@ -175,6 +198,7 @@ class Replacing {
     *at = 0xe9;
     memcpy(at + 1, &distance, sizeof distance);
     Change& change = changes_[change_count_++];
+    change.function = i;
     change.entry = entry;
     memcpy(&change.word, word, sizeof word);
   }
@@ -241,14 +265,15 @@ class Replacing {
   void flush() { FlushInstructionCache(GetCurrentProcess(), image_.base(), image_.size()); }
 
   // Where other libraries find the function: in their tables of imports if they have been loaded,
-  // and in the table of exports when they will be.
-  void replace_in_tables(unsigned i) {
-    if (jumps_[i] == nullptr) return;
+  // and in the table of exports when they will be. False if the system does not let the latter be
+  // changed.
+  bool replace_in_tables(unsigned i) {
+    if (jumps_[i] == nullptr) return true;
     std::uint32_t* const exported = image_.find_export(kFunctionInfo[i].name);
     const unsigned char* const entry = exported == nullptr ? nullptr : image_.base() + *exported;
     const std::ptrdiff_t distance = jumps_[i] - image_.base();
-    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return;
-    if (!store(exported, std::uint32_t(distance))) return;
+    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return true;
+    if (!store(exported, std::uint32_t(distance))) return false;
     for_each_module([&](const Image& module, const char*) {
       if (module.base() == image_.base()) return;
       module.for_each_import([&](const void** word) {
@@ -256,12 +281,22 @@ class Replacing {
       });
     });
     runtime_.outcome[i] = Outcome::kInTables;
+    return true;
   }
 
+  // A table may lie in a page with code, which other threads go on to execute.
   template <class Word>
   static bool store(Word* word, Word value) {
+    constexpr DWORD kExecutable =
+        PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+    MEMORY_BASIC_INFORMATION page;
+    if (VirtualQuery(word, &page, sizeof page) == 0) return false;
+    const bool is_code = (page.Protect & kExecutable) != 0;
     DWORD before;
-    if (!VirtualProtect(word, sizeof *word, PAGE_READWRITE, &before)) return false;
+    if (!VirtualProtect(word, sizeof *word, is_code ? PAGE_EXECUTE_READWRITE : PAGE_READWRITE,
+                        &before)) {
+      return false;
+    }
     // (2) release: as (1), for a thread that gets to the jump by this word
     std::atomic_ref<Word>(*word).store(value, std::memory_order_release);
     VirtualProtect(word, sizeof *word, before, &before);

@@ -104,7 +104,6 @@ struct Program {
   ModuleName name;
 };
 
-// Asks the loader, whose lock a thread may hold that waits for that of the runtimes.
 Program find_program() {
   wchar_t path[MAX_PATH];
   const DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
@@ -138,12 +137,13 @@ int write(Writer& text, const Program& program) {
       any = true;
     }
   }
-  if (left_out[0] != '\0') {
+  for_each_module([&](const Image& module, const char* name) {
+    if (!is_left_out(module, name)) return;
     text.begin_line();
-    text.add("Fail: malloc (").add(left_out).add("): there are too many C libraries");
+    text.add("Fail: malloc (").add(name).add("): there are too many C libraries");
     text.end_line();
     all = false;
-  }
+  });
   if (!uses_a_runtime(program.image)) {
     text.begin_line();
     text.add("Fail: malloc (").add(program.name.text());
@@ -160,6 +160,7 @@ int write(Writer& text, const Program& program) {
 extern "C" int TBB_malloc_replacement_log(char*** log) {
   using namespace corbel::proxy;
   corbel::os::LastErrorGuard guard;
+  LoaderLock loader_lock;
   const Program program = find_program();
   RuntimesLock lock;
   Writer measured(nullptr, nullptr);

@@ -355,7 +355,7 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
     if (runtimes[i - 1].base == image.base()) return;
     if (runtimes[i - 1].base == nullptr) number = i - 1;
   }
-  if (number == kMaxRuntimes) return copy_name(left_out, name);
+  if (number == kMaxRuntimes) return;
   Runtime& runtime = runtimes[number];
   runtime.base = image.base();
   copy_name(runtime.name, name);
@@ -367,6 +367,14 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
   Replacing replacing(image, number, threads);
   replacing.find();
   replacing.replace();
+}
+
+bool is_left_out(const Image& image, const char* name) {
+  if (!is_runtime_name(name) || !has_any(image)) return false;
+  for (const Runtime& runtime : runtimes) {
+    if (runtime.base == image.base()) return false;
+  }
+  return true;
 }
 
 void forget(const void* base) {

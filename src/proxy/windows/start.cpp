@@ -41,30 +41,7 @@ void CALLBACK on_module(ULONG reason, const LoadedModule* module, void*) {
   }
 }
 
-// A library is started with this lock. A program that contains the replacement is not, and other
-// threads may load and unload libraries by then.
-class LoaderLock {
- public:
-  LoaderLock() {
-    if (auto* const lock = os::find_function<Lock>("ntdll.dll", "LdrLockLoaderLock")) {
-      lock(0, nullptr, &cookie_);
-    }
-  }
-  ~LoaderLock() {
-    if (auto* const unlock = os::find_function<Unlock>("ntdll.dll", "LdrUnlockLoaderLock")) {
-      unlock(0, cookie_);
-    }
-  }
-  LoaderLock(const LoaderLock&) = delete;
-  LoaderLock& operator=(const LoaderLock&) = delete;
-
- private:
-  using Lock = LONG NTAPI(ULONG flags, ULONG* disposition, ULONG_PTR* cookie);
-  using Unlock = LONG NTAPI(ULONG flags, ULONG_PTR cookie);
-
-  ULONG_PTR cookie_ = 0;
-};
-
+// A library is started with the loader's lock. A program that contains the replacement is not.
 __attribute__((constructor)) void start() {
   os::LastErrorGuard guard;
   LoaderLock loader_lock;

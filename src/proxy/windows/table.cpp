@@ -13,7 +13,6 @@ const FunctionInfo kFunctionInfo[kFunctionCount] = {
 };
 
 constinit Runtime runtimes[kMaxRuntimes] = {};
-constinit char left_out[sizeof(Runtime::name)] = {};
 
 namespace {
 

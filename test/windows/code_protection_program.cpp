@@ -77,7 +77,7 @@ std::string copy_with_tables_in_code(const std::string& library) {
   return copy;
 }
 
-// Whoever has a block of one function can give it to the other.
+// A block of one function can be given to the other.
 void check_blocks(HMODULE runtime) {
   const auto releases = find<int()>(runtime, "odd_releases");
   const auto size_of =

@@ -55,6 +55,14 @@ void write_long_jump(unsigned char* at, const void* target) {
   memcpy(at + sizeof opcode, &target, sizeof target);
 }
 
+// Whether the process has shadow stacks (Intel SDM, volume 1, chapter 17).
+bool has_shadow_stack() {
+  std::uintptr_t pointer = 0;
+  // rdsspq, which does nothing if there is none.
+  asm volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(pointer));
+  return pointer != 0;
+}
+
 // The code of an exported function, whose first instruction may only jump there. In Microsoft's
 // ucrtbase such are _msize, _expand and _recalloc, whose code the library's own calls go to
 // directly.
@@ -180,7 +188,7 @@ class Replacing {
     }
     const arch::CodeView function{entry, 0, image_.bytes_of(entry, kMaxScanned), address_of(entry)};
     unsigned char bytes[kMaxCopied];
-    const MovedEntry moved = move_entry(function, address_of(copy), bytes);
+    const MovedEntry moved = move_entry(function, address_of(copy), calls_, bytes);
     if (moved.refusal != nullptr) {
       runtime_.reason[i] = moved.refusal;
       return;
@@ -308,6 +316,7 @@ class Replacing {
   const void* const* const replacements_;
   CodeArea area_;
   const Threads threads_;
+  const Calls calls_ = has_shadow_stack() ? Calls::kRefused : Calls::kMoved;
 
   unsigned char* entries_[kFunctionCount] = {};
   const unsigned char* jumps_[kFunctionCount] = {};

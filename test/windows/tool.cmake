@@ -15,3 +15,12 @@ find_package(Python3 COMPONENTS Interpreter REQUIRED)
 corbel_add_script_test(
   windows.tool LABEL windows TIMEOUT 120
   COMMAND ${Python3_EXECUTABLE} -B "${CMAKE_CURRENT_SOURCE_DIR}/test_tool.py")
+
+add_library(windows_pe_image_reader OBJECT
+            "${PROJECT_SOURCE_DIR}/tools/corbel/program/windows/pe_image.cpp"
+            "${PROJECT_SOURCE_DIR}/tools/corbel/text/windows/wide.cpp")
+target_include_directories(windows_pe_image_reader PUBLIC "${PROJECT_SOURCE_DIR}/tools/corbel")
+target_compile_definitions(windows_pe_image_reader PRIVATE NOMINMAX)
+corbel_add_gtest(windows_pe_image LABEL windows SOURCES pe_image_test.cpp
+                 LIBS windows_pe_image_reader)
+add_dependencies(windows_pe_image odd_user_free)

@@ -9,7 +9,12 @@ target_link_options(windows_tool_bare PRIVATE -nostdlib LINKER:--subsystem,conso
                                                      LINKER:-e,start)
 target_link_libraries(windows_tool_bare PRIVATE kernel32)
 set_target_properties(windows_tool_bare PROPERTIES LINKER_LANGUAGE C)
-add_dependencies(windows_tool_victim corbel_tool corbelmalloc_proxy)
+add_library(windows_tool_endless SHARED tool_endless.cpp)
+set_target_properties(windows_tool_endless PROPERTIES PREFIX "")
+add_executable(windows_tool_endless_user tool_endless_user.cpp)
+target_link_libraries(windows_tool_endless_user PRIVATE windows_tool_endless)
+target_link_options(windows_tool_endless_user PRIVATE -static)
+add_dependencies(windows_tool_victim windows_tool_endless_user windows_linked_dropin corbel_tool corbelmalloc_proxy)
 
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 corbel_add_script_test(

@@ -10,16 +10,18 @@
 
 namespace {
 
-// Whether malloc is replaced, as the replacement itself says.
-const char* replaced() {
+char** read_log() {
   const HMODULE proxy = GetModuleHandleA("corbelmalloc_proxy.dll");
-  if (proxy == nullptr) return "not loaded";
   const auto log = reinterpret_cast<int (*)(char***)>(
       reinterpret_cast<void*>(GetProcAddress(proxy, "TBB_malloc_replacement_log")));
   char** lines = nullptr;
-  if (log == nullptr) return "loaded";
-  log(&lines);
-  for (; lines != nullptr && *lines != nullptr; ++lines) {
+  if (log != nullptr) log(&lines);
+  return lines;
+}
+
+// Whether malloc is replaced, as the replacement itself says.
+const char* replaced() {
+  for (char** lines = read_log(); lines != nullptr && *lines != nullptr; ++lines) {
     if (std::strncmp(*lines, "Success: malloc (", 17) == 0) return "replaced";
   }
   return "not replaced";
@@ -33,6 +35,9 @@ int main(int count, char** words) {
     for (int i = 2; i < count; ++i) std::printf("[%s]\n", words[i]);
   } else if (what == "malloc") {
     std::puts(replaced());
+  } else if (what == "log") {
+    for (char** lines = read_log(); lines != nullptr && *lines != nullptr; ++lines)
+      std::puts(*lines);
   } else if (what == "variable") {
     const char* value = std::getenv(words[2]);
     std::puts(value != nullptr ? value : "not set");
@@ -51,7 +56,8 @@ int main(int count, char** words) {
   } else if (what == "fault") {
     *static_cast<volatile int*>(nullptr) = 1;
   } else if (what == "wait") {
-    std::puts("ready");
+    if (count > 2) LoadLibraryA(words[2]);
+    std::printf("%lu\n", GetCurrentProcessId());
     std::fflush(stdout);
     std::getchar();
   }

@@ -58,6 +58,7 @@ void load_and_judge(const Program& program, const std::vector<std::string>& comm
   request.command = command;
   request.path = program.path;
   request.library = library;
+  request.is_trial = true;
   const HANDLE nowhere = CreateFileW(L"NUL", GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
                                      nullptr, OPEN_EXISTING, 0, nullptr);
   request.output = request.errors = nowhere;

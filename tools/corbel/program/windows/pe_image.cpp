@@ -225,6 +225,11 @@ class Reader {
 
 }  // namespace
 
+bool PeImage::exports_name(std::string_view name) const {
+  return std::any_of(exports.begin(), exports.end(),
+                     [&](const PeExport& each) { return each.name == name; });
+}
+
 std::optional<PeImage> parse_pe_image(std::string_view bytes) { return Reader(bytes).read(); }
 
 std::optional<PeImage> read_pe_image(const std::string& path) {

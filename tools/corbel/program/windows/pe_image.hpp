@@ -37,6 +37,8 @@ struct PeImage {
   std::uint32_t ordinal = 0;  // the lowest number by which a function is exported; 0: there is none
   std::vector<PeImport> imports;
   std::vector<PeExport> exports;
+
+  bool exports_name(std::string_view name) const;
 };
 
 inline constexpr std::uint16_t kMachineX64 = 0x8664;

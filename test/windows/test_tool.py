@@ -178,6 +178,21 @@ class Run(unittest.TestCase):
             # Each stack begins in the program or its C runtime, not in what replaces malloc.
             self.assertNotIn("corbelmalloc_proxy.dll", innermost_files(content))
 
+    def test_the_profile_is_where_its_name_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder) / "Ελλάς-Ж"
+            place.mkdir()
+            windows_path = f"Z:{place}".replace("/", "\\")
+            for name, where in (("a.pb.gz", place), (f"{windows_path}\\b.pb.gz", folder)):
+                done = subprocess.run(
+                    [WINE, TOOL, "run", "--", VICTIM, "hold", "Ж"], cwd=where, timeout=60,
+                    capture_output=True, check=False,
+                    env=environment(CORBEL_PROFILE=f"heap,every=64K,file={name}"))
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+            for name in "a.pb.gz", "b.pb.gz":
+                content = gzip.decompress((place / name).read_bytes())
+                self.assertIn(" hold Ж".encode(), content)
+
     def test_what_cannot_be_started(self):
         with tempfile.TemporaryDirectory() as folder:
             other = pathlib.Path(folder) / "other.exe"

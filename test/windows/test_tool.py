@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import struct
@@ -155,6 +156,19 @@ class Run(unittest.TestCase):
 
     def test_standard_input_is_the_commands(self):
         self.assertEqual(self.run_victim("copy", stdin="a\nb\n").stdout, "a\nb\n")
+
+    def test_the_console_is_as_it_was(self):
+        def code_page(*words):
+            controller, terminal = pty.openpty()
+            try:
+                return subprocess.run([WINE, *map(str, words)], stdin=terminal, timeout=60,
+                                      stdout=subprocess.PIPE, env=environment(), check=True).stdout
+            finally:
+                os.close(terminal)
+                os.close(controller)
+
+        program = VICTIM, "code-page"
+        self.assertEqual(code_page(TOOL, "run", "--", *program), code_page(*program))
 
     def test_options_become_variables(self):
         for option, name, value in (("--heap-limit", "CORBEL_HEAP_LIMIT", "400M"),

@@ -53,6 +53,8 @@ int main(int count, char** words) {
     // Long enough for a look at a process whose figures are gone at its end, as in Wine.
     Sleep(100);
     for (char* block : blocks) std::free(block);
+  } else if (what == "code-page") {
+    std::printf("%u\n", GetConsoleOutputCP());
   } else if (what == "fault") {
     *static_cast<volatile int*>(nullptr) = 1;
   } else if (what == "wait") {

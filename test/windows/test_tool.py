@@ -302,6 +302,26 @@ class Check(unittest.TestCase):
         for function, runtime in re.findall(r"Success: (\S+) \((\S+)\)", log):
             self.assertIn(f"{runtime.lower()}!{function}", symbols)
 
+    def test_a_program_that_contains_the_replacement(self):
+        with start(BIN / "windows_linked_static.exe", "wait") as process:
+            done, report = self.check("--pid", process.stdout.readline().strip())
+            process.stdin.close()
+        self.assertEqual(done.returncode, 0, report["reasons"])
+        called = [each for each in report["symbols"] if each["symbol"].endswith("!malloc")]
+        self.assertIn("windows_linked_static.exe", called[0]["provider"])
+        # Nothing of the program's own code runs for a check.
+        done, report = self.check("--", str(BIN / "windows_linked_static.exe"))
+        self.assertEqual((done.returncode, report["reasons"][0]["id"]), (1, "contained"))
+        done = corbel("run", "--verbose", "--", str(BIN / "windows_linked_static.exe"))
+        self.assertEqual((done.returncode, "loading" in done.stderr), (0, False), done.stderr)
+
+    def test_a_process_that_has_ended(self):
+        with start(VICTIM, "ended") as process:
+            done, _ = self.check("--pid", process.stdout.readline().strip())
+            process.stdin.close()
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("it has ended", done.stderr)
+
     def test_a_replacement_that_is_not_corbels(self):
         with tempfile.TemporaryDirectory() as folder:
             with start(VICTIM, "wait", other_proxy(folder)) as process:

@@ -57,6 +57,15 @@ int main(int count, char** words) {
     std::printf("%u\n", GetConsoleOutputCP());
   } else if (what == "fault") {
     *static_cast<volatile int*>(nullptr) = 1;
+  } else if (what == "ended") {
+    // The number of a process that has ended, while that has a handle.
+    STARTUPINFOA start{};
+    PROCESS_INFORMATION made{};
+    CreateProcessA(words[0], nullptr, nullptr, nullptr, FALSE, 0, nullptr, nullptr, &start, &made);
+    WaitForSingleObject(made.hProcess, INFINITE);
+    std::printf("%lu\n", made.dwProcessId);
+    std::fflush(stdout);
+    std::getchar();
   } else if (what == "wait") {
     if (count > 2) LoadLibraryA(words[2]);
     std::printf("%lu\n", GetCurrentProcessId());

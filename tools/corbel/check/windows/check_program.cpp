@@ -107,6 +107,13 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
                              first.empty() ? kProxyName : first);
     if (first.empty()) report.reasons.push_back({"missing-file", library.error, {}});
   }
+  if (program.image.has_corbel) {
+    report.reasons.push_back(
+        {"contained",
+         "the program contains Corbel's replacement, which starts with the program's own code, "
+         "where a check ends",
+         "start the program, then: corbel check --pid PID"});
+  }
   for (const Obstacle& obstacle : program.obstacles) report.reasons.push_back(obstacle);
   if (!report.reasons.empty()) return report;
   load_and_judge(program, command, first, report);

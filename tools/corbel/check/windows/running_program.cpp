@@ -54,17 +54,23 @@ struct Module {
   std::string path;
   std::string name;  // of the file
   std::uint64_t low = 0, high = 0;
-  bool corbel = false;  // its allocator, or what replaces malloc by it
+  bool corbel = false;  // has Corbel's allocator, or what replaces malloc by it
+  bool proxy = false;   // has what replaces malloc, Corbel's or another
   bool system = false;  // a part of Windows
 };
 
-bool is_corbel(const Module& module) {
+void find_corbel(Module& module) {
   const std::string name = lower(module.name);
-  if (name.rfind("corbelmalloc", 0) == 0) return true;
-  if (is_proxy_name(name)) return is_corbel_proxy(module.path);
-  if (name != "tbbmalloc.dll") return false;
-  const auto image = read_pe_image(module.path);
-  return image && image->exports_name("corbel_heap_stats");
+  module.proxy = is_proxy_name(name);
+  if (name.rfind("corbelmalloc", 0) == 0) {
+    module.corbel = true;
+  } else if (module.proxy) {
+    module.corbel = is_corbel_proxy(module.path);
+  } else if (const auto image = module.system ? std::nullopt : read_pe_image(module.path)) {
+    module.proxy = image->has_corbel;
+    module.corbel =
+        module.proxy || (name == "tbbmalloc.dll" && image->exports_name("corbel_heap_stats"));
+  }
 }
 
 std::vector<Module> list_modules(HANDLE process) {
@@ -89,7 +95,7 @@ std::vector<Module> list_modules(HANDLE process) {
     module.low = reinterpret_cast<std::uint64_t>(info.lpBaseOfDll);
     module.high = module.low + info.SizeOfImage;
     module.system = lower(module.path).rfind(lower(narrow(windows)) + "\\", 0) == 0;
-    module.corbel = is_corbel(module);
+    find_corbel(module);
     list.push_back(std::move(module));
   }
   return list;
@@ -101,6 +107,11 @@ class Judge {
       : process_(process), report_(report), modules_(list_modules(process)) {}
 
   void judge() {
+    if (modules_.empty()) {
+      report_.error = "the DLLs of the process are not known: it has ended, or only begins";
+      report_.error_code = 2;
+      return;
+    }
     for (const Module& module : modules_) report_.objects.push_back(module.path);
     for (const Module& module : modules_) {
       if (is_c_runtime(module.name)) add_functions(module);
@@ -180,7 +191,8 @@ class Judge {
 
   void add_callers(const Module& module) {
     const auto image = read_pe_image(module.path);
-    if (!image || module.corbel || is_c_runtime(module.name)) return;
+    const bool is_caller = !module.corbel || (image && image->has_corbel);
+    if (!image || !is_caller || is_c_runtime(module.name)) return;
     for (const PeImport& import : image->imports) {
       if (import.delayed || !is_c_runtime(import.dll)) continue;
       for (const PeImport::Function& function : import.functions) {
@@ -203,7 +215,7 @@ class Judge {
 
   void decide() {
     const auto corbel = std::find_if(modules_.begin(), modules_.end(), [](const Module& module) {
-      return module.corbel && is_proxy_name(module.name);
+      return module.corbel && module.proxy;
     });
     report_.active = corbel != modules_.end() && any_caller_ && kept_.empty();
     if (report_.active) {
@@ -211,7 +223,7 @@ class Judge {
       return;
     }
     const auto other = std::find_if(modules_.begin(), modules_.end(), [](const Module& module) {
-      return !module.corbel && is_proxy_name(module.name);
+      return !module.corbel && module.proxy;
     });
     if (corbel == modules_.end() && other != modules_.end()) {
       report_.reasons.push_back(other_proxy(other->path));

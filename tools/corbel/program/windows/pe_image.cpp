@@ -106,6 +106,8 @@ class Reader {
       }
       const std::uint64_t start = section->PointerToRawData;
       if (start != 0 && start + section->SizeOfRawData > bytes_.size()) image_.is_complete = false;
+      constexpr char kMark[IMAGE_SIZEOF_SHORT_NAME] = ".corbel";
+      if (std::memcmp(section->Name, kMark, sizeof kMark) == 0) image_.has_corbel = true;
       sections_.push_back(*section);
     }
   }

@@ -32,6 +32,7 @@ struct PeImage {
   bool is_dll = false;
   bool is_managed = false;       // it has code for .NET
   bool is_only_managed = false;  // and no other
+  bool has_corbel = false;       // it contains Corbel's replacement of malloc
   bool is_complete = true;       // all that its header refers to is in the file
   std::uint32_t entry = 0;       // offset of the first instruction; 0: none
   std::uint32_t ordinal = 0;  // the lowest number by which a function is exported; 0: there is none

@@ -190,6 +190,7 @@ Program examine_program(const std::string& command) {
     return program;
   }
   program.image = *image;
+  program.is_linked = image->has_corbel;
   if (image->machine == kMachineX64) Imports(program).collect();
   program.obstacles = find_obstacles(program);
   return program;

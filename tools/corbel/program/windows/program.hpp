@@ -25,7 +25,7 @@ struct Program {
   PeImage image;
   std::vector<ProgramModule> modules;  // the program is the first
   std::vector<std::string> missing;    // DLLs that are not there
-  bool is_linked = false;              // it imports Corbel's replacement of malloc itself
+  bool is_linked = false;              // it contains or imports Corbel's replacement of malloc
   std::string other_proxy;             // the path of TBB's own, if it or a DLL of it imports that
   std::vector<Obstacle> obstacles;
 };

@@ -207,6 +207,26 @@ class Run(unittest.TestCase):
                 content = gzip.decompress((place / name).read_bytes())
                 self.assertIn(" hold Ж".encode(), content)
 
+    def test_a_header_with_few_tables(self):
+        # The sections follow the tables up to that of thread variables.
+        image = bytearray(VICTIM.read_bytes())
+        header = int.from_bytes(image[0x3c:0x40], "little")
+        optional, tables = header + 24, 10
+        sections = optional + int.from_bytes(image[header + 20:header + 22], "little")
+        size = 40 * int.from_bytes(image[header + 6:header + 8], "little")
+        struct.pack_into("<H", image, header + 20, 112 + 8 * tables)
+        struct.pack_into("<I", image, optional + 108, tables)
+        place = optional + 112 + 8 * tables
+        image[place:place + size] = image[sections:sections + size]
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "few.exe"
+            program.write_bytes(image)
+            alone = subprocess.run([WINE, program, "sections"], capture_output=True, text=True,
+                                   timeout=60, env=environment(), check=True)
+            done = corbel("run", "--", str(program), "sections")
+            self.assertEqual((done.stdout, done.returncode), (alone.stdout, 0), done.stderr)
+            self.assertEqual(corbel("run", "--", str(program), "malloc").stdout, "replaced\n")
+
     def test_what_cannot_be_started(self):
         with tempfile.TemporaryDirectory() as folder:
             other = pathlib.Path(folder) / "other.exe"

@@ -53,6 +53,16 @@ int main(int count, char** words) {
     // Long enough for a look at a process whose figures are gone at its end, as in Wine.
     Sleep(100);
     for (char* block : blocks) std::free(block);
+  } else if (what == "sections") {
+    const auto* const image = reinterpret_cast<const char*>(GetModuleHandleA(nullptr));
+    const auto* const header = reinterpret_cast<const IMAGE_NT_HEADERS64*>(
+        image + reinterpret_cast<const IMAGE_DOS_HEADER*>(image)->e_lfanew);
+    const IMAGE_SECTION_HEADER* const sections = IMAGE_FIRST_SECTION(header);
+    for (int i = 0; i < header->FileHeader.NumberOfSections; ++i) {
+      std::printf("%.8s %lx %lx %lx\n", reinterpret_cast<const char*>(sections[i].Name),
+                  sections[i].VirtualAddress, sections[i].Misc.VirtualSize,
+                  sections[i].Characteristics);
+    }
   } else if (what == "code-page") {
     std::printf("%u\n", GetConsoleOutputCP());
   } else if (what == "fault") {

@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "os/windows/api.hpp"
+#include "proxy/windows/code_area.hpp"
 #include "proxy/windows/image.hpp"
 #include "proxy/windows/modules.hpp"
 #include "proxy/windows/replace.hpp"
@@ -99,33 +100,20 @@ void add_function(Writer& text, const Runtime& runtime, unsigned i) {
   text.end_line();
 }
 
-struct Program {
-  Image image;
-  ModuleName name;
-};
-
-Program find_program() {
-  wchar_t path[MAX_PATH];
-  const DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
-  const wchar_t* name = path + length;
-  while (name > path && name[-1] != L'\\') --name;
-  return {Image(GetModuleHandleA(nullptr)),
-          ModuleName(name, std::size_t(path + length - name) * sizeof *name)};
-}
-
 // Whether the program imports something of a library whose functions are replaced. A program that
 // is linked with a static C library doesn't, and its malloc can't be found.
 bool uses_a_runtime(const Image& program) {
   bool uses = false;
   program.for_each_import([&uses](const void** word) {
     for (const Runtime& runtime : runtimes) {
-      uses = uses || (runtime.base != nullptr && Image(runtime.base).contains(*word));
+      uses = uses || (runtime.base != nullptr && (Image(runtime.base).contains(*word) ||
+                                                  CodeArea::contains(runtime.code, *word)));
     }
   });
   return uses;
 }
 
-int write(Writer& text, const Program& program) {
+int write(Writer& text) {
   bool all = true;
   bool any = false;
   for (const Runtime& runtime : runtimes) {
@@ -137,20 +125,20 @@ int write(Writer& text, const Program& program) {
       any = true;
     }
   }
+  bool is_program = true;
   for_each_module([&](const Image& module, const char* name) {
-    if (!is_left_out(module, name)) return;
+    const char* const problem =
+        is_left_out(module, name) ? "there are too many C libraries"
+        : is_program && !uses_a_runtime(module)
+            ? "the program uses no C library that can be replaced; it may contain one"
+            : nullptr;
+    is_program = false;
+    if (problem == nullptr) return;
     text.begin_line();
-    text.add("Fail: malloc (").add(name).add("): there are too many C libraries");
+    text.add("Fail: malloc (").add(name).add("): ").add(problem);
     text.end_line();
     all = false;
   });
-  if (!uses_a_runtime(program.image)) {
-    text.begin_line();
-    text.add("Fail: malloc (").add(program.name.text());
-    text.add("): the program uses no C library that can be replaced; it may contain one");
-    text.end_line();
-    all = false;
-  }
   return all && any ? 0 : -1;
 }
 
@@ -161,10 +149,9 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   using namespace corbel::proxy;
   corbel::os::LastErrorGuard guard;
   LoaderLock loader_lock;
-  const Program program = find_program();
   RuntimesLock lock;
   Writer measured(nullptr, nullptr);
-  const int verdict = write(measured, program);
+  const int verdict = write(measured);
   const std::size_t table = (measured.count() + 1) * sizeof(char*);
   const std::size_t size = table + measured.size();
   // Not of the heap, whose blocks may be looked through for leaks.
@@ -176,7 +163,7 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   auto* const lines = static_cast<char**>(memory);
   char* const text = static_cast<char*>(memory) + table;
   Writer writer(lines, text);
-  write(writer, program);
+  write(writer);
   lines[writer.count()] = nullptr;
   if (last.count == measured.count() && last.size == measured.size() &&
       memcmp(reinterpret_cast<char*>(last.lines) + table, text, last.size) == 0) {

@@ -3,14 +3,10 @@
 // table of imports alone. The log must say of the first that it uses no C library.
 #include <windows.h>
 
-#include <cstddef>
+#include <cstdlib>
 
 #ifdef WITH_RUNTIME
 constexpr bool kUsesRuntime = true;
-extern "C" {
-__declspec(dllimport) void* malloc(std::size_t);
-__declspec(dllimport) void free(void*);
-}
 #else
 constexpr bool kUsesRuntime = false;
 #endif
@@ -30,7 +26,7 @@ bool contains(const char* text, const char* part) {
 
 extern "C" void start() {
 #ifdef WITH_RUNTIME
-  free(malloc(10));
+  std::free(std::malloc(10));
 #endif
   const HMODULE proxy = LoadLibraryA("corbelmalloc_proxy.dll");
   const auto log = reinterpret_cast<int (*)(char***)>(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded with a program that contains the replacement: sees from within what that changes in other
-// libraries before main, and whether no thread can load or unload one meanwhile.
+// libraries before main, and whether no thread can load or unload one meanwhile. With
+// REFUSE_THREADS the system refuses to list the program's threads.
 #include <windows.h>
 // After windows.h.
 #include <winternl.h>
@@ -33,6 +34,19 @@ BOOL WINAPI watch(void* address, SIZE_T size, DWORD rights, DWORD* before) {
   return VirtualProtect(address, size, rights, before);
 }
 
+using NextThread = LONG NTAPI(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE*);
+LONG NTAPI refuse_threads(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE*) {
+  return LONG(0xc0000022);  // STATUS_ACCESS_DENIED
+}
+
+bool hook_threads() {
+  wchar_t text[2];
+  if (GetEnvironmentVariableW(L"REFUSE_THREADS", text, 2) == 0) return true;
+  auto* const next = reinterpret_cast<NextThread*>(
+      reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "NtGetNextThread")));
+  return hook_import(GetModuleHandleW(nullptr), next, refuse_threads);
+}
+
 }  // namespace
 
 extern "C" {
@@ -41,6 +55,7 @@ __declspec(dllexport) int watched_unlocked_changes() { return unlocked_changes; 
 
 BOOL WINAPI DllMain(HINSTANCE, DWORD reason, void*) {
   if (reason != DLL_PROCESS_ATTACH) return TRUE;
-  return hook_import(GetModuleHandleW(nullptr), VirtualProtect, watch) ? TRUE : FALSE;
+  const bool is_watched = hook_import(GetModuleHandleW(nullptr), VirtualProtect, watch);
+  return is_watched && hook_threads() ? TRUE : FALSE;
 }
 }

@@ -68,7 +68,7 @@ MAY_INCLUDE_CLASSIC = ("include/corbel/classic/", "include/tbb/", "include/oneap
 # Headers without state of the allocator on which it and the corbel command must agree.
 SHARED_WITH_TOOLS = {
     "base/memory_amount.hpp", "os/os.hpp", "os/linux/container.hpp", "os/linux/request.hpp",
-    "alloc/policy/limit_amount.hpp",
+    "alloc/policy/limit_amount.hpp", "proxy/windows/functions.inc",
 }
 
 SYSTEM_HEADER = re.compile(

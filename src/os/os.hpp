@@ -499,6 +499,9 @@ void read_command(char* command, std::size_t capacity);   // with its arguments,
 // The current folder. Also empty if its name has `capacity` bytes or more.
 void read_current_folder(char* path, std::size_t capacity);
 
+// Whether a path means the same in any current folder.
+bool is_absolute(const char* path);
+
 // A word that cannot be guessed, another one at each call.
 std::uint64_t random_word();
 

@@ -3,7 +3,7 @@
 # Installs a build for Windows to a prefix, moves the prefix, and builds small projects against it with
 # the build's toolchain and runs them in Wine. Needs CORBEL_BUILD_DIR, CORBEL_SOURCE_DIR,
 # CORBEL_TOOLCHAIN (a CMake file), CORBEL_ZIG (the command that starts zig, if that is the compiler)
-# and CORBEL_COMPILER_DLLS (folders, separated by colons, or nothing).
+# CXX, the compiler, and CORBEL_COMPILER_DLLS (folders, separated by colons, or nothing).
 set -euo pipefail
 
 : "${CORBEL_BUILD_DIR:?}" "${CORBEL_SOURCE_DIR:?}" "${CORBEL_TOOLCHAIN:?}"
@@ -81,5 +81,17 @@ run "$work/cmake_tbb/api.exe" tbbmalloc.dll
 
 configure_and_build cmake_tbb_scheduler program -- -DBY_CONFIG=OFF
 run "$work/cmake_tbb_scheduler/program.exe" corbel.dll
+
+# The commands of docs/guide/windows.md.
+by_hand() { # <program> <the DLL that it loads> <words>...
+  quiet "$1: build by hand" "${CXX:?}" "${@:3}" "-I$prefix/include" "-L$prefix/lib" -o "$work/$1.exe"
+  run "$work/$1.exe" "$2"
+}
+src="$here/src"
+by_hand replaced corbelmalloc_proxy.dll -include corbel/malloc_proxy.h -x c "$src/nothing.c" \
+  -lcorbelmalloc_proxy
+by_hand api corbelmalloc.dll -x c "$src/use_api.c" -lcorbelmalloc
+by_hand scheduler corbel.dll -std=c++17 "$src/use_scheduler.cpp" -lcorbel
+by_hand tbb corbel.dll -std=c++17 "$src/use_tbb.cpp" -ltbb12 -ltbbmalloc
 
 echo "packaging: everything builds and runs"

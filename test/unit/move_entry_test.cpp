@@ -37,7 +37,8 @@ std::string text_of(const unsigned char* bytes, std::size_t size) {
 MovedEntry move(const std::string& code, std::string* copy, std::uintptr_t to = kTo) {
   const std::vector<unsigned char> bytes = bytes_of(code);
   unsigned char copied[kMaxCopied];
-  const MovedEntry moved = move_entry({bytes.data(), 0, bytes.size(), kFrom}, to, copied);
+  const MovedEntry moved =
+      move_entry({bytes.data(), 0, bytes.size(), kFrom}, to, Calls::kMoved, copied);
   *copy = text_of(copied, moved.size);
   return moved;
 }
@@ -77,6 +78,13 @@ const Moved kMoved[] = {
     {"a call through a pointer", "ff 15 34 12 00 00 c3", 6, 6,
      "ff 35 06 00 00 00 ff 25 2e 12 f0 ff 06 10 00 80 01 00 00 00"},
     {"the target of indirect branches", "f3 0f 1e fa 53 c3", 4, 5, "f3 0f 1e fa 53 e9 fb ff ef ff"},
+    {"the place for a patch of two bytes", "8b ff 55 48 8b ec 5d c3", 2, 6,
+     "8b ff 55 48 8b ec e9 fb ff ef ff"},
+    {"a branch with a hint", "2e 74 10 48 89 c8 c3", 3, 6,
+     "0f 84 0d 00 f0 ff 48 89 c8 e9 f8 ff ef ff"},
+    {"a jump that keeps the bounds", "f2 e9 ab 3e 00 00 cc cc", 6, 6, "e9 ac 3e f0 ff"},
+    {"a short jump with a prefix", "48 eb 40 cc cc cc", 3, 5, "e9 3e 00 f0 ff"},
+    {"a jump that needs no mark at its target", "3e ff e0 cc cc", 3, 5, "3e ff e0"},
     {"a vector", "0f 11 44 24 08 c3", 5, 5, "0f 11 44 24 08 e9 fb ff ef ff"},
     {"a thread's data", "65 48 8b 04 25 58 00 00 00", 9, 9,
      "65 48 8b 04 25 58 00 00 00 e9 fb ff ef ff"},
@@ -113,6 +121,10 @@ const Refused kRefused[] = {
     {"a call through memory", "ff 50 08 90 90 90", kUnknown},
     {"a loop instruction", "e2 10 90 90 90", kUnknown},
     {"a branch by rcx", "e3 10 90 90 90", kUnknown},
+    {"a jump of 16 bits", "66 e9 ab 3e 00 00 cc cc", kUnknown},
+    {"a branch of 16 bits", "66 74 10 48 89 c8 c3", kUnknown},
+    {"a call of 16 bits", "66 e8 ab 3e 00 00 c3", kUnknown},
+    {"a return of 16 bits", "66 c3 90 90 90", kUnknown},
     {"a system call", "4c 8b d1 0f 05 c3", kUnknown},
     {"a breakpoint", "cc 90 90 90 90 90", kUnknown},
     {"a locked instruction", "f0 48 0f b1 11 c3", kUnknown},
@@ -131,6 +143,9 @@ const Refused kRefused[] = {
     {"a call of itself", "48 83 ec 28 e8 f7 ff ff ff c3", kBack},
     {"a branch of the rest to the second of them", "48 83 ec 28 90 90 75 fc c3", kBack},
     {"a long branch of the rest", "48 83 ec 28 90 90 0f 85 f8 ff ff ff c3", kBack},
+    {"a branch of the rest with a hint", "48 83 ec 28 90 90 2e 75 fa c3", kBack},
+    {"a loop instruction of the rest", "48 83 ec 28 90 90 e2 fb c3", kBack},
+    {"a branch of the rest by ecx", "48 83 ec 28 90 90 67 e3 f9 c3", kBack},
     {"a jump of the rest", "56 53 48 83 ec 28 c3 eb f8", kBack},
 };
 
@@ -151,6 +166,16 @@ TEST(MoveEntryTest, WhatIsOutOfReachIsRefused) {
   EXPECT_EQ(move("53 48 8b 05 34 12 00 00 c3", &copy, kFrom + 0x7ff00000).refusal, nullptr);
 }
 
+TEST(MoveEntryTest, CallsAreRefusedWhereShadowStacksAre) {
+  for (const Moved& c : kMoved) {
+    const std::vector<unsigned char> bytes = bytes_of(c.code);
+    unsigned char copied[kMaxCopied];
+    const MovedEntry moved =
+        move_entry({bytes.data(), 0, bytes.size(), kFrom}, kTo, Calls::kRefused, copied);
+    EXPECT_EQ(moved.refusal != nullptr, std::strncmp(c.what, "a call", 6) == 0) << c.what;
+  }
+}
+
 // Each is cut at each length: whatever is moved must be of whole instructions of the function.
 TEST(MoveEntryTest, NothingIsReadBeyondTheFunction) {
   for (const Moved& c : kMoved) {
@@ -159,7 +184,8 @@ TEST(MoveEntryTest, NothingIsReadBeyondTheFunction) {
       // Of its own, so that a sanitizer sees a read after it.
       const std::vector<unsigned char> part(bytes.begin(), bytes.begin() + std::ptrdiff_t(size));
       unsigned char copied[kMaxCopied];
-      EXPECT_NE(move_entry({part.data(), 0, size, kFrom}, kTo, copied).refusal, nullptr)
+      EXPECT_NE(move_entry({part.data(), 0, size, kFrom}, kTo, Calls::kMoved, copied).refusal,
+                nullptr)
           << c.what << " " << size;
     }
   }
@@ -185,7 +211,7 @@ class RunTest : public testing::Test {
     unsigned char* const to = area_ + 4096;
     const MovedEntry moved =
         move_entry({area_, 0, bytes.size(), reinterpret_cast<std::uintptr_t>(area_)},
-                   reinterpret_cast<std::uintptr_t>(to), copied);
+                   reinterpret_cast<std::uintptr_t>(to), Calls::kMoved, copied);
     EXPECT_EQ(moved.refusal, nullptr);
     if (moved.refusal != nullptr) return -1;
     std::memcpy(to, copied, moved.size);

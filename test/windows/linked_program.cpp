@@ -96,7 +96,13 @@ std::unique_ptr<std::string> late;  // destroyed when the process ends
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {  // whatever the word is: for a look from outside
+    std::printf("%lu\n", GetCurrentProcessId());
+    std::fflush(stdout);
+    std::getchar();
+    return 0;
+  }
   use_c_and_cxx();
   use_threads();
   load_and_unload();

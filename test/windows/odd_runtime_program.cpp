@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C libraries of which a function cannot be replaced at its entry. The log says so; other libraries
 // get the replacements by their tables of imports, and by the odd library's table of exports.
-// Usage: windows_odd_runtime <proxy DLL> free|malloc
+// Usage: windows_odd_runtime <proxy DLL> free|malloc|aligned_malloc|malloc_dbg
 #include <windows.h>
 
 #include <cstddef>
@@ -41,6 +41,37 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
+// The library's aligned functions stay, all of them, and work on the replaced malloc.
+void check_aligned(HMODULE proxy, HMODULE runtime, const std::string& library) {
+  check(contains(line_of(proxy, "_aligned_free", library, -1),
+                 "not replaced because _aligned_malloc of its family cannot be"),
+        "the reason of another aligned function");
+  check(contains(line_of(proxy, "malloc", library, -1), "Success: "), "malloc is replaced");
+  const auto free_aligned = find<Free>(runtime, "_aligned_free");
+  void* const inner = find<void*()>(runtime, "odd_inner_aligned_malloc")();
+  void* const looked_up = find<void*(std::size_t, std::size_t)>(runtime, "_aligned_malloc")(10, 32);
+  for (void* block : {inner, looked_up}) {
+    check(!is_ours(block) && is_ours(static_cast<void**>(block)[-1]), "it lies in one of malloc");
+    free_aligned(block);
+  }
+  check(find<int()>(runtime, "odd_releases")() == 0, "it goes back to Corbel");
+}
+
+// The library's own calls stay with it: its block lies inside another, and goes to all its
+// functions.
+void check_debug(HMODULE runtime) {
+  const auto releases = find<int()>(runtime, "odd_releases");
+  const int before = releases();
+  const auto free_dbg = find<void(void*, int)>(runtime, "_free_dbg");
+  free_dbg(find<void*()>(runtime, "odd_inner_malloc_dbg")(), 0);
+  check(releases() == before + 1, "an inner block of a debug function goes back to the library");
+  void* const block =
+      find<void*(std::size_t, int, const char*, int)>(runtime, "_malloc_dbg")(10, 0, nullptr, 0);
+  check(is_ours(block), "a debug function that is looked up is replaced");
+  free_dbg(block, 0);
+  check(releases() == before + 1, "and the one that frees");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -57,15 +88,22 @@ int main(int count, char** arguments) {
   corbel_size = find<std::size_t(void*)>(GetModuleHandleA("corbelmalloc.dll"), "scalable_msize");
   const auto releases = find<int()>(runtime, "odd_releases");
 
-  // If it is malloc, the library's own malloc stays, and its free knows all blocks. If it is free,
-  // the library would give our blocks to its own free: so its own malloc, too, stays as it is.
-  const std::string line = line_of(proxy, odd, library, -1);
+  const std::string function = odd == "free" || odd == "malloc" ? odd : "_" + odd;
+  const std::string line = line_of(proxy, function, library, -1);
   check(contains(line, "Fail: "), "the log's line");
   check(contains(line, "byte pattern: <E300"), "the log's bytes");
-  check(contains(line, "since its first instructions are not understood"), "the log's reason");
+  check(contains(line, "its first instructions are not understood"), "the log's reason");
+  if (odd == "aligned_malloc") {
+    check_aligned(proxy, runtime, library);
+    return report();
+  }
+  // If it is malloc, the library's own malloc stays, and its free knows all blocks. Else the
+  // library would give our blocks to its own free: so its own malloc, too, stays as it is.
+  check(contains(line, "replaced for other libraries alone, since its first"), "what is done then");
   const std::string other = line_of(proxy, "calloc", library, -1);
-  check(contains(other, odd == "free" ? "Fail: " : "Success: "), "the line of another function");
-  check(odd != "free" || contains(other, "since another function"), "its reason");
+  check(contains(other, odd == "malloc" ? "Success: " : "Fail: "), "the line of another function");
+  check(odd == "malloc" || contains(other, ("another function, " + function + ",").c_str()),
+        "its reason");
 
   void* const inner = find<void*()>(runtime, "odd_inner_malloc")();
   check(!is_ours(inner), "the library's own malloc is as it was");
@@ -80,17 +118,19 @@ int main(int count, char** arguments) {
   find<Free>(user, "use_free")(before);
   check(releases() == 2, "a block from before goes to the library");
 
+  if (odd == "malloc_dbg") check_debug(runtime);
+  const int so_far = releases();
   void* const looked_up = find<Malloc>(runtime, "malloc")(10);
   check(is_ours(looked_up), "a malloc that is looked up is replaced");
   find<Free>(runtime, "free")(looked_up);
-  check(releases() == 2, "and free");
+  check(releases() == so_far, "and free");
 
   const HMODULE late = LoadLibraryA(("odd_late_user_" + odd + ".dll").c_str());
   if (late == nullptr) return 2;
   void* const late_block = find<Malloc>(late, "use_malloc")(10);
   check(is_ours(late_block), "a library that is loaded later gets the replacement");
   find<Free>(late, "use_free")(late_block);
-  check(releases() == 2, "and that of free");
+  check(releases() == so_far, "and that of free");
 
   // More of them than can be replaced: copies of this one under other names.
   wchar_t path[MAX_PATH];
@@ -105,19 +145,20 @@ int main(int count, char** arguments) {
     check(CopyFileW(path, (folder + name_of(i)).c_str(), FALSE), "a copy");
     copies[i] = LoadLibraryW((folder + name_of(i)).c_str());
   }
-  const std::wstring last = name_of(kCopies - 1);
-  check(contains(line_of(proxy, "malloc", std::string(last.begin(), last.end()), -1), "too many"),
-        "one that is left out");
+  const std::wstring wide_last = name_of(kCopies - 1);
+  const std::string last(wide_last.begin(), wide_last.end());
+  check(contains(line_of(proxy, "malloc", last, -1), "too many"), "one that is left out");
   for (int i = 0; i < kCopies; ++i) {
     FreeLibrary(copies[i]);
     DeleteFileW((folder + name_of(i)).c_str());
   }
+  check(line_of(proxy, "malloc", last, -1).empty(), "it is gone");
 
   // Away and back.
   FreeLibrary(late);
   FreeLibrary(user);
   check(GetModuleHandleA(library.c_str()) == nullptr, "the library is gone");
-  check(line_of(proxy, odd, library, -1).empty(), "the log has forgotten it");
+  check(line_of(proxy, function, library, 0).empty(), "the log has forgotten it");
   const HMODULE again = LoadLibraryA(library.c_str());
   void* const again_block = find<Malloc>(again, "malloc")(10);
   check(is_ours(again_block), "a library that comes back is replaced again");

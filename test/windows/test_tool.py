@@ -5,14 +5,20 @@ import gzip
 import json
 import os
 import pathlib
+import pty
+import re
+import shutil
+import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 BIN = pathlib.Path(os.environ["CORBEL_BIN_DIR"])
 TOOL = BIN / "corbel.exe"
 VICTIM = BIN / "windows_tool_victim.exe"
 BARE = BIN / "windows_tool_bare.exe"
+ENDLESS = BIN / "windows_tool_endless_user.exe"
 WINE = os.environ.get("CORBEL_WINE", "wine")
 # Quotation marks, backslashes before them and elsewhere, spaces, and an empty word.
 WORDS = ["plain", "two words", 'a "quoted" one', "back\\slash", "ends in\\", 'both \\" of them',
@@ -28,6 +34,20 @@ def environment(**more):
 def corbel(*words, stdin="", **variables):
     return subprocess.run([WINE, TOOL, *words], input=stdin, capture_output=True, text=True,
                           timeout=60, env=environment(**variables), check=False)
+
+
+def start(*words, **variables):
+    return subprocess.Popen([WINE, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            text=True, env=environment(**variables))
+
+
+def other_proxy(folder):
+    """Writes a replacement of malloc with TBB's name that is not Corbel's."""
+    path = pathlib.Path(folder) / "tbbmalloc_proxy.dll"
+    content = (BIN / "tbbmalloc_proxy.dll").read_bytes()
+    path.write_bytes(content.replace(b"corbel_malloc_proxy", b"corbel_xxxxxx_proxy"))
+    shutil.copy(BIN / "tbbmalloc.dll", folder)
+    return path
 
 
 def fields(message):
@@ -94,6 +114,24 @@ def setUpModule():  # pylint: disable=invalid-name
                    env=environment(), check=True)
 
 
+def managed_program(wide):
+    """A program that has nothing but code for .NET, as far as its headers tell."""
+    directories = 112 if wide else 96
+    headers = bytearray(0x400)
+    headers[:2] = b"MZ"
+    headers[0x3c] = 0x40
+    optional = 0x40 + 24
+    struct.pack_into("<4sHH12xHH", headers, 0x40, b"PE", 0x8664 if wide else 0x14c, 1,
+                     directories + 128, 2)
+    struct.pack_into("<H", headers, optional, 0x20b if wide else 0x10b)
+    struct.pack_into("<I", headers, optional + directories - 4, 16)
+    struct.pack_into("<II", headers, optional + directories + 8 * 14, 0x2000, 72)
+    struct.pack_into("<8sIIII", headers, optional + directories + 128, b".text", 72, 0x2000, 0x200,
+                     0x200)
+    struct.pack_into("<IHH8xI", headers, 0x200, 72, 2, 5, 1)  # code for .NET alone
+    return bytes(headers)
+
+
 class Run(unittest.TestCase):
     def run_victim(self, *words, options=(), **more):
         return corbel("run", *options, "--", str(VICTIM), *words, **more)
@@ -119,6 +157,19 @@ class Run(unittest.TestCase):
     def test_standard_input_is_the_commands(self):
         self.assertEqual(self.run_victim("copy", stdin="a\nb\n").stdout, "a\nb\n")
 
+    def test_the_console_is_as_it_was(self):
+        def code_page(*words):
+            controller, terminal = pty.openpty()
+            try:
+                return subprocess.run([WINE, *map(str, words)], stdin=terminal, timeout=60,
+                                      stdout=subprocess.PIPE, env=environment(), check=True).stdout
+            finally:
+                os.close(terminal)
+                os.close(controller)
+
+        program = VICTIM, "code-page"
+        self.assertEqual(code_page(TOOL, "run", "--", *program), code_page(*program))
+
     def test_options_become_variables(self):
         for option, name, value in (("--heap-limit", "CORBEL_HEAP_LIMIT", "400M"),
                                     ("--hard-limit", "CORBEL_HEAP_HARD_LIMIT", "1G"),
@@ -141,6 +192,41 @@ class Run(unittest.TestCase):
             # Each stack begins in the program or its C runtime, not in what replaces malloc.
             self.assertNotIn("corbelmalloc_proxy.dll", innermost_files(content))
 
+    def test_the_profile_is_where_its_name_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder) / "Ελλάς-Ж"
+            place.mkdir()
+            windows_path = f"Z:{place}".replace("/", "\\")
+            for name, where in (("a.pb.gz", place), (f"{windows_path}\\b.pb.gz", folder)):
+                done = subprocess.run(
+                    [WINE, TOOL, "run", "--", VICTIM, "hold", "Ж"], cwd=where, timeout=60,
+                    capture_output=True, check=False,
+                    env=environment(CORBEL_PROFILE=f"heap,every=64K,file={name}"))
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+            for name in "a.pb.gz", "b.pb.gz":
+                content = gzip.decompress((place / name).read_bytes())
+                self.assertIn(" hold Ж".encode(), content)
+
+    def test_a_header_with_few_tables(self):
+        # The sections follow the tables up to that of thread variables.
+        image = bytearray(VICTIM.read_bytes())
+        header = int.from_bytes(image[0x3c:0x40], "little")
+        optional, tables = header + 24, 10
+        sections = optional + int.from_bytes(image[header + 20:header + 22], "little")
+        size = 40 * int.from_bytes(image[header + 6:header + 8], "little")
+        struct.pack_into("<H", image, header + 20, 112 + 8 * tables)
+        struct.pack_into("<I", image, optional + 108, tables)
+        place = optional + 112 + 8 * tables
+        image[place:place + size] = image[sections:sections + size]
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "few.exe"
+            program.write_bytes(image)
+            alone = subprocess.run([WINE, program, "sections"], capture_output=True, text=True,
+                                   timeout=60, env=environment(), check=True)
+            done = corbel("run", "--", str(program), "sections")
+            self.assertEqual((done.stdout, done.returncode), (alone.stdout, 0), done.stderr)
+            self.assertEqual(corbel("run", "--", str(program), "malloc").stdout, "replaced\n")
+
     def test_what_cannot_be_started(self):
         with tempfile.TemporaryDirectory() as folder:
             other = pathlib.Path(folder) / "other.exe"
@@ -148,6 +234,14 @@ class Run(unittest.TestCase):
             header = int.from_bytes(image[0x3c:0x40], "little")
             image[header + 4:header + 6] = (0x14c).to_bytes(2, "little")
             other.write_bytes(image)
+            managed = pathlib.Path(folder) / "managed.exe"
+            managed.write_bytes(managed_program(wide=True))
+            any_processor = pathlib.Path(folder) / "any.exe"
+            any_processor.write_bytes(managed_program(wide=False))
+            cut = pathlib.Path(folder) / "cut.exe"
+            cut.write_bytes(VICTIM.read_bytes()[:5000])
+            other_proxy(folder)
+            linked = pathlib.Path(shutil.copy(BIN / "windows_linked_dropin.exe", folder))
             text = pathlib.Path(folder) / "text.exe"
             text.write_text("not a program", encoding="ascii")
             batch = pathlib.Path(folder) / "a.bat"
@@ -159,6 +253,10 @@ class Run(unittest.TestCase):
                     (other, 126, "wrong architecture: the program is 32-bit x86"),
                     (text, 126, "is not a program for Windows"),
                     (batch, 126, "is a batch file"),
+                    (managed, 126, "is a program for .NET"),
+                    (any_processor, 126, "is a program for .NET"),
+                    (cut, 126, "the file is truncated"),
+                    (linked, 126, "tbbmalloc_proxy.dll is TBB's own replacement of malloc"),
                     (BARE, 126, "there is nothing to replace")):
                 done = corbel("run", "--", str(command))
                 self.assertIn(said, done.stderr)
@@ -216,6 +314,52 @@ class Check(unittest.TestCase):
 
     def test_the_program_does_not_run(self):
         self.assertEqual(corbel("check", "--", str(VICTIM), "wait").returncode, 0)
+
+    def test_every_function_that_is_replaced(self):
+        done = corbel("check", "--json", "--", str(VICTIM))
+        symbols = {each["symbol"] for each in json.loads(done.stdout)["symbols"]}
+        log = corbel("run", "--", str(VICTIM), "log").stdout
+        for function, runtime in re.findall(r"Success: (\S+) \((\S+)\)", log):
+            self.assertIn(f"{runtime.lower()}!{function}", symbols)
+
+    def test_a_program_that_contains_the_replacement(self):
+        with start(BIN / "windows_linked_static.exe", "wait") as process:
+            done, report = self.check("--pid", process.stdout.readline().strip())
+            process.stdin.close()
+        self.assertEqual(done.returncode, 0, report["reasons"])
+        called = [each for each in report["symbols"] if each["symbol"].endswith("!malloc")]
+        self.assertIn("windows_linked_static.exe", called[0]["provider"])
+        # Nothing of the program's own code runs for a check.
+        done, report = self.check("--", str(BIN / "windows_linked_static.exe"))
+        self.assertEqual((done.returncode, report["reasons"][0]["id"]), (1, "contained"))
+        done = corbel("run", "--verbose", "--", str(BIN / "windows_linked_static.exe"))
+        self.assertEqual((done.returncode, "loading" in done.stderr), (0, False), done.stderr)
+
+    def test_a_process_that_has_ended(self):
+        with start(VICTIM, "ended") as process:
+            done, _ = self.check("--pid", process.stdout.readline().strip())
+            process.stdin.close()
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("it has ended", done.stderr)
+
+    def test_a_replacement_that_is_not_corbels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with start(VICTIM, "wait", other_proxy(folder)) as process:
+                done, report = self.check("--pid", process.stdout.readline().strip())
+                process.stdin.close()
+        self.assertEqual((done.returncode, report["reasons"][0]["id"]), (1, "other-malloc"))
+        self.assertIn("tbbmalloc_proxy.dll", report["reasons"][0]["text"])
+
+    def test_what_is_loaded_for_a_check_ends_with_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "number"
+            with start(TOOL, "check", "--", ENDLESS, ENDLESS_START=f"Z:{file}") as process:
+                while not file.exists() or not file.read_text().endswith("."):
+                    time.sleep(0.01)
+                process.kill()
+            number = file.read_text()[:-1]
+            while "there is no process" not in corbel("check", "--pid", number).stderr:
+                time.sleep(0.01)
 
     def test_no_such_process(self):
         done, _ = self.check("--pid", "99999999")

@@ -10,16 +10,18 @@
 
 namespace {
 
-// Whether malloc is replaced, as the replacement itself says.
-const char* replaced() {
+char** read_log() {
   const HMODULE proxy = GetModuleHandleA("corbelmalloc_proxy.dll");
-  if (proxy == nullptr) return "not loaded";
   const auto log = reinterpret_cast<int (*)(char***)>(
       reinterpret_cast<void*>(GetProcAddress(proxy, "TBB_malloc_replacement_log")));
   char** lines = nullptr;
-  if (log == nullptr) return "loaded";
-  log(&lines);
-  for (; lines != nullptr && *lines != nullptr; ++lines) {
+  if (log != nullptr) log(&lines);
+  return lines;
+}
+
+// Whether malloc is replaced, as the replacement itself says.
+const char* replaced() {
+  for (char** lines = read_log(); lines != nullptr && *lines != nullptr; ++lines) {
     if (std::strncmp(*lines, "Success: malloc (", 17) == 0) return "replaced";
   }
   return "not replaced";
@@ -33,6 +35,9 @@ int main(int count, char** words) {
     for (int i = 2; i < count; ++i) std::printf("[%s]\n", words[i]);
   } else if (what == "malloc") {
     std::puts(replaced());
+  } else if (what == "log") {
+    for (char** lines = read_log(); lines != nullptr && *lines != nullptr; ++lines)
+      std::puts(*lines);
   } else if (what == "variable") {
     const char* value = std::getenv(words[2]);
     std::puts(value != nullptr ? value : "not set");
@@ -48,10 +53,32 @@ int main(int count, char** words) {
     // Long enough for a look at a process whose figures are gone at its end, as in Wine.
     Sleep(100);
     for (char* block : blocks) std::free(block);
+  } else if (what == "sections") {
+    const auto* const image = reinterpret_cast<const char*>(GetModuleHandleA(nullptr));
+    const auto* const header = reinterpret_cast<const IMAGE_NT_HEADERS64*>(
+        image + reinterpret_cast<const IMAGE_DOS_HEADER*>(image)->e_lfanew);
+    const IMAGE_SECTION_HEADER* const sections = IMAGE_FIRST_SECTION(header);
+    for (int i = 0; i < header->FileHeader.NumberOfSections; ++i) {
+      std::printf("%.8s %lx %lx %lx\n", reinterpret_cast<const char*>(sections[i].Name),
+                  sections[i].VirtualAddress, sections[i].Misc.VirtualSize,
+                  sections[i].Characteristics);
+    }
+  } else if (what == "code-page") {
+    std::printf("%u\n", GetConsoleOutputCP());
   } else if (what == "fault") {
     *static_cast<volatile int*>(nullptr) = 1;
+  } else if (what == "ended") {
+    // The number of a process that has ended, while that has a handle.
+    STARTUPINFOA start{};
+    PROCESS_INFORMATION made{};
+    CreateProcessA(words[0], nullptr, nullptr, nullptr, FALSE, 0, nullptr, nullptr, &start, &made);
+    WaitForSingleObject(made.hProcess, INFINITE);
+    std::printf("%lu\n", made.dwProcessId);
+    std::fflush(stdout);
+    std::getchar();
   } else if (what == "wait") {
-    std::puts("ready");
+    if (count > 2) LoadLibraryA(words[2]);
+    std::printf("%lu\n", GetCurrentProcessId());
     std::fflush(stdout);
     std::getchar();
   }

@@ -57,7 +57,7 @@ void report_failure(const char* what, const char* path, int error) {
 
 void ProfileFile::choose(const char* pattern) {
   TextInto text(pattern_, sizeof pattern_);
-  if (pattern[0] != '/') {
+  if (!os::is_absolute(pattern)) {
     char folder[kMaxPath];
     os::read_current_folder(folder, sizeof folder);
     if (folder[0] != '\0') text.add(folder).add("/");

@@ -53,6 +53,8 @@ void read_current_folder(char* path, std::size_t capacity) {
   if (syscall(SYS_getcwd, path, capacity) <= 0 || path[0] != '/') path[0] = '\0';
 }
 
+bool is_absolute(const char* path) { return path[0] == '/'; }
+
 namespace {
 
 constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;

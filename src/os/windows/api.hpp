@@ -8,6 +8,8 @@
 #endif
 #include <windows.h>
 
+#include <cstddef>
+
 namespace corbel::os {
 
 // The functions of the contract leave the calling thread's last error, which the program may be
@@ -22,6 +24,16 @@ class LastErrorGuard {
  private:
   const DWORD error_;
 };
+
+// Writes the text in UTF-8, without a zero, as far as it fits, and returns how much that is.
+inline std::size_t to_utf8(const wchar_t* text, std::size_t length, char* bytes, std::size_t room) {
+  int count = int(length < room ? length : room);
+  int written = 0;
+  for (; count > 0 && written == 0; --count) {
+    written = WideCharToMultiByte(CP_UTF8, 0, text, count, bytes, int(room), nullptr, nullptr);
+  }
+  return std::size_t(written);
+}
 
 // A function that older systems, or Wine, lack; nullptr if this one does.
 template <class Function>

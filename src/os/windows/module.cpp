@@ -15,13 +15,8 @@ bool find_module(const void* address, char* path, std::size_t room, std::uintptr
   }
   constexpr DWORD kRoom = 1024;
   wchar_t wide[kRoom];
-  int length = int(GetModuleFileNameW(module, wide, kRoom));
-  int written = 0;
-  // One too long loses its end.
-  while (length > 0 && written == 0) {
-    written = WideCharToMultiByte(CP_UTF8, 0, wide, length, path, int(room) - 1, nullptr, nullptr);
-    --length;
-  }
+  const DWORD length = GetModuleFileNameW(module, wide, kRoom);
+  const std::size_t written = to_utf8(wide, length, path, room - 1);
   if (written == 0) return false;
   path[written] = '\0';
   *base = reinterpret_cast<std::uintptr_t>(module);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/text.hpp"
 #include "os/os.hpp"
 #include "os/windows/api.hpp"
 // After windows.h.
@@ -76,13 +75,24 @@ void read_thread_name(char* name, std::size_t) { name[0] = '\0'; }
 
 void read_command(char* command, std::size_t capacity) {
   LastErrorGuard guard;
-  TextInto(command, capacity).add(GetCommandLineA()).finish();
+  const wchar_t* const line = GetCommandLineW();
+  command[to_utf8(line, std::size_t(lstrlenW(line)), command, capacity - 1)] = '\0';
 }
 
 void read_current_folder(char* path, std::size_t capacity) {
   LastErrorGuard guard;
-  const DWORD length = GetCurrentDirectoryA(DWORD(capacity), path);
-  if (length == 0 || length >= capacity) path[0] = '\0';
+  constexpr DWORD kRoom = 4096;
+  wchar_t wide[kRoom];
+  const DWORD length = GetCurrentDirectoryW(kRoom, wide);
+  const bool fits =
+      length > 0 && length < kRoom &&
+      WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, int(capacity), nullptr, nullptr) != 0;
+  if (!fits) path[0] = '\0';
+}
+
+// A path that begins with a drive or a slash is left to the system.
+bool is_absolute(const char* path) {
+  return path[0] == '/' || path[0] == '\\' || (path[0] != '\0' && path[1] == ':');
 }
 
 ProcessPeaks read_process_peaks() {

@@ -26,6 +26,10 @@ class CodeArea {
   // Makes it executable, and no more writable.
   bool seal();
   static void release(void* start);
+  // Whether an address is in the area that begins at `start`.
+  static bool contains(const void* start, const void* address) {
+    return std::size_t(static_cast<const char*>(address) - static_cast<const char*>(start)) < kSize;
+  }
 
  private:
   static constexpr std::size_t kSize = 16 << 10;

@@ -3,6 +3,8 @@
 //
 //   Success: free (ucrtbase.dll), byte pattern: <C7442410000000008B4424>
 //   Fail: _expand (msvcr100.dll), byte pattern: <90C3CC>: it is shorter than a jump
+//   Fail: _aligned_free (msvcr100.dll), byte pattern: <4885C9...>: not replaced because
+//       _aligned_malloc of its family cannot be
 //
 // The pattern is what the function began with. A function that is replaced for other libraries
 // alone, in their tables of imports, counts as Fail: the library's own calls reach the original.
@@ -11,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "os/windows/api.hpp"
+#include "proxy/windows/code_area.hpp"
 #include "proxy/windows/image.hpp"
 #include "proxy/windows/modules.hpp"
 #include "proxy/windows/replace.hpp"
@@ -21,6 +24,7 @@ namespace {
 // The log, once written, stays: there is a new one if something has changed since.
 struct Log {
   char** lines;
+  std::size_t count;
   std::size_t size;
   int verdict;
 };
@@ -50,6 +54,34 @@ class Writer : public TextBuilder<Writer> {
   std::size_t count_ = 0;
 };
 
+// The first function of the family that cannot be replaced at its entry; nullptr if there is none.
+const char* refused_of(const Runtime& runtime, Family family) {
+  for (unsigned i = 0; i < kFunctionCount; ++i) {
+    if (kFunctionInfo[i].family == family && runtime.reason[i] != nullptr) {
+      return kFunctionInfo[i].name;
+    }
+  }
+  return nullptr;
+}
+
+void add_reason(Writer& text, const Runtime& runtime, unsigned i) {
+  if (const char* const why = runtime.reason[i]; why != nullptr) {
+    text.add(why);
+    return;
+  }
+  // Of another family: since no function of the library is replaced at its entry.
+  const bool is_left = runtime.outcome[i] == Outcome::kRefused;
+  const Family family = is_left ? kFunctionInfo[i].family : Family::kPlain;
+  const char* const other = refused_of(runtime, family);
+  if (other == nullptr) {
+    text.add("the system refuses");
+  } else if (is_left) {
+    text.add("not replaced because ").add(other).add(" of its family cannot be");
+  } else {
+    text.add("another function, ").add(other).add(", cannot be replaced at its entry");
+  }
+}
+
 void add_function(Writer& text, const Runtime& runtime, unsigned i) {
   text.begin_line();
   text.add(runtime.outcome[i] == Outcome::kReplaced ? "Success: " : "Fail: ");
@@ -59,29 +91,13 @@ void add_function(Writer& text, const Runtime& runtime, unsigned i) {
     text.put("0123456789ABCDEF"[byte & 15]);
   }
   text.add(">");
-  const char* const why = runtime.reason[i];
   if (runtime.outcome[i] == Outcome::kInTables) {
     text.add(": replaced for other libraries alone, since ");
-    text.add(why != nullptr ? why : "another function of this one cannot be replaced at its entry");
   } else if (runtime.outcome[i] == Outcome::kRefused) {
-    text.add(": ").add(why != nullptr ? why : "the system refuses");
+    text.add(": ");
   }
+  if (runtime.outcome[i] != Outcome::kReplaced) add_reason(text, runtime, i);
   text.end_line();
-}
-
-struct Program {
-  Image image;
-  ModuleName name;
-};
-
-// Asks the loader, whose lock a thread may hold that waits for that of the runtimes.
-Program find_program() {
-  wchar_t path[MAX_PATH];
-  const DWORD length = GetModuleFileNameW(nullptr, path, MAX_PATH);
-  const wchar_t* name = path + length;
-  while (name > path && name[-1] != L'\\') --name;
-  return {Image(GetModuleHandleA(nullptr)),
-          ModuleName(name, std::size_t(path + length - name) * sizeof *name)};
 }
 
 // Whether the program imports something of a library whose functions are replaced. A program that
@@ -90,13 +106,14 @@ bool uses_a_runtime(const Image& program) {
   bool uses = false;
   program.for_each_import([&uses](const void** word) {
     for (const Runtime& runtime : runtimes) {
-      uses = uses || (runtime.base != nullptr && Image(runtime.base).contains(*word));
+      uses = uses || (runtime.base != nullptr && (Image(runtime.base).contains(*word) ||
+                                                  CodeArea::contains(runtime.code, *word)));
     }
   });
   return uses;
 }
 
-int write(Writer& text, const Program& program) {
+int write(Writer& text) {
   bool all = true;
   bool any = false;
   for (const Runtime& runtime : runtimes) {
@@ -108,19 +125,20 @@ int write(Writer& text, const Program& program) {
       any = true;
     }
   }
-  if (left_out[0] != '\0') {
+  bool is_program = true;
+  for_each_module([&](const Image& module, const char* name) {
+    const char* const problem =
+        is_left_out(module, name) ? "there are too many C libraries"
+        : is_program && !uses_a_runtime(module)
+            ? "the program uses no C library that can be replaced; it may contain one"
+            : nullptr;
+    is_program = false;
+    if (problem == nullptr) return;
     text.begin_line();
-    text.add("Fail: malloc (").add(left_out).add("): there are too many C libraries");
+    text.add("Fail: malloc (").add(name).add("): ").add(problem);
     text.end_line();
     all = false;
-  }
-  if (!uses_a_runtime(program.image)) {
-    text.begin_line();
-    text.add("Fail: malloc (").add(program.name.text());
-    text.add("): the program uses no C library that can be replaced; it may contain one");
-    text.end_line();
-    all = false;
-  }
+  });
   return all && any ? 0 : -1;
 }
 
@@ -130,10 +148,10 @@ int write(Writer& text, const Program& program) {
 extern "C" int TBB_malloc_replacement_log(char*** log) {
   using namespace corbel::proxy;
   corbel::os::LastErrorGuard guard;
-  const Program program = find_program();
+  LoaderLock loader_lock;
   RuntimesLock lock;
   Writer measured(nullptr, nullptr);
-  const int verdict = write(measured, program);
+  const int verdict = write(measured);
   const std::size_t table = (measured.count() + 1) * sizeof(char*);
   const std::size_t size = table + measured.size();
   // Not of the heap, whose blocks may be looked through for leaks.
@@ -145,13 +163,13 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   auto* const lines = static_cast<char**>(memory);
   char* const text = static_cast<char*>(memory) + table;
   Writer writer(lines, text);
-  write(writer, program);
+  write(writer);
   lines[writer.count()] = nullptr;
-  if (last.size == measured.size() &&
+  if (last.count == measured.count() && last.size == measured.size() &&
       memcmp(reinterpret_cast<char*>(last.lines) + table, text, last.size) == 0) {
     VirtualFree(memory, 0, MEM_RELEASE);
   } else {
-    last = {lines, measured.size(), verdict};
+    last = {lines, measured.count(), measured.size(), verdict};
   }
   if (log != nullptr) *log = last.lines;
   return last.verdict;

@@ -46,6 +46,20 @@ int strncmp_lower(const char* text, const char* lower, std::size_t size) {
   return 0;
 }
 
+LoaderLock::LoaderLock() {
+  using Lock = LONG NTAPI(ULONG flags, ULONG * disposition, std::uintptr_t* cookie);
+  if (auto* const lock = os::find_function<Lock>("ntdll.dll", "LdrLockLoaderLock")) {
+    lock(0, nullptr, &cookie_);
+  }
+}
+
+LoaderLock::~LoaderLock() {
+  using Unlock = LONG NTAPI(ULONG flags, std::uintptr_t cookie);
+  if (auto* const unlock = os::find_function<Unlock>("ntdll.dll", "LdrUnlockLoaderLock")) {
+    unlock(0, cookie_);
+  }
+}
+
 void visit_modules(VisitModule visit, void* context) {
   const auto* const thread = reinterpret_cast<const TEB*>(arch::thread_pointer());
   const PEB* const process = thread->ProcessEnvironmentBlock;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "proxy/windows/image.hpp"
 
@@ -22,9 +23,21 @@ class ModuleName {
 // strncmp of `text` in lower case.
 int strncmp_lower(const char* text, const char* lower, std::size_t size);
 
+// While one lives, no other thread loads or unloads a library.
+class LoaderLock {
+ public:
+  LoaderLock();
+  ~LoaderLock();
+  LoaderLock(const LoaderLock&) = delete;
+  LoaderLock& operator=(const LoaderLock&) = delete;
+
+ private:
+  std::uintptr_t cookie_ = 0;
+};
+
 using VisitModule = void (*)(void* context, const Image& image, const char* name);
-// In the order in which they were loaded, the program first. Requires: the loader's lock, as when
-// the system tells that a library starts or is loaded.
+// In the order in which they were loaded, the program first. Requires: the loader's lock, which a
+// thread has, too, when the system tells it that a library starts or is loaded.
 void visit_modules(VisitModule visit, void* context);
 
 template <class Visit>

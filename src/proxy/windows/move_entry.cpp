@@ -15,6 +15,7 @@ enum class Kind {
   kPlain,        // does the same anywhere
   kOperand,      // its operand lies at a distance from it
   kConditional,  // branches
+  kLoop,         // branches, and has no form for longer distances
   kJump,
   kCall,
   kJumpThrough,  // to the address in its operand, which lies at a distance from it
@@ -22,21 +23,39 @@ enum class Kind {
   kEnd,  // does the same anywhere, and nothing after it runs
 };
 
+std::int64_t number_at(const unsigned char* at, std::size_t size) {
+  if (size == 1) return static_cast<signed char>(*at);
+  std::int32_t number;
+  memcpy(&number, at, sizeof number);
+  return number;
+}
+
 class Movable : public arch::x86_64::Instruction {
  public:
   explicit Movable(const arch::CodeView& code) : Instruction(code) {}
 
   Kind kind() {
     if (code_.after == 0 || !read_opcode()) return Kind::kRefused;
-    if (is_vex_ || has_short_addresses_) return Kind::kRefused;
+    if (is_vex_) return Kind::kRefused;
     operand_at_ = at_;
-    return map_ == 0 ? one_byte() : map_ == 1 ? two_bytes() : Kind::kRefused;
+    const Kind kind = map_ == 0 ? one_byte() : map_ == 1 ? two_bytes() : Kind::kRefused;
+    if (has_short_addresses_ && kind != Kind::kLoop) return Kind::kRefused;
+    // With this prefix AMD's processors branch to addresses of 16 bits, Intel's do not.
+    if (has_66_ && kind != Kind::kPlain && kind != Kind::kOperand) return Kind::kRefused;
+    return kind;
   }
 
   // Where the four bytes of the distance of a kOperand, kJumpThrough or kCallThrough lie.
   std::size_t distance_at() const { return operand_at_ + 1; }
   // The condition of a kConditional.
   unsigned condition() const { return opcode_ & 15; }
+
+  // Where a branch of `length` bytes leads, with the distance as its last ones.
+  std::uintptr_t target(std::size_t length) const {
+    const bool is_short = map_ == 0 && opcode_ != 0xe8 && opcode_ != 0xe9;
+    const std::size_t size = is_short ? 1 : 4;
+    return code_.address + length + std::uintptr_t(number_at(code_.at + length - size, size));
+  }
 
  private:
   // With an operand by a ModRM byte (Intel SDM, volume 2, table 2-7).
@@ -77,6 +96,11 @@ class Movable : public arch::x86_64::Instruction {
       case 0xc2:  // ret
       case 0xc3:
         return Kind::kEnd;
+      case 0xe0:  // loop
+      case 0xe1:
+      case 0xe2:
+      case 0xe3:  // jrcxz
+        return Kind::kLoop;
       case 0xe8:
         return Kind::kCall;
       case 0xe9:
@@ -143,20 +167,6 @@ class Movable : public arch::x86_64::Instruction {
   std::size_t operand_at_ = 0;
 };
 
-std::int64_t number_at(const unsigned char* at, std::size_t size) {
-  if (size == 1) return static_cast<signed char>(*at);
-  std::int32_t number;
-  memcpy(&number, at, sizeof number);
-  return number;
-}
-
-// Where a branch with the distance as its last bytes leads.
-std::uintptr_t target_of(const arch::CodeView& code, std::size_t length) {
-  const unsigned char first = code.at[0] == 0xf2 || code.at[0] == 0xf3 ? code.at[1] : code.at[0];
-  const std::size_t size = first == 0xeb || (first & 0xf0) == 0x70 ? 1 : 4;
-  return code.address + length + std::uintptr_t(number_at(code.at + length - size, size));
-}
-
 class Copy {
  public:
   Copy(unsigned char (&bytes)[kMaxCopied], std::uintptr_t to) : bytes_(bytes), to_(to) {}
@@ -219,9 +229,10 @@ bool branches_back(const arch::CodeView& function, std::size_t from) {
     const arch::CodeView code = view_at(function, at);
     const std::size_t length = arch::x86_64::length_of(code);
     if (length == 0) return false;
-    const Kind kind = Movable(code).kind();
-    if (kind == Kind::kConditional || kind == Kind::kJump) {
-      const std::uintptr_t distance = target_of(code, length) - function.address;
+    Movable instruction(code);
+    const Kind kind = instruction.kind();
+    if (kind == Kind::kConditional || kind == Kind::kLoop || kind == Kind::kJump) {
+      const std::uintptr_t distance = instruction.target(length) - function.address;
       if (distance > 0 && distance < kJumpSize) return true;
     }
     at += length;
@@ -237,7 +248,7 @@ MovedEntry refuse(const char* why) {
 
 }  // namespace
 
-MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
+MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to, Calls calls,
                       unsigned char (&bytes)[kMaxCopied]) {
   MovedEntry entry;
   Copy copy(bytes, to);
@@ -253,8 +264,12 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
     const std::size_t length = arch::x86_64::length_of(code);
     Movable instruction(code);
     const Kind kind = instruction.kind();
-    if (length == 0 || length > code.after || kind == Kind::kRefused) {
+    const bool is_known = kind != Kind::kRefused && kind != Kind::kLoop;
+    if (length == 0 || length > code.after || !is_known) {
       return refuse("its first instructions are not understood");
+    }
+    if (calls == Calls::kRefused && (kind == Kind::kCall || kind == Kind::kCallThrough)) {
+      return refuse("it calls, which the process's shadow stacks would miss");
     }
     const std::uintptr_t next = code.address + length;
     std::uintptr_t target = 0;
@@ -262,7 +277,7 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
       case Kind::kConditional:
       case Kind::kJump:
       case Kind::kCall:
-        target = target_of(code, length);
+        target = instruction.target(length);
         if (target - function.address < kJumpSize) {
           return refuse("it branches back into its first instructions");
         }

@@ -21,11 +21,15 @@ struct MovedEntry {
   std::size_t size = 0;           // bytes of the copy
 };
 
+// A call among the moved instructions becomes a push and a jump. On a processor that keeps a second
+// stack of return addresses, that lacks the address, and the return would end the process.
+enum class Calls { kMoved, kRefused };
+
 // Copies the instructions of `function` that a jump at its entry would overwrite, so that they do
 // the same at the address `to`. `function.after` bytes are the function's and the padding after
 // it. Refuses what is not on a list of instructions that were thought about, what does not lead to
 // the same place from `to`, and a function that branches back among the overwritten bytes.
-MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to,
+MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to, Calls calls,
                       unsigned char (&copy)[kMaxCopied]);
 
 }  // namespace corbel::proxy

@@ -14,6 +14,8 @@ constexpr std::size_t kMaxThreads = 4096;
 constexpr ACCESS_MASK kAccess =
     THREAD_SUSPEND_RESUME | THREAD_GET_CONTEXT | THREAD_QUERY_LIMITED_INFORMATION;
 
+constexpr LONG kNoMoreEntries = LONG(0x8000001a);  // STATUS_NO_MORE_ENTRIES
+
 struct Stopped {
   HANDLE thread;
   DWORD id;
@@ -43,7 +45,8 @@ bool OtherThreads::stop_new() {
     HANDLE next;
     const LONG status = NtGetNextThread(GetCurrentProcess(), last, kAccess, 0, 0, &next);
     if (last != nullptr && !keep_last) CloseHandle(last);
-    if (status < 0) return true;  // there are no more
+    if (status == kNoMoreEntries) return true;
+    if (status < 0) return false;
     last = next;
     keep_last = false;
     const DWORD id = GetThreadId(next);

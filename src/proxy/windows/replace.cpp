@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <initializer_list>
 
@@ -38,6 +39,7 @@ constexpr int kMaxTries = 200;
 constexpr int kQuickTries = 20;
 
 struct Change {
+  unsigned function;
   unsigned char* entry;
   std::uint64_t word;  // what the aligned word with the entry becomes
   DWORD protection;
@@ -51,6 +53,14 @@ void write_long_jump(unsigned char* at, const void* target) {
   const unsigned char opcode[6] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip)
   memcpy(at, opcode, sizeof opcode);
   memcpy(at + sizeof opcode, &target, sizeof target);
+}
+
+// Whether the process has shadow stacks (Intel SDM, volume 1, chapter 17).
+bool has_shadow_stack() {
+  std::uintptr_t pointer = 0;
+  // rdsspq, which does nothing if there is none.
+  asm volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(pointer));
+  return pointer != 0;
 }
 
 // The code of an exported function, whose first instruction may only jump there. In Microsoft's
@@ -94,22 +104,22 @@ class Replacing {
   void replace() {
     if (!area_.is_there()) return give_up("there is no room for code within reach of it");
     for (unsigned i = 0; i < kFunctionCount; ++i) prepare(i);
-    if (!area_.seal()) return give_up("the system refuses memory for code");
     runtime_.code = area_.start();
-    // Not in part: a block that the library has from one function, it would give to another.
-    bool at_entries = true;
-    for (unsigned i = 0; i < kFunctionCount && at_entries; ++i) {
-      at_entries = entries_[i] == nullptr || !kFunctionInfo[i].takes_block || copies_[i] != nullptr;
-    }
+    if (!area_.seal()) return give_up("the system refuses memory for code");
+    bool at_entries = is_movable(Family::kPlain);
+    // With malloc and free as they were, the aligned functions get the tables like all others.
+    if (at_entries && !is_movable(Family::kAligned)) leave(Family::kAligned);
     if (at_entries) at_entries = unprotect();
     if (at_entries) at_entries = write();
+    bool tables_change = true;
     for (unsigned i = 0; i < kFunctionCount; ++i) {
       if (entries_[i] == nullptr) continue;
       if (at_entries && copies_[i] != nullptr) {
         runtime_.outcome[i] = Outcome::kReplaced;
       } else {
         runtime_.original[i] = entries_[i];
-        replace_in_tables(i);
+        // The first is free: without it, none.
+        if (tables_change) tables_change = replace_in_tables(i);
       }
     }
     flush();
@@ -118,6 +128,27 @@ class Replacing {
  private:
   void give_up(const char* why) {
     for (unsigned i = 0; i < kFunctionCount; ++i) runtime_.reason[i] = why;
+  }
+
+  // Whether all functions of the family can be replaced at their entries.
+  bool is_movable(Family family) const {
+    for (unsigned i = 0; i < kFunctionCount; ++i) {
+      if (kFunctionInfo[i].family == family && entries_[i] != nullptr && copies_[i] == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Its functions stay as they are.
+  void leave(Family family) {
+    for (unsigned i = 0; i < kFunctionCount; ++i) {
+      if (kFunctionInfo[i].family == family) entries_[i] = nullptr;
+    }
+    Change* const end = std::remove_if(changes_, changes_ + change_count_, [&](const Change& c) {
+      return kFunctionInfo[c.function].family == family;
+    });
+    change_count_ = std::size_t(end - changes_);
   }
 
   // An earlier function at the same address, or `i`.
@@ -157,7 +188,7 @@ class Replacing {
     }
     const arch::CodeView function{entry, 0, image_.bytes_of(entry, kMaxScanned), address_of(entry)};
     unsigned char bytes[kMaxCopied];
-    const MovedEntry moved = move_entry(function, address_of(copy), bytes);
+    const MovedEntry moved = move_entry(function, address_of(copy), calls_, bytes);
     if (moved.refusal != nullptr) {
       runtime_.reason[i] = moved.refusal;
       return;
@@ -175,6 +206,7 @@ class Replacing {
     *at = 0xe9;
     memcpy(at + 1, &distance, sizeof distance);
     Change& change = changes_[change_count_++];
+    change.function = i;
     change.entry = entry;
     memcpy(&change.word, word, sizeof word);
   }
@@ -241,14 +273,15 @@ class Replacing {
   void flush() { FlushInstructionCache(GetCurrentProcess(), image_.base(), image_.size()); }
 
   // Where other libraries find the function: in their tables of imports if they have been loaded,
-  // and in the table of exports when they will be.
-  void replace_in_tables(unsigned i) {
-    if (jumps_[i] == nullptr) return;
+  // and in the table of exports when they will be. False if the system does not let the latter be
+  // changed.
+  bool replace_in_tables(unsigned i) {
+    if (jumps_[i] == nullptr) return true;
     std::uint32_t* const exported = image_.find_export(kFunctionInfo[i].name);
     const unsigned char* const entry = exported == nullptr ? nullptr : image_.base() + *exported;
     const std::ptrdiff_t distance = jumps_[i] - image_.base();
-    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return;
-    if (!store(exported, std::uint32_t(distance))) return;
+    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return true;
+    if (!store(exported, std::uint32_t(distance))) return false;
     for_each_module([&](const Image& module, const char*) {
       if (module.base() == image_.base()) return;
       module.for_each_import([&](const void** word) {
@@ -256,12 +289,22 @@ class Replacing {
       });
     });
     runtime_.outcome[i] = Outcome::kInTables;
+    return true;
   }
 
+  // A table may lie in a page with code, which other threads go on to execute.
   template <class Word>
   static bool store(Word* word, Word value) {
+    constexpr DWORD kExecutable =
+        PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+    MEMORY_BASIC_INFORMATION page;
+    if (VirtualQuery(word, &page, sizeof page) == 0) return false;
+    const bool is_code = (page.Protect & kExecutable) != 0;
     DWORD before;
-    if (!VirtualProtect(word, sizeof *word, PAGE_READWRITE, &before)) return false;
+    if (!VirtualProtect(word, sizeof *word, is_code ? PAGE_EXECUTE_READWRITE : PAGE_READWRITE,
+                        &before)) {
+      return false;
+    }
     // (2) release: as (1), for a thread that gets to the jump by this word
     std::atomic_ref<Word>(*word).store(value, std::memory_order_release);
     VirtualProtect(word, sizeof *word, before, &before);
@@ -273,6 +316,7 @@ class Replacing {
   const void* const* const replacements_;
   CodeArea area_;
   const Threads threads_;
+  const Calls calls_ = has_shadow_stack() ? Calls::kRefused : Calls::kMoved;
 
   unsigned char* entries_[kFunctionCount] = {};
   const unsigned char* jumps_[kFunctionCount] = {};
@@ -320,7 +364,7 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
     if (runtimes[i - 1].base == image.base()) return;
     if (runtimes[i - 1].base == nullptr) number = i - 1;
   }
-  if (number == kMaxRuntimes) return copy_name(left_out, name);
+  if (number == kMaxRuntimes) return;
   Runtime& runtime = runtimes[number];
   runtime.base = image.base();
   copy_name(runtime.name, name);
@@ -332,6 +376,14 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
   Replacing replacing(image, number, threads);
   replacing.find();
   replacing.replace();
+}
+
+bool is_left_out(const Image& image, const char* name) {
+  if (!is_runtime_name(name) || !has_any(image)) return false;
+  for (const Runtime& runtime : runtimes) {
+    if (runtime.base == image.base()) return false;
+  }
+  return true;
 }
 
 void forget(const void* base) {

@@ -40,9 +40,6 @@ struct Runtime {
 inline constexpr unsigned kMaxRuntimes = 12;
 // Changed under `runtimes_lock` alone, and no more while a function of the library is replaced.
 extern Runtime runtimes[kMaxRuntimes];
-// The last library for which there was no room among them; empty if there has been room for all.
-// Under the same lock.
-extern char left_out[sizeof(Runtime::name)];
 
 // The replacements for a library that is kept in runtimes[number], by Function.
 const void* const* replacements_for(unsigned number);

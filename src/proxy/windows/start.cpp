@@ -18,6 +18,11 @@ void corbel_malloc_proxy() {}
 namespace corbel::proxy {
 namespace {
 
+#if defined(CORBEL_STATIC)
+// A section of this name tells the corbel command that a program contains the replacement.
+__attribute__((section(".corbel"), used)) const char mark[] = "malloc";
+#endif
+
 struct LoadedModule {
   ULONG flags;
   const UNICODE_STRING* path;
@@ -41,9 +46,13 @@ void CALLBACK on_module(ULONG reason, const LoadedModule* module, void*) {
   }
 }
 
-// Called with the loader's lock, as all that libraries do when they are loaded.
+// A library is started with the loader's lock. A program that contains the replacement is not.
 __attribute__((constructor)) void start() {
+#if defined(CORBEL_STATIC)
+  asm volatile("" ::"r"(mark));  // so that linkers keep it
+#endif
   os::LastErrorGuard guard;
+  LoaderLock loader_lock;
   HMODULE self;
   GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                      reinterpret_cast<const char*>(&start), &self);

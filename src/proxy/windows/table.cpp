@@ -8,13 +8,11 @@
 namespace corbel::proxy {
 
 const FunctionInfo kFunctionInfo[kFunctionCount] = {
-#define CORBEL_FUNCTION(constant, name, replacement, takes_block) {name, takes_block},
-    CORBEL_REPLACED_FUNCTIONS(CORBEL_FUNCTION)
-#undef CORBEL_FUNCTION
+#define CORBEL_FUNCTION(constant, name, replacement, family) {name, Family::family},
+#include "proxy/windows/functions.inc"
 };
 
 constinit Runtime runtimes[kMaxRuntimes] = {};
-constinit char left_out[sizeof(Runtime::name)] = {};
 
 namespace {
 
@@ -87,10 +85,9 @@ struct Replacement {
 
 template <unsigned kNumber>
 const void* const kReplacements[kFunctionCount] = {
-#define CORBEL_FUNCTION(constant, name, replacement, takes_block) \
+#define CORBEL_FUNCTION(constant, name, replacement, family) \
   reinterpret_cast<const void*>(&Replacement<kNumber, constant>::replacement),
-    CORBEL_REPLACED_FUNCTIONS(CORBEL_FUNCTION)
-#undef CORBEL_FUNCTION
+#include "proxy/windows/functions.inc"
 };
 
 const void* const* const kAllReplacements[kMaxRuntimes] = {

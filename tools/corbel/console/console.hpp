@@ -10,7 +10,10 @@ namespace corbel::cli {
 // The words of the command line in UTF-8, without the program's name.
 std::vector<std::string> arguments_of(int count, char** values);
 
-// Has the terminal take UTF-8 and colours, where that is not its state already.
+// Has the terminal take UTF-8 and colours, where that is not its state already, until this program
+// ends or restore_terminal() is called.
 void prepare_terminal();
+// Other programs share the terminal: it is for them as it was.
+void restore_terminal();
 
 }  // namespace corbel::cli

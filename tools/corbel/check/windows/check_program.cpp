@@ -58,6 +58,7 @@ void load_and_judge(const Program& program, const std::vector<std::string>& comm
   request.command = command;
   request.path = program.path;
   request.library = library;
+  request.is_trial = true;
   const HANDLE nowhere = CreateFileW(L"NUL", GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
                                      nullptr, OPEN_EXISTING, 0, nullptr);
   request.output = request.errors = nowhere;
@@ -105,6 +106,13 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
     report.how = fmt::format("started by corbel run, which has it load {} first",
                              first.empty() ? kProxyName : first);
     if (first.empty()) report.reasons.push_back({"missing-file", library.error, {}});
+  }
+  if (program.image.has_corbel) {
+    report.reasons.push_back(
+        {"contained",
+         "the program contains Corbel's replacement, which starts with the program's own code, "
+         "where a check ends",
+         "start the program, then: corbel check --pid PID"});
   }
   for (const Obstacle& obstacle : program.obstacles) report.reasons.push_back(obstacle);
   if (!report.reasons.empty()) return report;

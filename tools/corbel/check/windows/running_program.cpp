@@ -8,9 +8,9 @@
 #include <psapi.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -27,67 +27,50 @@ namespace corbel::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// Essential: those through which a program gets blocks and gives them back. Other functions that
-// Corbel replaces are called by the runtimes themselves.
-constexpr std::array kKnown = {
-    Known{"malloc", "", true},
-    Known{"free", "", true},
-    Known{"calloc", "", true},
-    Known{"realloc", "", true},
-    Known{"_msize", "", true},
-    Known{"_expand", "", true},
-    Known{"_recalloc", "", true},
-    Known{"_aligned_malloc", "", true},
-    Known{"_aligned_free", "", true},
-    Known{"_aligned_realloc", "", true},
-    Known{"_aligned_recalloc", "", true},
-    Known{"_aligned_msize", "", true},
-    Known{"_aligned_offset_malloc", "", true},
-    Known{"_aligned_offset_realloc", "", true},
-    Known{"_aligned_offset_recalloc", "", true},
-    Known{"??2@YAPEAX_K@Z", "operator new", true},
-    Known{"??_U@YAPEAX_K@Z", "operator new[]", true},
-    Known{"??2@YAPEAX_KAEBUnothrow_t@std@@@Z", "operator new(nothrow)", true},
-    Known{"??3@YAXPEAX@Z", "operator delete", true},
-    Known{"??_V@YAXPEAX@Z", "operator delete[]", true},
-    Known{"_malloc_dbg", "", true},
-    Known{"_free_dbg", "", true},
-    Known{"_calloc_dbg", "", true},
-    Known{"_realloc_dbg", "", true},
-    Known{"_msize_dbg", "", true},
-    Known{"_malloc_base", "", false},
-    Known{"_calloc_base", "", false},
-    Known{"_realloc_base", "", false},
-    Known{"_free_base", "", false},
-    Known{"_malloc_crt", "", false},
-    Known{"_calloc_crt", "", false},
-    Known{"_realloc_crt", "", false},
+// Essential: those through which a program gets blocks and gives them back. The functions with
+// these endings are called by the runtimes themselves.
+constexpr bool is_essential(std::string_view symbol) {
+  for (const std::string_view ending : {"_base", "_crt"}) {
+    if (symbol.size() > ending.size() && symbol.substr(symbol.size() - ending.size()) == ending) {
+      return false;
+    }
+  }
+  return true;
+}
+
+constexpr Known kKnown[] = {
+#define CORBEL_FUNCTION(constant, symbol, replacement, family) {symbol, "", is_essential(symbol)},
+#define CORBEL_OPERATOR(constant, symbol, name, replacement, family) {symbol, name, true},
+#include "proxy/windows/functions.inc"
 };
 
 const Known* known(std::string_view symbol) {
-  const auto found = std::find_if(kKnown.begin(), kKnown.end(),
+  const auto found = std::find_if(std::begin(kKnown), std::end(kKnown),
                                   [&](const Known& each) { return each.symbol == symbol; });
-  return found != kKnown.end() ? &*found : nullptr;
+  return found != std::end(kKnown) ? &*found : nullptr;
 }
 
 struct Module {
   std::string path;
   std::string name;  // of the file
   std::uint64_t low = 0, high = 0;
-  bool corbel = false;  // its allocator, or what replaces malloc by it
+  bool corbel = false;  // has Corbel's allocator, or what replaces malloc by it
+  bool proxy = false;   // has what replaces malloc, Corbel's or another
   bool system = false;  // a part of Windows
 };
 
-bool exports(const std::string& path, std::string_view name) {
-  const auto image = read_pe_image(path);
-  return image && std::any_of(image->exports.begin(), image->exports.end(),
-                              [&](const PeExport& each) { return each.name == name; });
-}
-
-bool is_corbel(const Module& module) {
-  if (module.name.rfind("corbelmalloc", 0) == 0) return true;
-  if (is_proxy_name(module.name)) return exports(module.path, "corbel_malloc_proxy");
-  return lower(module.name) == "tbbmalloc.dll" && exports(module.path, "corbel_heap_stats");
+void find_corbel(Module& module) {
+  const std::string name = lower(module.name);
+  module.proxy = is_proxy_name(name);
+  if (name.rfind("corbelmalloc", 0) == 0) {
+    module.corbel = true;
+  } else if (module.proxy) {
+    module.corbel = is_corbel_proxy(module.path);
+  } else if (const auto image = module.system ? std::nullopt : read_pe_image(module.path)) {
+    module.proxy = image->has_corbel;
+    module.corbel =
+        module.proxy || (name == "tbbmalloc.dll" && image->exports_name("corbel_heap_stats"));
+  }
 }
 
 std::vector<Module> list_modules(HANDLE process) {
@@ -112,7 +95,7 @@ std::vector<Module> list_modules(HANDLE process) {
     module.low = reinterpret_cast<std::uint64_t>(info.lpBaseOfDll);
     module.high = module.low + info.SizeOfImage;
     module.system = lower(module.path).rfind(lower(narrow(windows)) + "\\", 0) == 0;
-    module.corbel = is_corbel(module);
+    find_corbel(module);
     list.push_back(std::move(module));
   }
   return list;
@@ -124,6 +107,11 @@ class Judge {
       : process_(process), report_(report), modules_(list_modules(process)) {}
 
   void judge() {
+    if (modules_.empty()) {
+      report_.error = "the DLLs of the process are not known: it has ended, or only begins";
+      report_.error_code = 2;
+      return;
+    }
     for (const Module& module : modules_) report_.objects.push_back(module.path);
     for (const Module& module : modules_) {
       if (is_c_runtime(module.name)) add_functions(module);
@@ -203,7 +191,8 @@ class Judge {
 
   void add_callers(const Module& module) {
     const auto image = read_pe_image(module.path);
-    if (!image || module.corbel || is_c_runtime(module.name)) return;
+    const bool is_caller = !module.corbel || (image && image->has_corbel);
+    if (!image || !is_caller || is_c_runtime(module.name)) return;
     for (const PeImport& import : image->imports) {
       if (import.delayed || !is_c_runtime(import.dll)) continue;
       for (const PeImport::Function& function : import.functions) {
@@ -226,14 +215,19 @@ class Judge {
 
   void decide() {
     const auto corbel = std::find_if(modules_.begin(), modules_.end(), [](const Module& module) {
-      return module.corbel && is_proxy_name(module.name);
+      return module.corbel && module.proxy;
     });
     report_.active = corbel != modules_.end() && any_caller_ && kept_.empty();
     if (report_.active) {
       add_notes();
       return;
     }
-    if (corbel == modules_.end()) {
+    const auto other = std::find_if(modules_.begin(), modules_.end(), [](const Module& module) {
+      return !module.corbel && module.proxy;
+    });
+    if (corbel == modules_.end() && other != modules_.end()) {
+      report_.reasons.push_back(other_proxy(other->path));
+    } else if (corbel == modules_.end()) {
       report_.reasons.push_back({"not-loaded",
                                  "Corbel is not loaded; the C runtimes use their own heap",
                                  "start the program with: corbel run -- CMD"});

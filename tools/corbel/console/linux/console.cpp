@@ -13,6 +13,7 @@ std::vector<std::string> arguments_of(int count, char** values) {
 }
 
 void prepare_terminal() {}
+void restore_terminal() {}
 
 bool is_terminal(int fd) { return isatty(fd) == 1; }
 

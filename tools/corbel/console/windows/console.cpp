@@ -6,6 +6,9 @@
 // After windows.h.
 #include <shellapi.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "terminal.hpp"
 #include "text/windows/wide.hpp"
 
@@ -13,6 +16,10 @@ namespace corbel::cli {
 namespace {
 
 HANDLE output_of(int fd) { return GetStdHandle(fd == 2 ? STD_ERROR_HANDLE : STD_OUTPUT_HANDLE); }
+
+UINT former_code_page = 0;
+constexpr DWORD kNoMode = ~DWORD{0};
+DWORD former_modes[] = {kNoMode, kNoMode};  // of standard output and standard error
 
 bool read_window(int fd, CONSOLE_SCREEN_BUFFER_INFO& info) {
   return GetConsoleScreenBufferInfo(output_of(fd), &info) != 0;
@@ -31,12 +38,25 @@ std::vector<std::string> arguments_of(int, char**) {
 }
 
 void prepare_terminal() {
+  former_code_page = GetConsoleOutputCP();  // 0: there is no console
   SetConsoleOutputCP(CP_UTF8);
   for (const int fd : {1, 2}) {
-    DWORD mode = 0;
-    if (GetConsoleMode(output_of(fd), &mode) != 0) {
-      SetConsoleMode(output_of(fd), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+    DWORD& mode = former_modes[fd - 1];
+    if (!GetConsoleMode(output_of(fd), &mode)) {
+      mode = kNoMode;
+      continue;
     }
+    SetConsoleMode(output_of(fd), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+  }
+  static const bool once = std::atexit(restore_terminal) == 0;
+  (void)once;
+}
+
+void restore_terminal() {
+  std::fflush(nullptr);
+  if (former_code_page != 0) SetConsoleOutputCP(former_code_page);
+  for (const int fd : {2, 1}) {
+    if (former_modes[fd - 1] != kNoMode) SetConsoleMode(output_of(fd), former_modes[fd - 1]);
   }
 }
 

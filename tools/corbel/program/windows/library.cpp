@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "program/windows/names.hpp"
+#include "program/windows/pe_image.hpp"
 #include "text/windows/wide.hpp"
 
 namespace corbel::cli {
@@ -63,6 +64,11 @@ void set_variable(const char* name, const std::string& value) {
 bool is_proxy_name(const std::string& name) {
   return same_name(name, kProxyName) || same_name(name, "tbbmalloc_proxy.dll") ||
          same_name(name, "tbbmalloc_proxy_debug.dll");
+}
+
+bool is_corbel_proxy(const std::string& path) {
+  const auto image = read_pe_image(path);
+  return image && image->exports_name("corbel_malloc_proxy");
 }
 
 }  // namespace corbel::cli

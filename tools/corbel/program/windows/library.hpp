@@ -25,4 +25,7 @@ void set_variable(const char* name, const std::string& value);
 // Whether a DLL of this name is a replacement of malloc: Corbel's, or one of TBB's name.
 bool is_proxy_name(const std::string& name);
 
+// Whether such a DLL is Corbel's: TBB's own has the same name.
+bool is_corbel_proxy(const std::string& path);
+
 }  // namespace corbel::cli

@@ -67,32 +67,70 @@ class Reader {
     image_.machine = file->Machine;
     image_.is_dll = (file->Characteristics & IMAGE_FILE_DLL) != 0;
     const std::uint64_t optional_at = at + 4 + sizeof *file;
-    const auto header = value_at<IMAGE_OPTIONAL_HEADER64>(bytes_, optional_at);
-    // Of others than 64-bit x86 the machine is all that is asked for.
-    if (!header || header->Magic != IMAGE_NT_OPTIONAL_HDR64_MAGIC) return image_;
-    image_.entry = header->AddressOfEntryPoint;
-    std::uint64_t section_at = optional_at + file->SizeOfOptionalHeader;
-    for (unsigned i = 0; i < file->NumberOfSections; ++i, section_at += sizeof sections_[0]) {
-      const auto section = value_at<IMAGE_SECTION_HEADER>(bytes_, section_at);
-      if (!section) break;
-      const std::uint64_t end = std::uint64_t{section->PointerToRawData} + section->SizeOfRawData;
-      if (end > bytes_.size()) image_.is_complete = false;
-      sections_.push_back(*section);
+    read_sections(optional_at + file->SizeOfOptionalHeader, file->NumberOfSections);
+    const auto magic = value_at<WORD>(bytes_, optional_at);
+    if (magic == WORD{IMAGE_NT_OPTIONAL_HDR64_MAGIC}) {
+      if (const auto header = header_at<IMAGE_OPTIONAL_HEADER64>(optional_at)) {
+        image_.entry = header->AddressOfEntryPoint;
+        read_managed(directory(*header, IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR));
+        read_imports(directory(*header, IMAGE_DIRECTORY_ENTRY_IMPORT).VirtualAddress);
+        read_delayed(directory(*header, IMAGE_DIRECTORY_ENTRY_DELAY_IMPORT).VirtualAddress);
+        read_exports(directory(*header, IMAGE_DIRECTORY_ENTRY_EXPORT));
+      }
+    } else if (magic == WORD{IMAGE_NT_OPTIONAL_HDR32_MAGIC}) {
+      // Programs for .NET alone have this header, too, if they run on any processor.
+      if (const auto header = header_at<IMAGE_OPTIONAL_HEADER32>(optional_at)) {
+        read_managed(directory(*header, IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR));
+      }
+    } else {
+      image_.is_complete = false;
     }
-    const auto directory = [&](unsigned number) {
-      return number < header->NumberOfRvaAndSizes ? header->DataDirectory[number]
-                                                  : IMAGE_DATA_DIRECTORY{};
-    };
-    image_.is_managed = directory(IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR).VirtualAddress != 0;
-    read_imports(directory(IMAGE_DIRECTORY_ENTRY_IMPORT).VirtualAddress);
-    read_delayed(directory(IMAGE_DIRECTORY_ENTRY_DELAY_IMPORT).VirtualAddress);
-    read_exports(directory(IMAGE_DIRECTORY_ENTRY_EXPORT));
     return image_;
   }
 
  private:
-  // No DLL has more; a damaged file may have tables without an end.
-  static constexpr std::uint32_t kMost = 100000;
+  // No file has more; a damaged one may have tables without an end, and texts that overlap.
+  static constexpr std::uint32_t kMost = 200000;  // entries of all tables
+  static constexpr std::size_t kMostText = 64 << 20;
+  static constexpr unsigned kMostSections = 96;  // for which Windows has room
+
+  // The rest of a table is left out when there are too many entries.
+  bool may_go_on() { return entries_++ < kMost; }
+
+  void read_sections(std::uint64_t at, unsigned count) {
+    for (unsigned i = 0; i < std::min(count, kMostSections); ++i, at += sizeof sections_[0]) {
+      const auto section = value_at<IMAGE_SECTION_HEADER>(bytes_, at);
+      if (!section) {
+        image_.is_complete = false;
+        return;
+      }
+      const std::uint64_t start = section->PointerToRawData;
+      if (start != 0 && start + section->SizeOfRawData > bytes_.size()) image_.is_complete = false;
+      constexpr char kMark[IMAGE_SIZEOF_SHORT_NAME] = ".corbel";
+      if (std::memcmp(section->Name, kMark, sizeof kMark) == 0) image_.has_corbel = true;
+      sections_.push_back(*section);
+    }
+  }
+
+  template <typename Header>
+  std::optional<Header> header_at(std::uint64_t at) {
+    const auto header = value_at<Header>(bytes_, at);
+    if (!header) image_.is_complete = false;
+    return header;
+  }
+
+  template <typename Header>
+  static IMAGE_DATA_DIRECTORY directory(const Header& header, unsigned number) {
+    return number < header.NumberOfRvaAndSizes ? header.DataDirectory[number]
+                                               : IMAGE_DATA_DIRECTORY{};
+  }
+
+  void read_managed(const IMAGE_DATA_DIRECTORY& directory) {
+    image_.is_managed = directory.VirtualAddress != 0;
+    if (!image_.is_managed) return;
+    const auto header = get<IMAGE_COR20_HEADER>(directory.VirtualAddress);
+    image_.is_only_managed = header && (header->Flags & COMIMAGE_FLAGS_ILONLY) != 0;
+  }
 
   // Where the byte at `offset` of the image is in the file; past its end when it is not there.
   std::uint64_t place_of(std::uint64_t offset) const {
@@ -109,13 +147,17 @@ class Reader {
     return value_at<T>(bytes_, place_of(offset));
   }
 
-  std::string text(std::uint64_t offset) const {
-    const std::string_view rest = bytes_.substr(place_of(offset)).substr(0, 4096);
-    return std::string(rest.substr(0, rest.find('\0')));
+  std::string text(std::uint64_t offset) {
+    const std::uint64_t place = place_of(offset);
+    if (place >= bytes_.size() || text_size_ > kMostText) return {};
+    const std::string_view rest = bytes_.substr(place).substr(0, 4096);
+    const std::string_view found = rest.substr(0, rest.find('\0'));
+    text_size_ += found.size();
+    return std::string(found);
   }
 
-  void read_functions(PeImport& import, std::uint32_t names, std::uint32_t slots) const {
-    for (std::uint32_t i = 0; i < kMost; ++i) {
+  void read_functions(PeImport& import, std::uint32_t names, std::uint32_t slots) {
+    for (std::uint32_t i = 0; may_go_on(); ++i) {
       const auto entry = get<std::uint64_t>(names + std::uint64_t{i} * 8);
       if (!entry || *entry == 0) return;
       if ((*entry & IMAGE_ORDINAL_FLAG64) != 0) continue;
@@ -125,7 +167,7 @@ class Reader {
 
   void read_imports(std::uint64_t offset) {
     if (offset == 0) return;
-    for (std::uint32_t i = 0; i < kMost; ++i, offset += sizeof(IMAGE_IMPORT_DESCRIPTOR)) {
+    for (; may_go_on(); offset += sizeof(IMAGE_IMPORT_DESCRIPTOR)) {
       const auto each = get<IMAGE_IMPORT_DESCRIPTOR>(offset);
       if (!each || each->Name == 0) return;
       PeImport import;
@@ -139,7 +181,7 @@ class Reader {
 
   void read_delayed(std::uint64_t offset) {
     if (offset == 0) return;
-    for (std::uint32_t i = 0; i < kMost; ++i, offset += sizeof(IMAGE_DELAYLOAD_DESCRIPTOR)) {
+    for (; may_go_on(); offset += sizeof(IMAGE_DELAYLOAD_DESCRIPTOR)) {
       const auto each = get<IMAGE_DELAYLOAD_DESCRIPTOR>(offset);
       if (!each || each->DllNameRVA == 0) return;
       PeImport import;
@@ -154,13 +196,13 @@ class Reader {
     if (directory.VirtualAddress == 0) return;
     const auto table = get<IMAGE_EXPORT_DIRECTORY>(directory.VirtualAddress);
     if (!table) return;
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(table->NumberOfFunctions, kMost); ++i) {
+    for (std::uint32_t i = 0; i < table->NumberOfFunctions && may_go_on(); ++i) {
       const auto offset = get<DWORD>(std::uint64_t{table->AddressOfFunctions} + 4 * i);
       if (!offset || *offset == 0) continue;
       image_.ordinal = table->Base + i;
       break;
     }
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(table->NumberOfNames, kMost); ++i) {
+    for (std::uint32_t i = 0; i < table->NumberOfNames && may_go_on(); ++i) {
       const auto name = get<DWORD>(std::uint64_t{table->AddressOfNames} + 4 * i);
       const auto number = get<WORD>(std::uint64_t{table->AddressOfNameOrdinals} + 2 * i);
       if (!name || !number) return;
@@ -177,15 +219,24 @@ class Reader {
   }
 
   std::string_view bytes_;
+  std::uint32_t entries_ = 0;
+  std::size_t text_size_ = 0;
   std::vector<IMAGE_SECTION_HEADER> sections_;
   PeImage image_;
 };
 
 }  // namespace
 
+bool PeImage::exports_name(std::string_view name) const {
+  return std::any_of(exports.begin(), exports.end(),
+                     [&](const PeExport& each) { return each.name == name; });
+}
+
+std::optional<PeImage> parse_pe_image(std::string_view bytes) { return Reader(bytes).read(); }
+
 std::optional<PeImage> read_pe_image(const std::string& path) {
   const Content content(path);
-  return Reader(content.bytes()).read();
+  return parse_pe_image(content.bytes());
 }
 
 std::string machine_name(std::uint16_t machine) {

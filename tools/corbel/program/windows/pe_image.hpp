@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace corbel::cli {
@@ -29,17 +30,23 @@ struct PeExport {
 struct PeImage {
   std::uint16_t machine = 0;
   bool is_dll = false;
-  bool is_managed = false;    // it has code for .NET
-  bool is_complete = true;    // all that its header refers to is in the file
-  std::uint32_t entry = 0;    // offset of the first instruction; 0: none
+  bool is_managed = false;       // it has code for .NET
+  bool is_only_managed = false;  // and no other
+  bool has_corbel = false;       // it contains Corbel's replacement of malloc
+  bool is_complete = true;       // all that its header refers to is in the file
+  std::uint32_t entry = 0;       // offset of the first instruction; 0: none
   std::uint32_t ordinal = 0;  // the lowest number by which a function is exported; 0: there is none
   std::vector<PeImport> imports;
   std::vector<PeExport> exports;
+
+  bool exports_name(std::string_view name) const;
 };
 
 inline constexpr std::uint16_t kMachineX64 = 0x8664;
 
-// nullopt when there is no such file, or it is no executable.
+// nullopt when it is no executable. Of others than 64-bit x86 it tells no imports and exports.
+std::optional<PeImage> parse_pe_image(std::string_view bytes);
+// Of a file; nullopt, too, when there is none.
 std::optional<PeImage> read_pe_image(const std::string& path);
 
 // "64-bit x86", "32-bit x86", …

@@ -90,7 +90,6 @@ class Imports {
   }
 
   void follow(const std::string& dll, std::size_t from) {
-    if (is_proxy_name(dll)) program_.is_linked = program_.is_linked || from == 0;
     // Sets of functions of Windows have names of DLLs, but no files.
     const std::string name = lower(dll);
     if (name.rfind("api-ms-", 0) == 0 || name.rfind("ext-ms-", 0) == 0) return;
@@ -111,6 +110,13 @@ class Imports {
       return;
     }
     const std::string utf8 = narrow(path);
+    if (is_proxy_name(dll)) {
+      if (!is_corbel_proxy(utf8)) {
+        program_.other_proxy = utf8;
+      } else if (from == 0) {
+        program_.is_linked = true;
+      }
+    }
     if (const auto image = read_pe_image(utf8); image && !is_c_runtime(dll)) take(utf8, *image);
   }
 
@@ -122,6 +128,13 @@ class Imports {
 
 std::vector<Obstacle> find_obstacles(const Program& program) {
   std::vector<Obstacle> list;
+  if (program.image.is_only_managed) {
+    list.push_back({"managed",
+                    "it is a program for .NET, whose objects are in a heap of .NET's own: there is "
+                    "nothing to replace",
+                    {}});
+    return list;
+  }
   if (program.image.machine != kMachineX64) {
     list.push_back({"architecture",
                     fmt::format("wrong architecture: the program is {}, the library {}",
@@ -134,6 +147,7 @@ std::vector<Obstacle> find_obstacles(const Program& program) {
                     "build or install it again"});
     return list;
   }
+  if (!program.other_proxy.empty()) list.push_back(other_proxy(program.other_proxy));
   const bool has_runtime =
       std::any_of(program.modules.begin(), program.modules.end(),
                   [](const ProgramModule& module) { return !module.runtimes.empty(); });
@@ -147,6 +161,11 @@ std::vector<Obstacle> find_obstacles(const Program& program) {
 }
 
 }  // namespace
+
+Obstacle other_proxy(const std::string& path) {
+  return {"other-malloc", fmt::format("{} is TBB's own replacement of malloc, not Corbel's", path),
+          "put Corbel's DLLs of the same names in the place of TBB's"};
+}
 
 Program examine_program(const std::string& command) {
   Program program;
@@ -171,6 +190,7 @@ Program examine_program(const std::string& command) {
     return program;
   }
   program.image = *image;
+  program.is_linked = image->has_corbel;
   if (image->machine == kMachineX64) Imports(program).collect();
   program.obstacles = find_obstacles(program);
   return program;

@@ -25,12 +25,16 @@ struct Program {
   PeImage image;
   std::vector<ProgramModule> modules;  // the program is the first
   std::vector<std::string> missing;    // DLLs that are not there
-  bool is_linked = false;              // it imports a replacement of malloc itself
+  bool is_linked = false;              // it contains or imports Corbel's replacement of malloc
+  std::string other_proxy;             // the path of TBB's own, if it or a DLL of it imports that
   std::vector<Obstacle> obstacles;
 };
 
 // Looks `command` up as CreateProcess does, and reads what it imports. DLLs are searched where the
 // loader would, without what a manifest says.
 Program examine_program(const std::string& command);
+
+// TBB's own replacement of malloc, which is the DLL at `path`.
+Obstacle other_proxy(const std::string& path);
 
 }  // namespace corbel::cli

@@ -106,6 +106,9 @@ std::string add_imports(HANDLE process, const std::vector<AddedImport>& added) {
     return "it is not a 64-bit program";
   }
   auto& directories = header.OptionalHeader.DataDirectory;
+  // Where there are fewer than usual, the sections follow.
+  const DWORD count = header.OptionalHeader.NumberOfRvaAndSizes;
+  if (count <= IMAGE_DIRECTORY_ENTRY_IMPORT) return "its header has no place for imports";
   IMAGE_DATA_DIRECTORY& imports = directories[IMAGE_DIRECTORY_ENTRY_IMPORT];
   Descriptors descriptors;
   if (!read_imports(process, image, imports, descriptors)) {
@@ -120,10 +123,14 @@ std::string add_imports(HANDLE process, const std::vector<AddedImport>& added) {
   const std::size_t entries = added.size() + descriptors.size() + 1;
   imports = {offset, DWORD(entries * sizeof(IMAGE_IMPORT_DESCRIPTOR))};
   // Addresses that the linker has looked up in advance do not cover the new entries.
-  directories[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT] = {};
+  if (count > IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT) {
+    directories[IMAGE_DIRECTORY_ENTRY_BOUND_IMPORT] = {};
+  }
   // A loader may want a directory of the tables that it writes to.
-  IMAGE_DATA_DIRECTORY& written = directories[IMAGE_DIRECTORY_ENTRY_IAT];
-  if (written.VirtualAddress == 0) written = {offset, DWORD(size)};
+  if (IMAGE_DATA_DIRECTORY& written = directories[IMAGE_DIRECTORY_ENTRY_IAT];
+      count > IMAGE_DIRECTORY_ENTRY_IAT && written.VirtualAddress == 0) {
+    written = {offset, DWORD(size)};
+  }
   SIZE_T done = 0;
   if (!WriteProcessMemory(process, place, content.data(), size, &done) ||
       !write_memory(process, image + dos.e_lfanew, &header, sizeof header)) {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <windows.h>
 
+#include "console/console.hpp"
 #include "program/windows/library.hpp"
 #include "program/windows/program.hpp"
 #include "run/settings.hpp"
@@ -92,13 +93,16 @@ int run(const RunOptions& options) {
   if (program.obstacles.empty() && !program.is_linked) request.library = library.path;
   print_start(options, request.library, program.path);
   const LeaveInterruptsToCommand interrupts;
+  restore_terminal();
   StartedProcess started;
   if (const std::string problem = started.create(request); !problem.empty()) {
+    prepare_terminal();
     complain(fmt::format("cannot start {}: {}", program.path, problem));
     return kExitCannotExecute;
   }
   started.resume();
   WaitForSingleObject(started.process(), INFINITE);
+  prepare_terminal();
   DWORD code = 0;
   GetExitCodeProcess(started.process(), &code);
   if (const char* why = loader_failure(code)) {

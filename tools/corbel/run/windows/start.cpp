@@ -82,6 +82,16 @@ BOOL WINAPI take_interrupt(DWORD event) {
   return event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? TRUE : FALSE;
 }
 
+// A job whose processes end when this process closes it, or ends. On systems that have no jobs in
+// jobs there may be none for the child.
+HANDLE make_job() {
+  const HANDLE job = CreateJobObjectW(nullptr, nullptr);
+  JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits{};
+  limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+  SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof limits);
+  return job;
+}
+
 // As a handle that a child can inherit; this process's own where none is given.
 HANDLE inheritable(HANDLE given, DWORD standard) {
   const HANDLE handle = given != nullptr ? given : GetStdHandle(standard);
@@ -110,6 +120,7 @@ std::wstring command_line(const std::vector<std::string>& words) {
 StartedProcess::~StartedProcess() {
   if (thread_ != nullptr) CloseHandle(thread_);
   if (process_ != nullptr) CloseHandle(process_);
+  if (job_ != nullptr) CloseHandle(job_);
 }
 
 std::string StartedProcess::create(const StartRequest& request) {
@@ -127,12 +138,19 @@ std::string StartedProcess::create(const StartRequest& request) {
   start.hStdError = inheritable(request.errors, STD_ERROR_HANDLE);
   std::wstring line = command_line(request.command);
   PROCESS_INFORMATION made{};
-  if (!CreateProcessW(wide(request.path).c_str(), line.data(), nullptr, nullptr, TRUE,
-                      CREATE_SUSPENDED, nullptr, nullptr, &start, &made)) {
-    return error_text(GetLastError());
-  }
+  const UINT mode = GetErrorMode();  // which the child inherits
+  if (request.is_trial) SetErrorMode(mode | SEM_FAILCRITICALERRORS);
+  const bool is_made = CreateProcessW(wide(request.path).c_str(), line.data(), nullptr, nullptr,
+                                      TRUE, CREATE_SUSPENDED, nullptr, nullptr, &start, &made);
+  const DWORD error = GetLastError();
+  SetErrorMode(mode);
+  if (!is_made) return error_text(error);
   process_ = made.hProcess;
   thread_ = made.hThread;
+  if (request.is_trial) {
+    job_ = make_job();
+    AssignProcessToJobObject(job_, process_);
+  }
   if (imports.empty()) return {};
   const std::string problem = add_imports(process_, imports);
   if (!problem.empty()) end();

@@ -14,9 +14,12 @@ struct StartRequest {
   std::string path;                           // the file to execute
   std::string library;                        // the DLL to load before all others; empty: none
   HANDLE output = nullptr, errors = nullptr;  // nullptr: this process's own
+  // It ends with this process at the latest, and so do the processes that it starts. The loader's
+  // failures are told by its exit code alone, and not in a window.
+  bool is_trial = false;
 };
 
-// Closes its handles at the end; the process lives on.
+// Closes its handles at the end; the process lives on, if it is no trial.
 class StartedProcess {
  public:
   StartedProcess() = default;
@@ -37,6 +40,7 @@ class StartedProcess {
 
  private:
   HANDLE process_ = nullptr, thread_ = nullptr;
+  HANDLE job_ = nullptr;  // of a trial
 };
 
 // A command line from which CommandLineToArgvW, and the C runtime, get `words` back.

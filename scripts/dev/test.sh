@@ -106,6 +106,18 @@ windows_stages() {
   fi
 }
 
+# Only with --full, too.
+musl_stage() {
+  want musl
+  if [[ -n $(missing_of $(packages_of musl)) ]]; then
+    left_out linux-musl "no sources of GoogleTest here"
+  elif want_zig; then
+    run_stage linux-musl linux-musl
+  else
+    left_out linux-musl "no ziglang from PyPI"
+  fi
+}
+
 command_test() {
   local mode=default only='' select=() begin=$SECONDS line
   while [[ $# -gt 0 ]]; do
@@ -152,6 +164,7 @@ command_test() {
       left_out aarch64 "no cross compiler or qemu-user here"
     fi
     if [[ $mode == full ]]; then
+      musl_stage
       windows_stages
     fi
   fi

@@ -22,8 +22,9 @@ struct Refusals {
   std::uint64_t maps_in_1000 = 0;  // additionally, this many of 1000 at random
   std::uint64_t first_commit = 0;  // and of commit
   std::uint64_t commits = 1;
-  std::uint64_t unmaps_in_1000 = 0;   // a refused unmap overwrites the range
-  std::uint64_t commits_in_1000 = 0;  // a refused commit makes the first half usable
+  std::uint64_t unmaps_in_1000 = 0;       // a refused unmap overwrites the range
+  std::size_t largest_commit = SIZE_MAX;  // a larger one is refused
+  std::uint64_t commits_in_1000 = 0;      // a refused commit makes the first half usable
   std::uint64_t decommits_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target

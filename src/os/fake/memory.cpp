@@ -219,10 +219,10 @@ bool map_refused(std::size_t size) {
 }
 
 #if CORBEL_OS_COMMITS
-bool commit_refused() {
+bool commit_refused(std::size_t size) {
   const fake::Refusals& refusals = state.refusals;
   return is_among(++state.commits_since_set, refusals.first_commit, refusals.commits) ||
-         drawn(refusals.commits_in_1000);
+         size > refusals.largest_commit || drawn(refusals.commits_in_1000);
 }
 #endif
 
@@ -338,7 +338,7 @@ bool commit(void* address, std::size_t size) {
   if (!keeps_contract(ranges.covers(begin, begin + size), "commit of memory that is not mapped")) {
     return false;
   }
-  if (commit_refused()) {
+  if (commit_refused(size)) {
     const std::size_t half = align_down(size / 2, page_size());
     if (half != 0) make_usable(begin, begin + half);
     return false;

@@ -13,13 +13,14 @@ function(corbel_library_options target)
     PRIVATE -fvisibility=hidden
             -ftls-model=initial-exec
             -fno-math-errno)
-  if(NOT WIN32)
-    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
-  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(CMAKE_CROSSCOMPILING AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # The page map is a large constant array; zig's clang keeps frame pointers.
     target_compile_options(${target} PRIVATE -fconstexpr-steps=100000000 -fsized-deallocation
                                              -fomit-frame-pointer)
-  else()
+  endif()
+  if(NOT WIN32)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # What the library refers to is in itself, but for functions: its variables need no pointers to
     # them. gcc warns that attributes for ELF have no effect.
     target_compile_options(${target} PRIVATE -mcmodel=small -Wno-attributes)

@@ -12,6 +12,7 @@ option(CORBEL_WERROR "Turn warnings into errors" OFF)
 option(CORBEL_UNITY "Compile each allocator library as one source, so that its hot paths inline" ON)
 option(CORBEL_DEBUG_CHECKS "Check internal invariants at run time" OFF)
 option(CORBEL_COVERAGE "Instrument for coverage" OFF)
+option(CORBEL_BUILD_SHARED "Build the shared libraries, and what goes with them" ON)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
 option(CORBEL_BUILD_TBB12 "Build libtbb.so.12, for programs that were compiled for oneTBB"
        ${PROJECT_IS_TOP_LEVEL})
@@ -19,6 +20,14 @@ set(CORBEL_PROGRAM_OPTIONS "-g1" CACHE STRING
     "Compile options of tools and tests, after all others: lines, but no variables, for debuggers")
 set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests, after those")
 set(CORBEL_SANITIZE "" CACHE STRING "Sanitizers to compile with, e.g. address,undefined or thread")
+
+if(NOT CORBEL_BUILD_SHARED)
+  set(CORBEL_BUILD_PROXY OFF)
+  set(CORBEL_BUILD_DROPIN OFF)
+  set(CORBEL_BUILD_TBB12 OFF)
+  set(CORBEL_BUILD_TOOLS OFF)
+  set(CORBEL_INSTALL OFF)
+endif()
 
 # A sanitizer brings a malloc of its own: there the tests call the scalable_* functions, and what
 # would replace malloc is not built.

@@ -12,7 +12,12 @@ set(CORBEL_GTEST_TIMEOUT 300) # seconds, of one test
 if(WIN32)
   set(CORBEL_GTEST_TIMEOUT 60)
   include(GoogleTest)
+  include(CorbelGoogleTest)
   include(CorbelTestWindows)
+elseif(CORBEL_LIBC STREQUAL "musl")
+  include(GoogleTest)
+  include(CorbelGoogleTest)
+  include(CorbelTestMusl)
 elseif(CMAKE_CROSSCOMPILING)
   set(CORBEL_HAS_GTEST OFF)
 else()
@@ -20,15 +25,23 @@ else()
   find_package(GTest REQUIRED)
 endif()
 
-# What the tests ask the system for, and the library that those of the scheduler link.
+# What the tests ask the system for.
 include_directories("${PROJECT_SOURCE_DIR}/test/system")
 if(WIN32)
   include_directories("${PROJECT_SOURCE_DIR}/test/system/windows")
-  # With the compiler's libraries in each program, corbel.dll would have C++ libraries of its own.
-  set(CORBEL_SCHEDULER Corbel::corbel_static)
 else()
   include_directories("${PROJECT_SOURCE_DIR}/test/system/linux")
-  set(CORBEL_SCHEDULER Corbel::corbel)
+endif()
+
+# The libraries that tests link.
+set(CORBEL_ALLOCATOR Corbel::corbelmalloc)
+set(CORBEL_SCHEDULER Corbel::corbel)
+if(NOT CORBEL_BUILD_SHARED)
+  set(CORBEL_ALLOCATOR Corbel::corbelmalloc_static)
+endif()
+# With the compiler's libraries in each program, corbel.dll would have C++ libraries of its own.
+if(WIN32 OR NOT CORBEL_BUILD_SHARED)
+  set(CORBEL_SCHEDULER Corbel::corbel_static)
 endif()
 
 # What nearly every test includes, compiled once for all programs of corbel_add_gtest, and once more
@@ -205,7 +218,7 @@ function(corbel_add_test_folders)
   set(folders src)
   if(CORBEL_BUILD_SCHEDULER_TESTS)
     list(APPEND folders src/sched)
-    if(NOT WIN32)
+    if(CORBEL_BUILD_TBB12)
       list(APPEND folders src/tbb12)
     endif()
   endif()

@@ -7,9 +7,10 @@ need_of_preset() {
   case $1 in
     aarch64) need aarch64 ;;
     windows-*) need windows ;;
+    linux-musl) need musl ;;
   esac
-  if [[ $1 == windows-clang ]]; then
-    want_zig || fail "windows-clang needs ziglang from PyPI, which could not be installed"
+  if [[ $1 == windows-clang || $1 == linux-musl ]]; then
+    want_zig || fail "$1 needs ziglang from PyPI, which could not be installed"
   fi
 }
 

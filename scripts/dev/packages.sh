@@ -36,6 +36,9 @@ packages_of() {
     windows) # and zig, see want_zig
       printf '%s\n' g++-mingw-w64-x86-64-posix googletest wine wine64 python3-venv
       ;;
+    musl) # and zig
+      printf '%s\n' googletest python3-venv
+      ;;
     programs)
       list_of test/programs/packages.txt
       case $(distribution) in
@@ -189,8 +192,8 @@ want_programs() {
   fi
 }
 
-# want_zig: zig's clang with its libraries for Windows, from PyPI. Returns non-zero where it is not to
-# be had.
+# want_zig: zig's clang with its libraries for Windows and musl, from PyPI. Returns non-zero where it
+# is not to be had.
 want_zig() { STEP_TAIL=1 pip_tool python-zig ziglang==0.17.1; }
 
 version_at_least() { # <have> <want>

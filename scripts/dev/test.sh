@@ -109,6 +109,18 @@ windows_stages() {
   fi
 }
 
+# Only with --full.
+musl_stage() {
+  want musl
+  if [[ -n $(missing_of $(packages_of musl)) ]]; then
+    left_out linux-musl "no sources of GoogleTest here"
+  elif want_zig; then
+    run_stage linux-musl linux-musl
+  else
+    left_out linux-musl "no ziglang from PyPI"
+  fi
+}
+
 command_test() {
   local mode=default only='' select=() begin=$SECONDS line
   while [[ $# -gt 0 ]]; do
@@ -155,6 +167,9 @@ command_test() {
       left_out aarch64 "no cross compiler or qemu-user here"
     fi
     windows_stages
+    if [[ $mode == full ]]; then
+      musl_stage
+    fi
   fi
   heading "Summary ($((SECONDS - begin)) s)"
   printf '%-20s %7s %7s %8s %8s %8s\n' stage passed failed skipped 'build s' 'test s'

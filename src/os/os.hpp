@@ -23,8 +23,8 @@
 #include "os/sampling.hpp"
 #include "os/thread_exit.hpp"
 
-// Whether the system counts memory when it is promised, so that commit() has something to do. The
-// fake system of the tests counts so, too.
+// Whether the system counts memory when it is promised, so that commit() has something to do. So
+// does one of the fake systems of the tests.
 #if !defined(CORBEL_OS_COMMITS)
 #if defined(_WIN32)
 #define CORBEL_OS_COMMITS 1

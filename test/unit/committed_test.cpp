@@ -70,6 +70,23 @@ TEST_F(CommittedTest, RefusedPagesOfASlab) {
   for (void* const block : blocks) deallocate(block);
 }
 
+// A bin that has grown commits several pages at once.
+TEST_F(CommittedTest, ASlabGrowsByPagesWhereNoMoreIsToBeHad) {
+  constexpr std::size_t kSize = 100;
+  std::vector<void*> blocks;
+  const auto add = [&](std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes / kSize; ++i) blocks.push_back(allocate(kSize));
+    return blocks.back() != nullptr;
+  };
+  ASSERT_TRUE(add(1000000));
+  const std::ptrdiff_t before = uncounted();
+  os::fake::refuse({.largest_commit = os::page_size()});
+  EXPECT_TRUE(add(200000));
+  EXPECT_LE(uncounted(), before);
+  os::fake::refuse({});
+  for (void* const block : blocks) deallocate(block);
+}
+
 TEST_F(CommittedTest, PagesOfASlabThatWereGivenBack) {
   constexpr std::size_t kSize = 30000;
   std::vector<void*> blocks(40);

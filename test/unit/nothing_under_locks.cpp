@@ -3,7 +3,7 @@
 // allocator, it must not map, give back or move memory, nor fill a page or more; this file reports
 // a breach of that contract. Only debug builds know which thread holds a lock.
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 
 #include "os/fake/fake.hpp"
 #include "sync/lock.hpp"
@@ -13,23 +13,34 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+// volatile: the compiler must not make a call of memset of it
+void fill(char* to, int byte, std::size_t size) {
+  using Word [[gnu::may_alias]] = volatile std::uint64_t;
+  const std::uint64_t word = (byte & 0xff) * (~std::uint64_t{0} / 0xff);
+  char* const end = to + size;
+  while (to != end && reinterpret_cast<std::uintptr_t>(to) % sizeof word != 0)
+    *const_cast<volatile char*>(to++) = char(byte);
+  for (; std::size_t(end - to) >= sizeof word; to += sizeof word)
+    *reinterpret_cast<Word*>(to) = word;
+  while (to != end) *const_cast<volatile char*>(to++) = char(byte);
+}
+
 const bool calls_are_forbidden = [] {
   os::fake::forbid_calls_if(sync::Lock::holds_any);
   return true;
 }();
-
-// The C library's memset, under a name that the compiler does not treat as a builtin.
-extern "C" void* fill(void* to, int byte, std::size_t size, std::size_t room) asm("__memset_chk");
 
 }  // namespace
 }  // namespace corbel
 
 // Replaces the C library's memset. A sanitizer has its own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-extern "C" void* memset(void* to, int byte, std::size_t size) noexcept {
+extern "C" void* checked_memset(void* to, int byte, std::size_t size) asm("memset");
+extern "C" void* checked_memset(void* to, int byte, std::size_t size) {
   using namespace corbel;
   if (size >= kPage && sync::Lock::holds_any())
     os::fake::note_breach("memset while a lock is held");
-  return fill(to, byte, size, size);
+  fill(static_cast<char*>(to), byte, size);
+  return to;
 }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of the time profile.
 #include <gtest/gtest.h>
-#include <ucontext.h>
+#include <signal.h>
 
 #include <atomic>
 #include <map>
@@ -58,18 +58,29 @@ TEST(CountTableTest, EveryKeyHasOneRow) {
   for (const auto& [stack, faults] : found) EXPECT_EQ(faults, kThreads) << stack;
 }
 
+// As in the handler of a sample's signal.
+void take_sample(std::uint32_t number) {
+  static std::uint32_t of_task;
+  of_task = number;
+  struct sigaction action = {};
+  action.sa_sigaction = [](int, siginfo_t*, void* context) {
+    handle_sample({os::SampleKind::kFaults, of_task, context});
+  };
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  raise(SIGUSR1);
+}
+
 // No other test here makes memory for stacks.
 TEST(SamplesTest, AStackWithoutRoomIsCounted) {
   reserve_counts();
   const std::uint32_t number = make_task();
   task_at(number)->id = os::thread_id();
-  ucontext_t context;
-  getcontext(&context);
   begin_samples(1000000);
-  handle_sample({os::SampleKind::kFaults, number, &context});
+  take_sample(number);
   EXPECT_EQ(lost_samples().without_room, 1U);
   reserve_stacks();
-  handle_sample({os::SampleKind::kFaults, number, &context});
+  take_sample(number);
   EXPECT_EQ(lost_samples().without_room, 1U);
   end_samples();
 }

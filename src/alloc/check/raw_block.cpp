@@ -151,12 +151,12 @@ BlockRef get_raw_block(std::size_t size, std::size_t alignment, bool* zeroed) {
 void give_raw_block(const BlockRef& block) {
   if (block.record->is_guarded) {
     // What protect() has decommitted must be usable, as the block is for the heap. If memory is
-    // exhausted, the block stays as it is.
+    // exhausted, the block stays in quarantine for good.
     const Inner inner = inner_of(block);
     if (block.record->is_protected &&
         !os::commit(inner.begin, std::size_t(inner.end - inner.begin))) {
       os::decommit(inner.begin, std::size_t(inner.end - inner.begin));  // a part may be committed
-      return;
+      return block.set_state(BlockState::kQuarantined);
     }
     os::protect(block.raw, block.capacity, os::Access::kAll);
     block.record->is_guarded = false;

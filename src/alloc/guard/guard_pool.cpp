@@ -64,6 +64,12 @@ bool GuardPool::has_room(const BlockRequest& request) const {
          request.alignment <= page_;
 }
 
+void GuardPool::decommit(const BlockRef& block) {
+  if (!os::decommit(block.raw, page_)) return;
+  footprint.release(page_);
+  slots_[slot_of(block)].is_counted = false;
+}
+
 GuardPool::Index GuardPool::pop(bool* at_end) {
   const std::size_t live = live_.load(std::memory_order_relaxed);
   if (live == max_live_ || first_ == kNone) return kNone;
@@ -95,13 +101,11 @@ BlockRef GuardPool::take(const BlockRequest& request) {
   }
   if (slot == kNone) return {};
   const BlockRef block = block_of(slot);
-  const bool has_memory = footprint.try_commit(page_);
-  if (!has_memory || !os::commit(block.raw, page_) ||
+  bool& is_counted = slots_[slot].is_counted;
+  is_counted = is_counted || footprint.try_commit(page_);
+  if (!is_counted || !os::commit(block.raw, page_) ||
       !os::protect(block.raw, page_, os::Access::kAll)) {
-    if (has_memory) {
-      os::decommit(block.raw, page_);
-      footprint.release(page_);
-    }
+    if (is_counted) decommit(block);
     sync::LockGuard guard(samples_lock);
     push(slot);
     live_.store(live_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
@@ -125,9 +129,9 @@ void GuardPool::give_back(const BlockRef& block) {
   // First the state: from now on, an access is one to a freed block.
   block.set_state(BlockState::kQuarantined);
   os::protect(block.raw, page_, os::Access::kNone);
-  if (os::decommit(block.raw, page_)) footprint.release(page_);
+  decommit(block);
   sync::LockGuard guard(samples_lock);
-  push(Index(std::size_t(block.raw - begin_) / page_ / 2));
+  push(slot_of(block));
   live_.store(live_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 

@@ -46,12 +46,17 @@ class GuardPool {
   static constexpr Index kNone = ~Index(0);
   struct Slot {
     BlockRecord record;
-    Index next;  // free slot
+    Index next;       // free slot
+    bool is_counted;  // its page is in the footprint: also where the system has not taken it back
   };
 
   BlockRef block_of(Index slot) const {
     return {&slots_[slot].record, begin_ + (2 * std::size_t(slot) + 1) * page_, page_};
   }
+  Index slot_of(const BlockRef& block) const {
+    return Index(std::size_t(block.raw - begin_) / page_ / 2);
+  }
+  void decommit(const BlockRef& block);
   Index pop(bool* at_end);
   void push(Index slot);
   bool enter(char* begin, std::size_t bytes);

@@ -318,23 +318,19 @@ void populate(const Span* slab, std::size_t end) {
   }
 }
 
-}  // namespace
-
-bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* shortage) {
-  const Geometry geometry(slab);
-  const PageRange pages = geometry.pages_of_blocks(next.first, next.count);
+// Counts and commits the pages up to the offset `end`, and those of `pages` that were decommitted.
+// False if a limit leaves no room for `shortage` bytes, or, with a shortage of 0, because memory is
+// exhausted.
+bool commit_up_to(Span* slab, const Geometry& geometry, PageRange pages, std::size_t end,
+                  std::size_t* shortage) {
   // Some of these pages may have been committed before and decommitted since: the first one with
   // the earlier blocks in it, and any that was committed early and never carved.
   const std::size_t again = decommitted_under(slab, geometry, pages);
-  const std::size_t min_end =
-      std::max<std::size_t>(end_of_blocks(slab, next.first + next.count), slab->committed);
-  std::size_t end = preferred_end(slab, min_end, early);
-  if (!footprint.try_commit(again + end - slab->committed)) {
-    end = min_end;
-    *shortage = again + end - slab->committed;
-    if (!footprint.try_commit(*shortage)) return false;
-  }
   const std::size_t fresh = end - slab->committed;
+  if (!footprint.try_commit(again + fresh)) {
+    *shortage = again + fresh;
+    return false;
+  }
   char* const start = slab->start() + slab->committed;
   if ((fresh != 0 && !span_heap.commit(start, fresh)) ||
       (again != 0 && !recommit(slab, geometry, pages))) {
@@ -347,6 +343,18 @@ bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* 
   populate(slab, end);
   slab->committed = std::uint32_t(end);
   return true;
+}
+
+}  // namespace
+
+bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* shortage) {
+  const Geometry geometry(slab);
+  const PageRange pages = geometry.pages_of_blocks(next.first, next.count);
+  const std::size_t min_end =
+      std::max<std::size_t>(end_of_blocks(slab, next.first + next.count), slab->committed);
+  const std::size_t end = preferred_end(slab, min_end, early);
+  return commit_up_to(slab, geometry, pages, end, shortage) ||
+         (end != min_end && commit_up_to(slab, geometry, pages, min_end, shortage));
 }
 
 bool recommit_blocks(Span* slab, BlockRange* blocks, std::size_t* shortage) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of the fake operating system in the fault tests. The fake hands out real memory. It
 // refuses calls when a test tells it to, records every range, and checks its callers against the
-// contract of os.hpp. It records the first breach, which first_breach() returns. Memory that is not
-// committed faults.
+// contract of os.hpp. It records the first breach, which first_breach() returns. It is compiled
+// twice: as a system that counts memory when it is committed, where memory that is not faults, and
+// as one that counts it when it is touched (CORBEL_OS_COMMITS).
 //
 // The controls may be called from any thread. A change applies from the next call on.
 #pragma once
@@ -16,11 +17,14 @@ namespace corbel::os::fake {
 
 // Which calls are refused. Calls count from 1, starting anew with refuse(). 0: never.
 struct Refusals {
-  std::uint64_t first_map = 0;        // the first call of map to refuse
-  std::uint64_t maps = 1;             // how many calls from that one on
-  std::uint64_t maps_in_1000 = 0;     // additionally, this many of 1000 at random
-  std::uint64_t unmaps_in_1000 = 0;   // a refused unmap overwrites the range
-  std::uint64_t commits_in_1000 = 0;  // a refused commit makes the first half usable
+  std::uint64_t first_map = 0;     // the first call of map to refuse
+  std::uint64_t maps = 1;          // how many calls from that one on
+  std::uint64_t maps_in_1000 = 0;  // additionally, this many of 1000 at random
+  std::uint64_t first_commit = 0;  // and of commit
+  std::uint64_t commits = 1;
+  std::uint64_t unmaps_in_1000 = 0;       // a refused unmap overwrites the range
+  std::size_t largest_commit = SIZE_MAX;  // a larger one is refused
+  std::uint64_t commits_in_1000 = 0;      // a refused commit makes the first half usable
   std::uint64_t decommits_in_1000 = 0;
   std::uint64_t moves_in_1000 = 0;
   std::uint64_t lost_targets_in_1000 = 0;  // moves that fail and lose their target

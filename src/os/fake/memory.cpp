@@ -24,6 +24,7 @@ namespace corbel::os {
 namespace {
 
 constexpr std::size_t kUnit = 64 << 10;  // sizes and alignments of map() are multiples of it
+constexpr bool kCommits = CORBEL_OS_COMMITS;
 
 struct Range {
   std::uintptr_t begin;
@@ -142,12 +143,14 @@ struct State {
   fake::Refusals refusals;
   fake::Figures figures = {};
   std::uint64_t maps_since_set = 0;
+  std::uint64_t commits_since_set = 0;
   std::uint64_t random = 0;
 };
 
 constinit Ranges ranges{};
-// What of them may be used; the rest is to be committed before, and faults.
-constinit Ranges usable{};
+// What of them may be used; the rest is to be committed before, and faults. Without commits, all.
+constinit Ranges committed{};
+constexpr Ranges& usable = kCommits ? committed : ranges;
 constinit State state{};
 constinit std::atomic_flag locked{};
 constinit std::atomic<std::size_t> pretended_page_size{0};
@@ -193,25 +196,38 @@ bool drawn(std::uint64_t in_1000) {
 }
 
 bool make_usable(std::uintptr_t begin, std::uintptr_t end) {
+  if (!kCommits) return true;
   if (mprotect(pointer_to(begin), end - begin, PROT_READ | PROT_WRITE) != 0) return false;
   return keeps_contract(usable.add_missing(begin, end), "too many ranges");
 }
 
 void make_unusable(std::uintptr_t begin, std::uintptr_t end) {
+  if (!kCommits) return;
   keeps_contract(usable.remove_any(begin, end), "too many ranges");
+}
+
+// Whether call number `number` is one of the `count` calls from `first` on.
+bool is_among(std::uint64_t number, std::uint64_t first, std::uint64_t count) {
+  return first != 0 && number >= first && number - first < count;
 }
 
 bool map_refused(std::size_t size) {
   const fake::Refusals& refusals = state.refusals;
-  ++state.maps_since_set;
-  const bool counted = refusals.first_map != 0 && state.maps_since_set >= refusals.first_map &&
-                       state.maps_since_set - refusals.first_map < refusals.maps;
-  return counted || drawn(refusals.maps_in_1000) || size > refusals.mapped_limit ||
+  return is_among(++state.maps_since_set, refusals.first_map, refusals.maps) ||
+         drawn(refusals.maps_in_1000) || size > refusals.mapped_limit ||
          state.figures.mapped_bytes > refusals.mapped_limit - size;
 }
 
+#if CORBEL_OS_COMMITS
+bool commit_refused(std::size_t size) {
+  const fake::Refusals& refusals = state.refusals;
+  return is_among(++state.commits_since_set, refusals.first_commit, refusals.commits) ||
+         size > refusals.largest_commit || drawn(refusals.commits_in_1000);
+}
+#endif
+
 void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
-  const int protection = PROT_NONE;
+  const int protection = kCommits ? PROT_NONE : PROT_READ | PROT_WRITE;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
   if (hint != nullptr) {
     void* p = mmap(hint, size, protection, flags, -1, 0);
@@ -228,26 +244,8 @@ void* map_aligned(std::size_t size, std::size_t alignment, void* hint) {
   return pointer_to(aligned);
 }
 
-}  // namespace
-
-std::size_t page_size() {
-  // relaxed: a test sets it while no other thread calls this layer
-  const std::size_t size = pretended_page_size.load(std::memory_order_relaxed);
-  return size != 0 ? size : std::size_t(sysconf(_SC_PAGESIZE));
-}
-
-void* map(std::size_t size, std::size_t alignment, void* hint) {
-  void* const p = reserve(size, alignment, hint);
-  if (p == nullptr) return nullptr;
-  {
-    const StateGuard guard;
-    if (make_usable(address_of(p), address_of(p) + size)) return p;
-  }
-  unmap(p, size);
-  return nullptr;
-}
-
-void* reserve(std::size_t size, std::size_t alignment, void* hint) {
+// With commits, nothing of it is committed yet.
+void* take_range(std::size_t size, std::size_t alignment, void* hint) {
   // relaxed: a test sets it while no other thread calls this layer
   if (auto* hook = map_hook.load(std::memory_order_relaxed)) hook(size);
   const Call call("map while a lock is held");
@@ -276,6 +274,39 @@ void* reserve(std::size_t size, std::size_t alignment, void* hint) {
   return p;
 }
 
+}  // namespace
+
+std::size_t page_size() {
+  // relaxed: a test sets it while no other thread calls this layer
+  const std::size_t size = pretended_page_size.load(std::memory_order_relaxed);
+  return size != 0 ? size : std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+#if CORBEL_OS_COMMITS
+
+void* reserve(std::size_t size, std::size_t alignment, void* hint) {
+  return take_range(size, alignment, hint);
+}
+
+void* map(std::size_t size, std::size_t alignment, void* hint) {
+  void* const p = reserve(size, alignment, hint);
+  if (p == nullptr) return nullptr;
+  {
+    const StateGuard guard;
+    if (make_usable(address_of(p), address_of(p) + size)) return p;
+  }
+  unmap(p, size);
+  return nullptr;
+}
+
+#else
+
+void* map(std::size_t size, std::size_t alignment, void* hint) {
+  return take_range(size, alignment, hint);
+}
+
+#endif
+
 bool unmap(void* address, std::size_t size) {
   const Call call("unmap while a lock is held");
   ++state.figures.unmap_calls;
@@ -297,6 +328,7 @@ bool unmap(void* address, std::size_t size) {
   return munmap(address, size) == 0;
 }
 
+#if CORBEL_OS_COMMITS
 bool commit(void* address, std::size_t size) {
   const Call call("commit while a lock is held");
   ++state.figures.commit_calls;
@@ -306,13 +338,14 @@ bool commit(void* address, std::size_t size) {
   if (!keeps_contract(ranges.covers(begin, begin + size), "commit of memory that is not mapped")) {
     return false;
   }
-  if (drawn(state.refusals.commits_in_1000)) {
+  if (commit_refused(size)) {
     const std::size_t half = align_down(size / 2, page_size());
     if (half != 0) make_usable(begin, begin + half);
     return false;
   }
   return usable.covers(begin, begin + size) || make_usable(begin, begin + size);
 }
+#endif
 
 // The fake system locks no memory.
 void* map_unlocked(std::size_t) { return nullptr; }
@@ -336,6 +369,7 @@ bool clear(void* address, std::size_t size) {
 
 bool decommit(void* address, std::size_t size) {
   if (!clear(address, size)) return false;
+  if (!kCommits) return true;
   const StateGuard guard;
   make_unusable(address_of(address), address_of(address) + size);
   return mprotect(address, size, PROT_NONE) == 0;
@@ -425,6 +459,7 @@ void refuse(const Refusals& refusals) {
   StateGuard guard;
   state.refusals = refusals;
   state.maps_since_set = 0;
+  state.commits_since_set = 0;
   state.random = refusals.seed;
 }
 

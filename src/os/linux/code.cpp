@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -66,6 +67,33 @@ __attribute__((constructor(101))) void note_start() { is_past_start = true; }
 bool can_find_objects() { return is_past_start || getauxval(AT_BASE) != 0; }
 
 }  // namespace
+#else
+namespace {
+
+// musl tells without a lock of no object. A program without a dynamic loader is the only one.
+bool find_static_program(std::uintptr_t address, CodeObject* object) {
+  const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  if (headers == nullptr || getauxval(AT_BASE) != 0) return false;
+  const std::size_t count = getauxval(AT_PHNUM);
+  std::uintptr_t base = 0;  // of a program that the kernel has moved
+  for (std::size_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR)
+      base = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
+  }
+  *object = {.low = UINTPTR_MAX, .is_program = true};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uintptr_t begin = base + headers[i].p_vaddr;
+    if (headers[i].p_type == PT_LOAD) {
+      object->low = std::min(object->low, begin);
+      object->high = std::max(object->high, begin + headers[i].p_memsz);
+    } else if (headers[i].p_type == PT_GNU_EH_FRAME) {
+      object->unwind_index = reinterpret_cast<const unsigned char*>(begin);
+    }
+  }
+  return object->low <= address && address < object->high;
+}
+
+}  // namespace
 #endif
 
 bool find_code(std::uintptr_t address, CodeObject* object) {
@@ -82,9 +110,7 @@ bool find_code(std::uintptr_t address, CodeObject* object) {
   object->is_program = map != nullptr && map->l_prev == nullptr && map->l_name[0] == '\0';
   return true;
 #else
-  static_cast<void>(address);
-  static_cast<void>(object);
-  return false;
+  return find_static_program(address, object);
 #endif
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers, on the C library's ucontext.
+// Fibers.
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cstdint>
 #include <new>
 
 #include "base/address_sanitizer.hpp"
+#include "os/linux/context.hpp"
 #include "os/linux/errno_guard.hpp"
 #include "os/os.hpp"
 
@@ -28,28 +28,11 @@ namespace corbel::os {
 
 // The state of a stack that the thread has left.
 struct Fiber::Saved {
-  ucontext_t context;
+  Context context;
   void* fake_stack = nullptr;
   const void* bottom = nullptr;  // the lowest address of the stack, for the address sanitizer
   std::size_t size = 0;
 };
-
-namespace {
-
-// A function of its own: getcontext returns twice, like setjmp, and compilers warn of variables
-// that a second return could clobber.
-__attribute__((noinline)) bool prepare(ucontext_t* context, void* stack, std::size_t size,
-                                       void (*entry)(unsigned, unsigned), std::uintptr_t argument) {
-  if (getcontext(context) != 0) return false;
-  context->uc_stack = {.ss_sp = stack, .ss_flags = 0, .ss_size = size};
-  context->uc_link = nullptr;
-  // makecontext passes ints only, so the pointer travels in two halves.
-  makecontext(context, reinterpret_cast<void (*)()>(entry), 2, unsigned(argument >> 32),
-              unsigned(argument));
-  return true;
-}
-
-}  // namespace
 
 Fiber::Fiber() : saved_(new(std::nothrow) Saved) {
   if (__tsan_get_current_fiber != nullptr) sanitizer_ = __tsan_get_current_fiber();
@@ -70,14 +53,13 @@ Fiber::Fiber(std::size_t stack_size, void (*run)(void*), void* argument)
   madvise(memory, stack_size_, MADV_NOHUGEPAGE);
   saved_ = new (std::nothrow) Saved;
   void* const bottom = static_cast<char*>(memory) + page;
-  void (*const entry)(unsigned, unsigned) = [](unsigned high, unsigned low) {
-    auto* const fiber = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+  const auto entry = [](void* self) {
+    auto* const fiber = static_cast<Fiber*>(self);
     fiber->arrive(fiber->from_);
     fiber->run_(fiber->argument_);
     abort();
   };
-  if (saved_ == nullptr || !prepare(&saved_->context, bottom, stack_size_ - page, entry,
-                                    reinterpret_cast<std::uintptr_t>(this))) {
+  if (saved_ == nullptr || !saved_->context.prepare(bottom, stack_size_ - page, entry, this)) {
     delete saved_;
     saved_ = nullptr;
     munmap(memory, stack_size_);
@@ -118,7 +100,7 @@ void Fiber::arrive(const Fiber* from) {
 
 void Fiber::take_signal_mask() {
   ErrnoGuard guard;
-  pthread_sigmask(SIG_SETMASK, nullptr, &saved_->context.uc_sigmask);
+  pthread_sigmask(SIG_SETMASK, nullptr, &saved_->context.signal_mask());
 }
 
 void Fiber::switch_to(Fiber& other) {
@@ -127,7 +109,7 @@ void Fiber::switch_to(Fiber& other) {
     __sanitizer_start_switch_fiber(&saved_->fake_stack, other.saved_->bottom, other.saved_->size);
   }
   if (__tsan_switch_to_fiber != nullptr) __tsan_switch_to_fiber(other.sanitizer_, 0);
-  swapcontext(&saved_->context, &other.saved_->context);
+  saved_->context.switch_to(other.saved_->context);
   arrive(from_);
 }
 

@@ -239,7 +239,12 @@ StackRange own_stack() {
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_destroy(&attributes);
   const auto address = reinterpret_cast<std::uintptr_t>(low);
-  return {address, address + size};
+  StackRange stack{address, address + size};
+#if !defined(__GLIBC__)
+  // musl tells of the main thread's what is mapped now.
+  if (is_main_thread(thread_id())) stack.low = std::min(stack.low, stack.high - main_stack_room());
+#endif
+  return stack;
 }
 
 std::size_t default_stack_size() {

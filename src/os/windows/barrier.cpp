@@ -55,6 +55,8 @@ bool has_process_barrier() { return state.load(std::memory_order_relaxed) != kUn
 void process_barrier() {
   // (1) seq_cst: the calling thread's fence, as (1) below makes the other threads pass one
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  // The system has ended them, perhaps while one held the lock of the page.
+  if (other_threads_are_gone()) return;
   // (1) the other threads' fences
   switch (state.load(std::memory_order_relaxed)) {
     case kWindows:

@@ -49,6 +49,11 @@ class WidePath {
   wchar_t text_[kRoom];
 };
 
+bool is_directory(const wchar_t* path) {
+  const DWORD attributes = GetFileAttributesW(path);
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
 int last_error_number() {
   switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
@@ -96,18 +101,19 @@ bool OutputFile::write(const void* data, std::size_t size) {
 NewFile::NewFile(const char* path) {
   LastErrorGuard guard;
   const WidePath target(path);
-  const DWORD attributes = GetFileAttributesW(target.get());
-  if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
-    error_ = EISDIR;
-    return;
-  }
+  // Before its attributes are asked for: Windows would connect to a pipe for that, and close it.
   HANDLE file = CreateFileW(target.get(), GENERIC_WRITE, kShareAll, nullptr, OPEN_EXISTING,
                             FILE_ATTRIBUTE_NORMAL, nullptr);
   if (file != INVALID_HANDLE_VALUE && GetFileType(file) != FILE_TYPE_DISK) {
     file_ = number_of(file);
     return;
   }
-  if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+  if (file != INVALID_HANDLE_VALUE) {
+    CloseHandle(file);
+  } else if (GetLastError() == ERROR_ACCESS_DENIED && is_directory(target.get())) {
+    error_ = EISDIR;
+    return;
+  }
   TextInto name(unfinished_, sizeof unfinished_);
   if (name.add(path).add(".").add_decimal(process_id()).finish() >= sizeof unfinished_) {
     error_ = ENAMETOOLONG;

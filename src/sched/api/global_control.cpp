@@ -49,8 +49,7 @@ void task_scheduler_handle::remove() noexcept {
 
 bool task_scheduler_handle::end_threads() noexcept {
   if (!sched::is_outside_tasks()) return false;
-  const bool is_attached = sched::Thread::current_or_null() != nullptr;
-  if (sched::program_threads.others_are_attached(is_attached)) return false;
+  if (sched::program_threads.others_are_attached()) return false;
   const bool others_hold_it = sched::controls().active_value(global_control::scheduler_handle) != 0;
   if (others_hold_it) return !sched::thread_pool.has_workers();
   return sched::thread_pool.finalize();

@@ -11,6 +11,7 @@
 #include <corbel/detail/flag.hpp>
 #include <corbel/detail/group_call.hpp>
 
+#include "os/os.hpp"
 #include "sched/arena/arena.hpp"
 #include "sched/arena/arena_scope.hpp"
 #include "sched/arena/isolation.hpp"
@@ -51,12 +52,13 @@ OnceCall* begin_or_join(Word& word, OnceCall& call) {
   std::uintptr_t now = word.load(std::memory_order_acquire);
   for (;;) {
     if (now == detail::kCalled) return nullptr;
-    if ((now & kLocked) != 0) {
+    // The thread that was making the call has vanished at the end of the process.
+    const bool mine = now == detail::kNotCalled || os::other_threads_are_gone();
+    if (!mine && (now & kLocked) != 0) {
       wait.pause();
       now = word.load(std::memory_order_acquire);  // (3) acquire: as above
       continue;
     }
-    const bool mine = now == detail::kNotCalled;
     const std::uintptr_t next = mine ? reinterpret_cast<std::uintptr_t>(&call) : now | kLocked;
     // (1) acq_rel: publishes the call to (3) of its users; acquire, on failure too: as (3)
     if (!word.compare_exchange_weak(now, next, std::memory_order_acq_rel,
@@ -78,7 +80,8 @@ void end(detail::thread_data& thread, Word& word, OnceCall& call, std::uintptr_t
   // (2) acq_rel: publishes what the call did to (3); sees the users that (4) counted
   while (!word.compare_exchange_weak(now, outcome, std::memory_order_acq_rel,
                                      std::memory_order_relaxed)) {
-    now = unlocked;
+    // A thread that has vanished at the end of the process may have locked it.
+    if (!os::other_threads_are_gone()) now = unlocked;
     wait.pause();
   }
   detail::set_flag(thread, call.ended);  // for the threads that help

@@ -72,13 +72,18 @@ namespace detail {
 
 bool has_passed(epoch_number epoch) noexcept {
   return all_epochs.has_passed(epoch, [](const auto& look) {
+    epoch_reader& self = own_epoch_reader();
+    // The system has ended the other threads, and with them their sections.
+    const bool is_alone = os::other_threads_are_gone();
+    const bool is_unlisted = self.mode == epoch_reader::kUnlisted && self.depth != 0;
     // (2) acquire: sees what the sections did that (3) ended. A reader of the first epoch stands
     // for all that have not ended.
-    if (sched::unlisted.load(std::memory_order_acquire) != 0) {
+    if (is_alone ? is_unlisted : sched::unlisted.load(std::memory_order_acquire) != 0) {
       basic_epoch_reader<plain_atomic> oldest;
       oldest.since.store(1, std::memory_order_relaxed);  // relaxed: of this thread alone
       return look(oldest);
     }
+    if (is_alone) return look(self);
     sync::LockGuard guard(sched::readers_lock);
     for (epoch_reader* r = sched::readers; r != nullptr; r = r->next) look(*r);
   });

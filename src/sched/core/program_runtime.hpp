@@ -4,10 +4,16 @@
 
 #include <corbel/detail/program_runtime.hpp>
 
-#include <cxxabi.h>
-
 #include <exception>
 #include <utility>
+
+#if !CORBEL_LIBRARY_HAS_OWN_RUNTIME
+// As in the public header.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+#endif
 
 namespace corbel::sched {
 
@@ -30,7 +36,7 @@ std::exception_ptr exception_of(Function function) {
 
 #else
 
-inline void* exceptions_of_thread() { return abi::__cxa_get_globals(); }
+inline void* exceptions_of_thread() { return __cxxabiv1::__cxa_get_globals(); }
 
 [[noreturn]] inline void throw_again(std::exception_ptr error) {
   std::rethrow_exception(std::move(error));

@@ -85,9 +85,12 @@ void end_thread(void*) {
 
 constinit os::ThreadExit thread_exit{end_thread};
 
-// If the system has no room for a hook, the arena leaks when the thread ends.
-void hook_thread() {
-  if (thread_exit.hook(&thread_exit)) program_threads.add_this();
+// False if the system has no room for a hook, or has called it for the last time: then the arena
+// leaks when the thread ends.
+bool hook_thread() {
+  if (!thread_exit.hook(&thread_exit)) return false;
+  program_threads.add_this();
+  return true;
 }
 
 // The main thread counts from the beginning, since other threads may come and go. If another thread
@@ -137,8 +140,8 @@ thread_data& attach_thread() {
     throw;
   }
   own_thread_data() = &t;
-  sched::program_threads.attach();
-  sched::hook_thread();
+  // Of a thread whose end goes unnoticed, finalize() would believe for good that it is still there.
+  if (sched::hook_thread()) sched::program_threads.attach();
   sched::observers.enter(t, t.seen_global);
   return t;
 }

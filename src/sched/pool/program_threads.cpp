@@ -9,6 +9,7 @@ namespace corbel::sched {
 namespace {
 
 CORBEL_THREAD_VARIABLE(bool, is_counted) = false;
+CORBEL_THREAD_VARIABLE(bool, is_attached) = false;
 
 }  // namespace
 
@@ -32,20 +33,23 @@ void ProgramThreads::note_change() {
 }
 
 void ProgramThreads::attach() {
+  is_attached = true;
   attached_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
 }
 
 void ProgramThreads::detach() {
+  if (!is_attached) return;
+  is_attached = false;
   // (5) release: publishes to (6) that the thread has left its arena
   attached_.fetch_sub(1, std::memory_order_release);
 }
 
-bool ProgramThreads::others_are_attached(bool is_attached) const {
+bool ProgramThreads::others_are_attached() const {
   // (6) acquire: sees what threads did before they left, published by (5)
   return attached_.load(std::memory_order_acquire) != (is_attached ? 1U : 0U);
 }
 
-void ProgramThreads::forget_others(bool is_attached) {
+void ProgramThreads::forget_others() {
   // relaxed, all: the only thread
   count_.store(is_counted ? 1 : 0, std::memory_order_relaxed);
   changes_.store(0, std::memory_order_relaxed);

@@ -30,15 +30,16 @@ class ProgramThreads {
   std::atomic<std::uint32_t>& changes() { return changes_; }
   void note_change();
 
-  // The threads that are attached to the scheduler. The main thread is counted above even if it is
-  // not.
+  // The threads that are attached to the scheduler, and whose end the library learns of. The main
+  // thread is counted above even if it is not. detach() does nothing for a thread that is not
+  // counted here.
   void attach();
   void detach();
-  // Whether threads other than the calling one are attached, which is itself if `is_attached`.
-  bool others_are_attached(bool is_attached) const;
+  // Whether threads other than the calling one are.
+  bool others_are_attached() const;
 
   // In the child of a fork, which has the calling thread only.
-  void forget_others(bool is_attached);
+  void forget_others();
 
  private:
   std::atomic<std::uint32_t> count_{0};

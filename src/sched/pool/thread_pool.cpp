@@ -529,7 +529,7 @@ void ThreadPool::forget_threads(Thread* survivor) {
   live_.store(0, std::memory_order_relaxed);
   finalizing_.store(0, std::memory_order_relaxed);
   has_stand_in_.store(false, std::memory_order_relaxed);
-  program_threads.forget_others(survivor != nullptr && !survivor->is_worker);
+  program_threads.forget_others();
   requests_.store(0, std::memory_order_relaxed);
   urgent_.store(kNoPriority, std::memory_order_relaxed);
   for (Arena* a = arenas_; a != nullptr; a = a->next) a->forget_threads(survivor);

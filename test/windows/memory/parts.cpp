@@ -179,8 +179,21 @@ bool is_there(const std::wstring& path) {
   return GetFileAttributesW(path.c_str()) != INVALID_FILE_ATTRIBUTES;
 }
 
+// The one instance of a pipe serves one connection.
+void write_to_pipe() {
+  const std::string name = "\\\\.\\pipe\\corbel_test_" + std::to_string(GetCurrentProcessId());
+  const HANDLE pipe =
+      CreateNamedPipeA(name.c_str(), PIPE_ACCESS_INBOUND, PIPE_TYPE_BYTE, 1, 100, 100, 0, nullptr);
+  check(write_file(name.c_str()), "a file that is a pipe");
+  char text[5] = "";
+  DWORD size = 0;
+  check(ReadFile(pipe, text, 4, &size, nullptr) && std::string(text) == "text", "it arrives");
+  CloseHandle(pipe);
+}
+
 void files() {
   check(write_file("NUL"), "a file that is a device");
+  write_to_pipe();
 
   const std::string folder = temporary_folder();
   const std::wstring wide(folder.begin(), folder.end());

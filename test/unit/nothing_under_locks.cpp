@@ -11,6 +11,19 @@
 namespace corbel {
 namespace {
 
+const bool calls_are_forbidden = [] {
+  os::fake::forbid_calls_if(sync::Lock::holds_any);
+  return true;
+}();
+
+}  // namespace
+}  // namespace corbel
+
+// Replaces the C library's memset. A sanitizer has its own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace corbel {
+namespace {
+
 constexpr std::size_t kPage = 4096;
 
 // volatile: the compiler must not make a call of memset of it
@@ -25,16 +38,9 @@ void fill(char* to, int byte, std::size_t size) {
   while (to != end) *const_cast<volatile char*>(to++) = char(byte);
 }
 
-const bool calls_are_forbidden = [] {
-  os::fake::forbid_calls_if(sync::Lock::holds_any);
-  return true;
-}();
-
 }  // namespace
 }  // namespace corbel
 
-// Replaces the C library's memset. A sanitizer has its own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* checked_memset(void* to, int byte, std::size_t size) asm("memset");
 extern "C" void* checked_memset(void* to, int byte, std::size_t size) {
   using namespace corbel;

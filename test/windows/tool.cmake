@@ -2,8 +2,6 @@
 # The corbel command, which starts programs in Wine itself.
 add_executable(windows_tool_victim tool_victim.cpp)
 target_link_options(windows_tool_victim PRIVATE -static)
-# Without the libraries that a program with windows may need: some bring a main().
-set(CMAKE_C_STANDARD_LIBRARIES "")
 add_executable(windows_tool_bare tool_bare.cpp)
 target_link_options(windows_tool_bare PRIVATE -nostdlib LINKER:--subsystem,console
                                                      LINKER:-e,start)

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
-#include <latch>
+#include <future>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -80,8 +80,8 @@ class alignas(128) Line {
   // The calling thread is the first generation. It waits here for the last one.
   void run() {
     live(0);
-    first_over_.count_down();
-    last_over_.wait();
+    first_over_.set_value();
+    last_over_.get_future().wait();
     if (threads_.size() > 1) threads_.back().join();
   }
 
@@ -97,7 +97,7 @@ class alignas(128) Line {
     sum_ += kCase == Case::kShuffled ? replace_all(random) : replace_at_random(random);
     random_ = random;
     if (++generation == work_.generations) {
-      last_over_.count_down();
+      last_over_.set_value();
     } else {
       threads_[generation] = std::thread([this, generation] { follow(generation); });
     }
@@ -132,7 +132,7 @@ class alignas(128) Line {
   // threads_ can be read after that.
   void follow(std::uint64_t generation) {
     if (generation == 1) {
-      first_over_.wait();
+      first_over_.get_future().wait();
     } else {
       threads_[generation - 1].join();
     }
@@ -143,8 +143,9 @@ class alignas(128) Line {
   std::vector<Slot<kCase>> slots_;
   bench::Random random_;
   std::vector<std::thread> threads_;  // by generation; the first is the calling thread
-  std::latch first_over_{1};
-  std::latch last_over_{1};
+  // No std::latch, which loses wake-ups in gcc 12's library for Windows.
+  std::promise<void> first_over_;
+  std::promise<void> last_over_;
   std::uint64_t sum_ = 0;
 };
 

@@ -19,6 +19,10 @@ enum Function : unsigned {
   kFunctionCount
 };
 
+// In this order: those that only take blocks, those that take and give some, those that only give.
+inline constexpr unsigned kFirstThatGives = kRealloc;
+inline constexpr unsigned kFirstThatTakesNone = kMalloc;
+
 // What is replaced together or not at all: a block of one of these functions may go to any other.
 enum class Family : unsigned char {
   // Takes no block, and its original gives a whole one of malloc, or one of the library's own: the

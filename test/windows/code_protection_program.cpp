@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "find.hpp"
 #include "hooked_import.hpp"
 
 namespace {
@@ -47,11 +48,6 @@ BOOL WINAPI watch(void* address, SIZE_T size, DWORD rights, DWORD* before) {
     if ((now & kExecutable) != 0) check((rights & kExecutable) != 0, "code stays executable");
   }
   return VirtualProtect(address, size, rights, before);
-}
-
-template <class Function>
-Function* find(HMODULE module, const char* name) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(module, name)));
 }
 
 // A copy of the library whose table of exports lies in a section of code.
@@ -151,6 +147,22 @@ void check_blocks(HMODULE runtime) {
       "a block for an imported realloc");
 }
 
+// Nothing is said to be refused because of another function of its family: all of that can be
+// moved.
+void check_log(const std::string& library) {
+  const HMODULE proxy = GetModuleHandleA("corbelmalloc_proxy.dll");
+  char** lines = nullptr;
+  find<int(char***)>(proxy, "TBB_malloc_replacement_log")(&lines);
+  const std::string name = "(" + library + ")";
+  bool is_there = false;
+  for (; *lines != nullptr; ++lines) {
+    if (std::strstr(*lines, name.c_str()) == nullptr) continue;
+    is_there = true;
+    check(std::strstr(*lines, "of the same family") == nullptr, *lines);
+  }
+  check(is_there, "the log tells of the library");
+}
+
 void load_and_unload(const std::string& library) {
   for (const Import& import : imports) set_import(import);
   calls = 0;
@@ -158,6 +170,7 @@ void load_and_unload(const std::string& library) {
   check(runtime != nullptr, "the library is there");
   if (runtime == nullptr) return;
   check_blocks(runtime);
+  check_log(library.substr(library.rfind('\\') + 1));
   if (refused_call == 0) {
     check(!first_rights.empty(), "pages are changed");
     for (const auto& [page, rights] : first_rights) {

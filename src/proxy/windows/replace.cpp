@@ -402,7 +402,8 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
 bool is_left_out(const Image& image, const char* name) {
   if (!is_runtime_name(name) || !has_any(image)) return false;
   for (const Runtime& runtime : runtimes) {
-    if (runtime.base == image.base()) return false;
+    // With room for it: it has just been mapped.
+    if (runtime.base == image.base() || runtime.base == nullptr) return false;
   }
   return true;
 }

@@ -26,7 +26,8 @@ enum class Threads { kNone, kMaybe };
 // Replaces what is to be replaced in the library; nothing if it has none of it, or has been seen.
 // Requires: the lock.
 void replace_functions(const Image& image, const char* name, Threads threads);
-// Whether there is something to be replaced in the library that is not. Requires: the lock.
+// Whether there is something to be replaced in the library, but no room for it among the runtimes.
+// Requires: the lock.
 bool is_left_out(const Image& image, const char* name);
 // The library goes away. Requires: the lock.
 void forget(const void* base);

@@ -67,7 +67,7 @@ std::string copy_with_tables_in_code(const std::string& library) {
       sections[i].Characteristics |= IMAGE_SCN_CNT_CODE | IMAGE_SCN_MEM_EXECUTE;
     }
   }
-  const std::string copy = folder + "msvcr_code_" + library.substr(std::strlen("msvcr_"));
+  const std::string copy = folder + "msvcr_code_" + library.substr(std::strlen("msvcr0_"));
   std::ofstream(copy, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return copy;
@@ -187,11 +187,11 @@ void load_and_unload(const std::string& library) {
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string odd = arguments[2];
-  const std::string library = copy_with_tables_in_code("msvcr_odd_" + odd + ".dll");
+  const std::string library = copy_with_tables_in_code("msvcr0_odd_" + odd + ".dll");
   // It will lie in the same place again.
   const HMODULE early = LoadLibraryA(library.c_str());
   const HMODULE user = LoadLibraryA(("odd_user_" + odd + ".dll").c_str());
-  const HMODULE users = GetModuleHandleA(("msvcr_odd_" + odd + ".dll").c_str());
+  const HMODULE users = GetModuleHandleA(("msvcr0_odd_" + odd + ".dll").c_str());
   for (Import& import : imports) {
     const auto address = [&](HMODULE module) {
       return reinterpret_cast<void*>(GetProcAddress(module, import.name));

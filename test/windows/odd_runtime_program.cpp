@@ -103,7 +103,7 @@ void check_growing_log(HMODULE proxy, HMODULE left_out) {
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string odd = arguments[2];
-  const std::string library = "msvcr_odd_" + odd + ".dll";
+  const std::string library = "msvcr0_odd_" + odd + ".dll";
   const HMODULE user = LoadLibraryA(("odd_user_" + odd + ".dll").c_str());
   const HMODULE runtime = GetModuleHandleA(library.c_str());
   if (user == nullptr || runtime == nullptr) return 2;

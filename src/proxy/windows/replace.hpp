@@ -8,7 +8,8 @@
 namespace corbel::proxy {
 
 // Keeps the tables of this file's functions for one thread; taken without any other lock of ours,
-// after the loader's, and never by malloc or free.
+// after the loader's if that is taken, and never by malloc or free. The loader's lock is not taken
+// while a thread has it: the two would be taken in both orders.
 class RuntimesLock {
  public:
   RuntimesLock();

@@ -41,7 +41,7 @@ struct Runtime {
 };
 
 inline constexpr unsigned kMaxRuntimes = 12;
-// Changed under RuntimesLock alone, and no more while a function of the library is replaced.
+// Changed under the RuntimesLock alone, and no more while a function of the library is replaced.
 extern Runtime runtimes[kMaxRuntimes];
 
 // The replacements for a library that is kept in runtimes[number], by Function.

@@ -87,6 +87,8 @@ struct Import {
 Import imports[] = {
     {"malloc", nullptr, nullptr}, {"realloc", nullptr, nullptr}, {"free", nullptr, nullptr}};
 
+void* place;  // where the library is loaded each time
+
 void set_import(const Import& import) {
   DWORD before;
   VirtualProtect(import.word, sizeof *import.word, PAGE_READWRITE, &before);
@@ -165,10 +167,11 @@ void check_log(const std::string& library) {
 
 void load_and_unload(const std::string& library) {
   for (const Import& import : imports) set_import(import);
+  VirtualFree(place, 0, MEM_RELEASE);
   calls = 0;
   const HMODULE runtime = LoadLibraryA(library.c_str());
-  check(runtime != nullptr, "the library is there");
-  if (runtime == nullptr) return;
+  check(static_cast<void*>(runtime) == place, "it lies where it lay before");
+  if (runtime != place) return;
   check_blocks(runtime);
   check_log(library.substr(library.rfind('\\') + 1));
   if (refused_call == 0) {
@@ -180,6 +183,7 @@ void load_and_unload(const std::string& library) {
   }
   first_rights.clear();
   FreeLibrary(runtime);
+  VirtualAlloc(place, 1, MEM_RESERVE, PAGE_NOACCESS);
 }
 
 }  // namespace
@@ -188,7 +192,6 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string odd = arguments[2];
   const std::string library = copy_with_tables_in_code("msvcr0_odd_" + odd + ".dll");
-  // It will lie in the same place again.
   const HMODULE early = LoadLibraryA(library.c_str());
   const HMODULE user = LoadLibraryA(("odd_user_" + odd + ".dll").c_str());
   const HMODULE users = GetModuleHandleA(("msvcr0_odd_" + odd + ".dll").c_str());
@@ -201,6 +204,8 @@ int main(int count, char** arguments) {
     if (import.word == nullptr) return 2;
   }
   FreeLibrary(early);
+  // The place stays free for it.
+  place = VirtualAlloc(early, 1, MEM_RESERVE, PAGE_NOACCESS);
   const HMODULE proxy = LoadLibraryA(arguments[1]);
   if (proxy == nullptr || !hook_import(proxy, VirtualProtect, watch)) return 2;
   load_and_unload(library);

@@ -23,7 +23,7 @@ void __TBB_malloc_proxy(void);
 /* Reports whether the replacement is active: returns 0 if malloc and its family resolve to Corbel,
  * else -1. If `log` is not NULL, stores in `*log` a NULL-terminated array with one line per
  * function, which belongs to the library and stays valid. Any thread may call it; on Windows not
- * while the system loads or unloads a library in the same thread (DllMain). */
+ * in DllMain, nor in a thread that a DllMain waits for. */
 int TBB_malloc_replacement_log(char*** log);
 
 #if defined(_MSC_VER)

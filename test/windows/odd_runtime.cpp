@@ -14,18 +14,28 @@ int releases = 0;
 
 extern "C" {
 
-// Calls that are inlined would not reach a replacement.
-[[gnu::noinline]] void* plain_malloc(std::size_t size) {
+// Calls that are inlined would not reach a replacement, and those that know which registers the
+// original changes would not survive it.
+[[gnu::noinline, gnu::noipa]] void* plain_malloc(std::size_t size) {
   return size <= 64 && next < 64 ? blocks[next++] : nullptr;
 }
 
-[[gnu::noinline]] void plain_free(void* block) {
+[[gnu::noinline, gnu::noipa]] void plain_free(void* block) {
   if (block != nullptr) ++releases;
 }
 
 std::size_t odd_msize(void*) { return 64; }
 
 void* odd_calloc(std::size_t count, std::size_t size) { return plain_malloc(count * size); }
+
+// A new block each time.
+void* odd_realloc(void* block, std::size_t size) {
+  plain_free(block);
+  return plain_malloc(size);
+}
+void* odd_recalloc(void* block, std::size_t count, std::size_t size) {
+  return odd_realloc(block, count * size);
+}
 
 void* jump_to_malloc(std::size_t);
 void jump_to_free(void*);

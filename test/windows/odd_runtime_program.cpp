@@ -7,16 +7,15 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "checks.hpp"
+#include "find.hpp"
+#include "hooked_import.hpp"
+#include "listed_name.hpp"
 
 namespace {
-
-template <class Function>
-Function* find(HMODULE module, const char* name) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(module, name)));
-}
 
 using Malloc = void*(std::size_t);
 using Free = void(void*);
@@ -44,7 +43,7 @@ bool contains(const std::string& text, const char* part) {
 // The library's aligned functions stay, all of them, and work on the replaced malloc.
 void check_aligned(HMODULE proxy, HMODULE runtime, const std::string& library) {
   check(contains(line_of(proxy, "_aligned_free", library, -1),
-                 "not replaced because _aligned_malloc of its family cannot be"),
+                 "not replaced, because _aligned_malloc, of the same family, cannot be"),
         "the reason of another aligned function");
   check(contains(line_of(proxy, "malloc", library, -1), "Success: "), "malloc is replaced");
   const auto free_aligned = find<Free>(runtime, "_aligned_free");
@@ -72,12 +71,39 @@ void check_debug(HMODULE runtime) {
   check(releases() == before + 1, "and the one that frees");
 }
 
+HMODULE renamed;
+std::optional<ListedName> long_name;
+char* log_memory = nullptr;
+std::size_t log_size = 0;
+
+// Memory for the log. Its lines grow longer meanwhile.
+void* WINAPI grow_log(void* address, SIZE_T size, DWORD type, DWORD rights) {
+  long_name.emplace(renamed, L"msvcr_with_a_name_that_is_longer_than_before.dll");
+  log_memory = static_cast<char*>(VirtualAlloc(address, size, type, rights));
+  log_size = size;
+  return log_memory;
+}
+
+// The log keeps to its memory. `left_out`: a library that it tells of.
+void check_growing_log(HMODULE proxy, HMODULE left_out) {
+  renamed = left_out;
+  if (!hook_import(proxy, VirtualAlloc, grow_log)) return check(false, "the import");
+  char** lines = nullptr;
+  find<int(char***)>(proxy, "TBB_malloc_replacement_log")(&lines);
+  check(lines == reinterpret_cast<char**>(log_memory), "a new log");
+  for (; *lines != nullptr; ++lines) {
+    check(*lines + std::strlen(*lines) < log_memory + log_size, "a line lies in the memory");
+  }
+  check(hook_import(proxy, grow_log, VirtualAlloc), "the import is back");
+  long_name.reset();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string odd = arguments[2];
-  const std::string library = "msvcr_odd_" + odd + ".dll";
+  const std::string library = "msvcr0_odd_" + odd + ".dll";
   const HMODULE user = LoadLibraryA(("odd_user_" + odd + ".dll").c_str());
   const HMODULE runtime = GetModuleHandleA(library.c_str());
   if (user == nullptr || runtime == nullptr) return 2;
@@ -136,6 +162,17 @@ int main(int count, char** arguments) {
   wchar_t path[MAX_PATH];
   GetModuleFileNameW(runtime, path, MAX_PATH);
   const std::wstring folder = std::wstring(path).substr(0, std::wstring(path).rfind(L'\\') + 1);
+  {
+    const std::wstring copy = folder + L"copy_" + std::wstring(odd.begin(), odd.end()) + L".dll";
+    check(CopyFileW(path, copy.c_str(), FALSE), "a copy");
+    const HMODULE module = LoadLibraryW(copy.c_str());
+    {
+      const ListedName name(module, L"msvcr_just_mapped.dll");
+      check(line_of(proxy, "malloc", "msvcr_just_mapped.dll", -1).empty(), "there is room for it");
+    }
+    FreeLibrary(module);
+    DeleteFileW(copy.c_str());
+  }
   constexpr int kCopies = 12;
   HMODULE copies[kCopies];
   const auto name_of = [&](int i) {
@@ -148,6 +185,7 @@ int main(int count, char** arguments) {
   const std::wstring wide_last = name_of(kCopies - 1);
   const std::string last(wide_last.begin(), wide_last.end());
   check(contains(line_of(proxy, "malloc", last, -1), "too many"), "one that is left out");
+  check_growing_log(proxy, copies[kCopies - 1]);
   for (int i = 0; i < kCopies; ++i) {
     FreeLibrary(copies[i]);
     DeleteFileW((folder + name_of(i)).c_str());

@@ -13,16 +13,12 @@
 #include <string>
 
 #include "checks.hpp"
+#include "find.hpp"
 
 namespace {
 
 HMODULE library;
 int before_count = 0;
-
-template <class Function>
-Function* find(HMODULE module, const char* name) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(module, name)));
-}
 
 // A function of the library, or nothing.
 template <class Function>

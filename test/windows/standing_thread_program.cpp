@@ -10,13 +10,9 @@
 #include <cstring>
 
 #include "checks.hpp"
+#include "find.hpp"
 
 namespace {
-
-template <class Function>
-Function* find(HMODULE module, const char* name) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(module, name)));
-}
 
 std::atomic<bool> has_started{false};
 std::atomic<bool> may_end{false};

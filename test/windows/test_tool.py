@@ -168,7 +168,10 @@ class Run(unittest.TestCase):
                 os.close(controller)
 
         program = VICTIM, "code-page"
-        self.assertEqual(code_page(TOOL, "run", "--", *program), code_page(*program))
+        alone = code_page(*program)
+        # Another than none and than that of the command's own output.
+        self.assertNotIn(alone.strip(), (b"", b"0", b"65001"))
+        self.assertEqual(code_page(TOOL, "run", "--", *program), alone)
 
     def test_options_become_variables(self):
         for option, name, value in (("--heap-limit", "CORBEL_HEAP_LIMIT", "400M"),
@@ -266,7 +269,7 @@ class Run(unittest.TestCase):
     def test_force_starts_it_all_the_same(self):
         done = corbel("run", "--force", "--", str(BARE))
         self.assertEqual(done.returncode, 5, done.stderr)
-        self.assertIn("it runs on its own malloc", done.stderr)
+        self.assertIn("; it is started as it is", done.stderr)
 
     def test_the_library_that_is_named(self):
         done = self.run_victim("malloc", CORBEL_LIBRARY="C:\\none.dll")
@@ -285,6 +288,13 @@ class Check(unittest.TestCase):
     def check(self, *words):
         done = corbel("check", "--json", *words)
         return done, json.loads(done.stdout) if done.stdout else None
+
+    def wait_for(self, holds, what):
+        deadline = time.monotonic() + 50
+        while not holds():
+            if time.monotonic() > deadline:
+                self.fail(f"not in time: {what}")
+            time.sleep(0.01)
 
     def test_function_by_function(self):
         done, report = self.check("--", str(VICTIM))
@@ -319,6 +329,7 @@ class Check(unittest.TestCase):
         done = corbel("check", "--json", "--", str(VICTIM))
         symbols = {each["symbol"] for each in json.loads(done.stdout)["symbols"]}
         log = corbel("run", "--", str(VICTIM), "log").stdout
+        self.assertIn("Success: free (", log)
         for function, runtime in re.findall(r"Success: (\S+) \((\S+)\)", log):
             self.assertIn(f"{runtime.lower()}!{function}", symbols)
 
@@ -331,9 +342,23 @@ class Check(unittest.TestCase):
         self.assertIn("windows_linked_static.exe", called[0]["provider"])
         # Nothing of the program's own code runs for a check.
         done, report = self.check("--", str(BIN / "windows_linked_static.exe"))
-        self.assertEqual((done.returncode, report["reasons"][0]["id"]), (1, "contained"))
+        self.assertEqual((done.returncode, report), (2, None))
+        self.assertIn("contains Corbel's replacement", done.stderr)
+        self.assertIn("use --pid", done.stderr)
         done = corbel("run", "--verbose", "--", str(BIN / "windows_linked_static.exe"))
         self.assertEqual((done.returncode, "loading" in done.stderr), (0, False), done.stderr)
+
+    def test_aligned_functions_on_the_replaced_malloc(self):
+        with start(TOOL, "run", "--", VICTIM, "wait", "odd_user_aligned_malloc.dll") as process:
+            done, report = self.check("--pid", process.stdout.readline().strip())
+            process.stdin.close()
+        self.assertEqual(done.returncode, 0, report["reasons"])
+        library = "msvcr0_odd_aligned_malloc.dll"
+        called = [each for each in report["symbols"]
+                  if each["symbol"] == f"{library}!_aligned_malloc"]
+        self.assertEqual(len(called[0]["bindings"]), 1)
+        self.assertTrue(any(f"not replaced in {library}: " in note and "_aligned_malloc" in note
+                            for note in report["notes"]), report["notes"])
 
     def test_a_process_that_has_ended(self):
         with start(VICTIM, "ended") as process:
@@ -354,12 +379,12 @@ class Check(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "number"
             with start(TOOL, "check", "--", ENDLESS, ENDLESS_START=f"Z:{file}") as process:
-                while not file.exists() or not file.read_text().endswith("."):
-                    time.sleep(0.01)
+                self.wait_for(lambda: file.exists() and file.read_text().endswith("."),
+                              "the DLL starts")
                 process.kill()
             number = file.read_text()[:-1]
-            while "there is no process" not in corbel("check", "--pid", number).stderr:
-                time.sleep(0.01)
+            self.wait_for(lambda: "there is no process" in corbel("check", "--pid", number).stderr,
+                          "what is checked ends")
 
     def test_no_such_process(self):
         done, _ = self.check("--pid", "99999999")

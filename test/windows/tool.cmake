@@ -12,7 +12,7 @@ set_target_properties(windows_tool_endless PROPERTIES PREFIX "")
 add_executable(windows_tool_endless_user tool_endless_user.cpp)
 target_link_libraries(windows_tool_endless_user PRIVATE windows_tool_endless)
 target_link_options(windows_tool_endless_user PRIVATE -static)
-add_dependencies(windows_tool_victim windows_tool_endless_user windows_linked_dropin windows_linked_static corbel_tool corbelmalloc_proxy)
+add_dependencies(windows_tool_victim windows_tool_endless_user windows_linked_dropin windows_linked_static odd_user_aligned_malloc corbel_tool corbelmalloc_proxy)
 
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 corbel_add_script_test(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DLL that never ends its start if ENDLESS_START names a file, which it writes the process's
-// number to.
+// A DLL whose start outlasts every test if ENDLESS_START names a file, which it writes the
+// process's number to.
 #include <windows.h>
 
 #include <cstdio>
@@ -16,6 +16,8 @@ BOOL WINAPI DllMain(HINSTANCE, DWORD reason, void*) {
   if (file == nullptr) return FALSE;
   std::fprintf(file, "%lu.", GetCurrentProcessId());
   std::fclose(file);
-  for (;;) Sleep(10);
+  Sleep(60000);
+  TerminateProcess(GetCurrentProcess(), 1);
+  return FALSE;
 }
 }

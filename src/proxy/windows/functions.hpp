@@ -19,6 +19,10 @@ enum Function : unsigned {
   kFunctionCount
 };
 
+// In this order: those that only take blocks, those that take and give some, those that only give.
+inline constexpr unsigned kFirstThatGives = kRealloc;
+inline constexpr unsigned kFirstThatTakesNone = kMalloc;
+
 // What is replaced together or not at all: a block of one of these functions may go to any other.
 enum class Family : unsigned char {
   // Takes no block, and its original gives a whole one of malloc, or one of the library's own: the
@@ -27,7 +31,8 @@ enum class Family : unsigned char {
   // Takes blocks. Or its original gives one that lies inside a block of _malloc_base, as the
   // functions of debug libraries do.
   kPlain,
-  // Takes aligned blocks, or gives them: the original's lie inside blocks of malloc. If these
+  // Takes aligned blocks, or gives them: the originals' blocks lie inside blocks of malloc. If
+  // these
   // originals stay, they work on the replaced malloc and free.
   kAligned,
 };

@@ -2,9 +2,10 @@
 // TBB_malloc_replacement_log: a line for each function of each library, in TBB's form:
 //
 //   Success: free (ucrtbase.dll), byte pattern: <C7442410000000008B4424>
-//   Fail: _expand (msvcr100.dll), byte pattern: <90C3CC>: it is shorter than a jump
-//   Fail: _aligned_free (msvcr100.dll), byte pattern: <4885C9...>: not replaced because
-//       _aligned_malloc of its family cannot be
+//   Fail: _expand (msvcr100.dll), byte pattern: <33C0C3CCCCCCCCCCCCCCCC>: replaced for other
+//       libraries alone, since it is shorter than a jump
+//   Fail: _aligned_free (msvcr100.dll), byte pattern: <4885C974054883E9080FB6>: not replaced,
+//       because _aligned_malloc, of the same family, cannot be
 //
 // The pattern is what the function began with. A function that is replaced for other libraries
 // alone, in their tables of imports, counts as Fail: the library's own calls reach the original.
@@ -30,36 +31,46 @@ struct Log {
 };
 Log last;  // changed under the lock of the runtimes
 
-// Writes if there is memory, and counts in any case.
+// Whole lines as far as there is memory for them; without memory it only counts.
 class Writer : public TextBuilder<Writer> {
  public:
-  Writer(char** lines, char* text) : lines_(lines), text_(text) {}
+  Writer() = default;
+  Writer(char** lines, std::size_t most_lines, char* text, std::size_t most_text)
+      : lines_(lines), most_lines_(most_lines), text_(text), most_text_(most_text) {}
 
-  void begin_line() {
-    if (lines_ != nullptr) lines_[count_] = text_ + size_;
+  void begin_line() { end_ = size_; }
+  void end_line() {
+    put('\0');
+    if (lines_ != nullptr) {
+      if (count_ == most_lines_ || end_ > most_text_) return;
+      lines_[count_] = text_ + size_;
+    }
+    size_ = end_;
     ++count_;
   }
-  void end_line() { put('\0'); }
   void put(char c) {
-    if (lines_ != nullptr) text_[size_] = c;
-    ++size_;
+    if (end_ < most_text_) text_[end_] = c;
+    ++end_;
   }
   std::size_t size() const { return size_; }
   std::size_t count() const { return count_; }
 
  private:
-  char** lines_;
-  char* text_;
-  std::size_t size_ = 0;
+  char** lines_ = nullptr;
+  std::size_t most_lines_ = 0;
+  char* text_ = nullptr;
+  std::size_t most_text_ = 0;
+  std::size_t size_ = 0;  // of the whole lines
+  std::size_t end_ = 0;   // of what has been put
   std::size_t count_ = 0;
 };
 
 // The first function of the family that cannot be replaced at its entry; nullptr if there is none.
 const char* refused_of(const Runtime& runtime, Family family) {
   for (unsigned i = 0; i < kFunctionCount; ++i) {
-    if (kFunctionInfo[i].family == family && runtime.reason[i] != nullptr) {
-      return kFunctionInfo[i].name;
-    }
+    const char* const why = runtime.reason[i];
+    if (kFunctionInfo[i].family != family || why == nullptr || why == kTablesStay) continue;
+    return kFunctionInfo[i].name;
   }
   return nullptr;
 }
@@ -73,10 +84,8 @@ void add_reason(Writer& text, const Runtime& runtime, unsigned i) {
   const bool is_left = runtime.outcome[i] == Outcome::kRefused;
   const Family family = is_left ? kFunctionInfo[i].family : Family::kPlain;
   const char* const other = refused_of(runtime, family);
-  if (other == nullptr) {
-    text.add("the system refuses");
-  } else if (is_left) {
-    text.add("not replaced because ").add(other).add(" of its family cannot be");
+  if (is_left) {
+    text.add("not replaced, because ").add(other).add(", of the same family, cannot be");
   } else {
     text.add("another function, ").add(other).add(", cannot be replaced at its entry");
   }
@@ -150,8 +159,9 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   corbel::os::LastErrorGuard guard;
   LoaderLock loader_lock;
   RuntimesLock lock;
-  Writer measured(nullptr, nullptr);
-  const int verdict = write(measured);
+  // Another thread may map a library in between: then lines are left out.
+  Writer measured;
+  write(measured);
   const std::size_t table = (measured.count() + 1) * sizeof(char*);
   const std::size_t size = table + measured.size();
   // Not of the heap, whose blocks may be looked through for leaks.
@@ -162,14 +172,14 @@ extern "C" int TBB_malloc_replacement_log(char*** log) {
   }
   auto* const lines = static_cast<char**>(memory);
   char* const text = static_cast<char*>(memory) + table;
-  Writer writer(lines, text);
-  write(writer);
+  Writer writer(lines, measured.count(), text, measured.size());
+  const int verdict = write(writer);
   lines[writer.count()] = nullptr;
-  if (last.count == measured.count() && last.size == measured.size() &&
-      memcmp(reinterpret_cast<char*>(last.lines) + table, text, last.size) == 0) {
+  if (last.lines != nullptr && last.count == writer.count() && last.size == writer.size() &&
+      last.verdict == verdict && memcmp(last.lines[0], text, last.size) == 0) {
     VirtualFree(memory, 0, MEM_RELEASE);
   } else {
-    last = {lines, measured.count(), measured.size(), verdict};
+    last = {lines, writer.count(), writer.size(), verdict};
   }
   if (log != nullptr) *log = last.lines;
   return last.verdict;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The libraries of the process, in the loader's own list: its functions may wait for its lock, or
-// see a library before it is complete.
+// The libraries of the process, read from the loader's list: the loader's functions might wait for
+// its lock, or see a library before it is complete.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class ModuleName {
 // strncmp of `text` in lower case.
 int strncmp_lower(const char* text, const char* lower, std::size_t size);
 
-// While one lives, no other thread loads or unloads a library.
+// While one lives, no other thread starts or ends a library. From Windows 8 on another may map one.
 class LoaderLock {
  public:
   LoaderLock();
@@ -37,7 +37,8 @@ class LoaderLock {
 
 using VisitModule = void (*)(void* context, const Image& image, const char* name);
 // In the order in which they were loaded, the program first. Requires: the loader's lock, which a
-// thread has, too, when the system tells it that a library starts or is loaded.
+// thread has, too, while it starts a library; or that the system is just telling the thread of a
+// library that it loads or unloads.
 void visit_modules(VisitModule visit, void* context);
 
 template <class Visit>

@@ -269,7 +269,7 @@ MovedEntry move_entry(const arch::CodeView& function, std::uintptr_t to, Calls c
       return refuse("its first instructions are not understood");
     }
     if (calls == Calls::kRefused && (kind == Kind::kCall || kind == Kind::kCallThrough)) {
-      return refuse("it calls, which the process's shadow stacks would miss");
+      return refuse("it begins with a call, which cannot be moved in a process with shadow stacks");
     }
     const std::uintptr_t next = code.address + length;
     std::uintptr_t target = 0;

@@ -21,8 +21,8 @@ struct MovedEntry {
   std::size_t size = 0;           // bytes of the copy
 };
 
-// A call among the moved instructions becomes a push and a jump. On a processor that keeps a second
-// stack of return addresses, that lacks the address, and the return would end the process.
+// A call among the moved instructions becomes a push and a jump. The processor's shadow stack, if
+// it keeps one, would lack that return address, and the return would end the process.
 enum class Calls { kMoved, kRefused };
 
 // Copies the instructions of `function` that a jump at its entry would overwrite, so that they do

@@ -20,7 +20,7 @@ struct Stopped {
   HANDLE thread;
   DWORD id;
 };
-Stopped stopped[kMaxThreads];  // of the one OtherThreads: the caller holds `runtimes_lock`
+Stopped stopped[kMaxThreads];  // of the one OtherThreads: the caller holds the RuntimesLock
 
 }  // namespace
 

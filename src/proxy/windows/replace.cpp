@@ -92,6 +92,7 @@ class Replacing {
   void find() {
     for (unsigned i = 0; i < kFunctionCount; ++i) {
       const unsigned char* const exported = image_.find_function(kFunctionInfo[i].name);
+      exported_[i] = exported;
       runtime_.original[i] = exported;
       runtime_.outcome[i] = exported == nullptr ? Outcome::kAbsent : Outcome::kRefused;
       if (exported == nullptr) continue;
@@ -116,11 +117,11 @@ class Replacing {
       if (entries_[i] == nullptr) continue;
       if (at_entries && copies_[i] != nullptr) {
         runtime_.outcome[i] = Outcome::kReplaced;
-      } else {
-        runtime_.original[i] = entries_[i];
-        // The first is free: without it, none.
-        if (tables_change) tables_change = replace_in_tables(i);
+        continue;
       }
+      runtime_.original[i] = entries_[i];
+      if (tables_change) tables_change = replace_in_tables(i);
+      if (!tables_change) leave_in_tables(i);
     }
     flush();
   }
@@ -272,24 +273,43 @@ class Replacing {
 
   void flush() { FlushInstructionCache(GetCurrentProcess(), image_.base(), image_.size()); }
 
-  // Where other libraries find the function: in their tables of imports if they have been loaded,
-  // and in the table of exports when they will be. False if the system does not let the latter be
-  // changed.
+  // The order of the functions (functions.hpp) makes it safe to stop at any of them, even if other
+  // threads run meanwhile: those that take blocks know all blocks before the first one is given. Of
+  // those that do both, all are replaced or none; what another thread has got from one of them
+  // before the next is refused is the one thing that may go to an original.
   bool replace_in_tables(unsigned i) {
-    if (jumps_[i] == nullptr) return true;
+    if (jumps_[i] != nullptr && lead(i, exported_[i], jumps_[i])) {
+      runtime_.outcome[i] = Outcome::kInTables;
+      return true;
+    }
+    const bool takes_and_gives = i >= kFirstThatGives && i < kFirstThatTakesNone;
+    for (unsigned back = takes_and_gives ? kFirstThatGives : i; back <= i; ++back) {
+      if (exported_[back] == nullptr || jumps_[back] == nullptr) continue;
+      lead(back, jumps_[back], exported_[back]);
+      leave_in_tables(back);
+    }
+    return false;
+  }
+
+  void leave_in_tables(unsigned i) {
+    runtime_.outcome[i] = Outcome::kRefused;
+    if (runtime_.reason[i] == nullptr) runtime_.reason[i] = kTablesStay;
+  }
+
+  // Leads other libraries from one place to the other: in their tables of imports if they have been
+  // loaded, and by the table of exports when they will be. False if not all could be.
+  bool lead(unsigned i, const unsigned char* from, const unsigned char* to) {
     std::uint32_t* const exported = image_.find_export(kFunctionInfo[i].name);
-    const unsigned char* const entry = exported == nullptr ? nullptr : image_.base() + *exported;
-    const std::ptrdiff_t distance = jumps_[i] - image_.base();
-    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return true;
-    if (!store(exported, std::uint32_t(distance))) return false;
+    const std::ptrdiff_t distance = to - image_.base();
+    if (exported == nullptr || distance != std::ptrdiff_t(std::uint32_t(distance))) return false;
+    bool all = store(exported, std::uint32_t(distance));
     for_each_module([&](const Image& module, const char*) {
       if (module.base() == image_.base()) return;
       module.for_each_import([&](const void** word) {
-        if (*word == entry) store(word, static_cast<const void*>(jumps_[i]));
+        if (*word == from) all = store(word, static_cast<const void*>(to)) && all;
       });
     });
-    runtime_.outcome[i] = Outcome::kInTables;
-    return true;
+    return all;
   }
 
   // A table may lie in a page with code, which other threads go on to execute.
@@ -318,7 +338,8 @@ class Replacing {
   const Threads threads_;
   const Calls calls_ = has_shadow_stack() ? Calls::kRefused : Calls::kMoved;
 
-  unsigned char* entries_[kFunctionCount] = {};
+  const unsigned char* exported_[kFunctionCount] = {};
+  unsigned char* entries_[kFunctionCount] = {};  // where the code begins
   const unsigned char* jumps_[kFunctionCount] = {};
   const unsigned char* copies_[kFunctionCount] = {};
   Change changes_[kFunctionCount];
@@ -381,7 +402,8 @@ void replace_functions(const Image& image, const char* name, Threads threads) {
 bool is_left_out(const Image& image, const char* name) {
   if (!is_runtime_name(name) || !has_any(image)) return false;
   for (const Runtime& runtime : runtimes) {
-    if (runtime.base == image.base()) return false;
+    // With room for it: it has just been mapped.
+    if (runtime.base == image.base() || runtime.base == nullptr) return false;
   }
   return true;
 }

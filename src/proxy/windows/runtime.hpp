@@ -17,6 +17,9 @@ enum class Outcome : unsigned char {
   kRefused,   // not at all
 };
 
+// The reason of a function that could be replaced in tables alone, and was not.
+inline constexpr char kTablesStay[] = "the tables of imports and exports cannot be changed";
+
 struct Runtime {
   // What the functions were: copies of their entries (move_entry.hpp), or themselves if those are
   // as they were. nullptr if the library has none.
@@ -38,7 +41,7 @@ struct Runtime {
 };
 
 inline constexpr unsigned kMaxRuntimes = 12;
-// Changed under `runtimes_lock` alone, and no more while a function of the library is replaced.
+// Changed under the RuntimesLock alone, and no more while a function of the library is replaced.
 extern Runtime runtimes[kMaxRuntimes];
 
 // The replacements for a library that is kept in runtimes[number], by Function.

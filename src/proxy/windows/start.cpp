@@ -32,8 +32,8 @@ struct LoadedModule {
 };
 constexpr ULONG kLoaded = 1;
 
-// The library's code has not run yet, and the system holds the loader's lock: no function of the
-// loader is called here.
+// The library's code has not run yet. The system holds locks of the loader, from Windows 8 on not
+// always the one that LoaderLock takes: no function of the loader is called here.
 void CALLBACK on_module(ULONG reason, const LoadedModule* module, void*) {
   const ModuleName name(module->name->Buffer, module->name->Length);
   if (!is_runtime_name(name.text())) return;
@@ -46,7 +46,7 @@ void CALLBACK on_module(ULONG reason, const LoadedModule* module, void*) {
   }
 }
 
-// A library is started with the loader's lock. A program that contains the replacement is not.
+// The loader's lock is held while a DLL's constructors run, but not while a program's do.
 __attribute__((constructor)) void start() {
 #if defined(CORBEL_STATIC)
   asm volatile("" ::"r"(mark));  // so that linkers keep it

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DLLs that are loaded late and unloaded while blocks live.
+#include "../find.hpp"
 #include "checks.hpp"
 
 namespace {
-
-template <class Function>
-Function* find(HMODULE library, const char* name) {
-  return reinterpret_cast<Function*>(reinterpret_cast<void*>(GetProcAddress(library, name)));
-}
 
 bool has_only(const void* block, unsigned char value, std::size_t size) {
   const auto* const bytes = static_cast<const unsigned char*>(block);

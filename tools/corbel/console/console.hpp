@@ -13,7 +13,7 @@ std::vector<std::string> arguments_of(int count, char** values);
 // Has the terminal take UTF-8 and colours, where that is not its state already, until this program
 // ends or restore_terminal() is called.
 void prepare_terminal();
-// Other programs share the terminal: it is for them as it was.
+// Puts the terminal back as it was, for other programs that share it.
 void restore_terminal();
 
 }  // namespace corbel::cli

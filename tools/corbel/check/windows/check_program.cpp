@@ -41,7 +41,7 @@ void add_notes(const Program& program, CheckReport& report) {
         fmt::format("a DLL of the program is missing: {} (it would not start)", dll));
   }
   if (program.image.is_managed) {
-    report.notes.push_back("the program has code for .NET, whose objects are in a heap of its own");
+    report.notes.push_back("the program has code for .NET, whose objects live in .NET's own heap");
   }
 }
 
@@ -92,6 +92,15 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
     report.error_code = 2;
     return report;
   }
+  if (program.image.has_corbel) {
+    // It starts with the program's own code, where a check ends.
+    report.error = fmt::format(
+        "{} contains Corbel's replacement, which can only be checked while it runs: "
+        "use --pid",
+        program.path);
+    report.error_code = 2;
+    return report;
+  }
   std::string first;
   if (program.is_linked) {
     report.mode = "as-is";
@@ -106,13 +115,6 @@ CheckReport check_command(const std::vector<std::string>& command, bool as_is, T
     report.how = fmt::format("started by corbel run, which has it load {} first",
                              first.empty() ? kProxyName : first);
     if (first.empty()) report.reasons.push_back({"missing-file", library.error, {}});
-  }
-  if (program.image.has_corbel) {
-    report.reasons.push_back(
-        {"contained",
-         "the program contains Corbel's replacement, which starts with the program's own code, "
-         "where a check ends",
-         "start the program, then: corbel check --pid PID"});
   }
   for (const Obstacle& obstacle : program.obstacles) report.reasons.push_back(obstacle);
   if (!report.reasons.empty()) return report;

@@ -38,15 +38,23 @@ constexpr bool is_essential(std::string_view symbol) {
   return true;
 }
 
-constexpr Known kKnown[] = {
-#define CORBEL_FUNCTION(constant, symbol, replacement, family) {symbol, "", is_essential(symbol)},
-#define CORBEL_OPERATOR(constant, symbol, name, replacement, family) {symbol, name, true},
+struct KnownFunction : Known {
+  bool is_aligned;  // of the family of the aligned functions
+};
+
+constexpr bool is_aligned(std::string_view family) { return family == "kAligned"; }
+
+constexpr KnownFunction kKnown[] = {
+#define CORBEL_FUNCTION(constant, symbol, replacement, family) \
+  {{symbol, "", is_essential(symbol)}, is_aligned(#family)},
+#define CORBEL_OPERATOR(constant, symbol, name, replacement, family) \
+  {{symbol, name, true}, is_aligned(#family)},
 #include "proxy/windows/functions.inc"
 };
 
-const Known* known(std::string_view symbol) {
+const KnownFunction* known(std::string_view symbol) {
   const auto found = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                  [&](const Known& each) { return each.symbol == symbol; });
+                                  [&](const KnownFunction& each) { return each.symbol == symbol; });
   return found != std::end(kKnown) ? &*found : nullptr;
 }
 
@@ -108,7 +116,8 @@ class Judge {
 
   void judge() {
     if (modules_.empty()) {
-      report_.error = "the DLLs of the process are not known: it has ended, or only begins";
+      report_.error =
+          "the DLLs of the process are not known: it has ended, or is only just starting";
       report_.error_code = 2;
       return;
     }
@@ -189,6 +198,16 @@ class Judge {
     }
   }
 
+  // Whether what the runtime's own functions do with malloc and free, they do with Corbel's:
+  // aligned functions that are as they were have their blocks there.
+  bool works_on_corbel(std::string_view runtime) const {
+    for (const char* name : {"malloc", "free"}) {
+      const auto found = index_.find(fmt::format("{}!{}", runtime_of(runtime), name));
+      if (found == index_.end() || !report_.symbols[found->second].corbel) return false;
+    }
+    return true;
+  }
+
   void add_callers(const Module& module) {
     const auto image = read_pe_image(module.path);
     const bool is_caller = !module.corbel || (image && image->has_corbel);
@@ -196,7 +215,8 @@ class Judge {
     for (const PeImport& import : image->imports) {
       if (import.delayed || !is_c_runtime(import.dll)) continue;
       for (const PeImport::Function& function : import.functions) {
-        if (known(function.name) == nullptr) continue;
+        const KnownFunction* const called = known(function.name);
+        if (called == nullptr) continue;
         const auto target = word_at(module.low + function.slot);
         const auto found = index_.find(fmt::format("{}!{}", runtime_of(import.dll), function.name));
         if (!target || found == index_.end()) continue;
@@ -208,6 +228,7 @@ class Judge {
         any_caller_ = true;
         const Module* to = module_at(end);
         if (!symbol.essential || (to != nullptr && to->corbel)) continue;
+        if (called->is_aligned && works_on_corbel(import.dll)) continue;
         if (kept_.empty()) kept_ = {symbol.name, module.name, owner(end)};
       }
     }

@@ -130,7 +130,7 @@ std::vector<Obstacle> find_obstacles(const Program& program) {
   std::vector<Obstacle> list;
   if (program.image.is_only_managed) {
     list.push_back({"managed",
-                    "it is a program for .NET, whose objects are in a heap of .NET's own: there is "
+                    "it is a program for .NET, whose objects live in .NET's own heap: there is "
                     "nothing to replace",
                     {}});
     return list;
@@ -164,7 +164,7 @@ std::vector<Obstacle> find_obstacles(const Program& program) {
 
 Obstacle other_proxy(const std::string& path) {
   return {"other-malloc", fmt::format("{} is TBB's own replacement of malloc, not Corbel's", path),
-          "put Corbel's DLLs of the same names in the place of TBB's"};
+          "replace TBB's DLLs by Corbel's of the same names"};
 }
 
 Program examine_program(const std::string& command) {

@@ -3,6 +3,8 @@
 
 #include <winternl.h>
 
+#include "run/windows/ntdll.hpp"
+
 namespace corbel::cli {
 
 bool read_memory(HANDLE process, const char* from, void* to, std::size_t size) {
@@ -20,8 +22,8 @@ bool write_memory(HANDLE process, char* to, const void* from, std::size_t size) 
 }
 
 char* image_of(HANDLE process) {
-  const auto query = reinterpret_cast<decltype(&NtQueryInformationProcess)>(reinterpret_cast<void*>(
-      GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "NtQueryInformationProcess")));
+  const auto query =
+      ntdll_function<decltype(NtQueryInformationProcess)>("NtQueryInformationProcess");
   PROCESS_BASIC_INFORMATION basic{};
   if (query == nullptr ||
       query(process, ProcessBasicInformation, &basic, sizeof basic, nullptr) < 0) {

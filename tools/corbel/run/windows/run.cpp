@@ -74,7 +74,7 @@ int run(const RunOptions& options) {
   for (const Obstacle& obstacle : program.obstacles) {
     complain(fmt::format(
         "{}: {}{}", program.path, obstacle.text,
-        options.force ? "; it runs on its own malloc" : " (--force starts it all the same)"));
+        options.force ? "; it is started as it is" : " (--force starts it all the same)"));
     if (!options.force) return kExitCannotExecute;
   }
   const auto set = [](const char* name, const std::string& value) {

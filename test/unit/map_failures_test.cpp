@@ -338,8 +338,8 @@ TEST(MapFailures, OfCommitsAlone) {
   EXPECT_GT(refused, 20);
 }
 
-// The first 400 commits; every seventh of them without ./dev test --full.
-constexpr unsigned kCommits = 400;
+// The first 250 commits; every seventh of them without ./dev test --full.
+constexpr unsigned kCommits = 250;
 unsigned commit_step() { return std::getenv("CORBEL_FULL_TESTS") != nullptr ? 1 : 7; }
 
 TEST(MapFailures, EveryNthCommitOnce) {

@@ -57,17 +57,15 @@ foreach(folder IN ITEMS corbel tbb oneapi)
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-if(TARGET corbelmalloc)
-  install(EXPORT CorbelTargets NAMESPACE Corbel:: DESTINATION "${corbel_cmake_dir}")
-  configure_package_config_file(
-    "${PROJECT_SOURCE_DIR}/cmake/package/CorbelConfig.cmake.in" "${package_dir}/CorbelConfig.cmake"
-    INSTALL_DESTINATION "${corbel_cmake_dir}")
-  write_basic_package_version_file(
-    "${package_dir}/CorbelConfigVersion.cmake" VERSION ${PROJECT_VERSION}
-    COMPATIBILITY SameMinorVersion)
-  install(FILES "${package_dir}/CorbelConfig.cmake" "${package_dir}/CorbelConfigVersion.cmake"
-          DESTINATION "${corbel_cmake_dir}")
-endif()
+install(EXPORT CorbelTargets NAMESPACE Corbel:: DESTINATION "${corbel_cmake_dir}")
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/package/CorbelConfig.cmake.in" "${package_dir}/CorbelConfig.cmake"
+  INSTALL_DESTINATION "${corbel_cmake_dir}")
+write_basic_package_version_file(
+  "${package_dir}/CorbelConfigVersion.cmake" VERSION ${PROJECT_VERSION}
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${package_dir}/CorbelConfig.cmake" "${package_dir}/CorbelConfigVersion.cmake"
+        DESTINATION "${corbel_cmake_dir}")
 
 set(corbel_installed_library "${CMAKE_INSTALL_LIBDIR}/libcorbel.so.1")
 if(WIN32)

@@ -13,7 +13,7 @@ function(corbel_library_options target)
     PRIVATE -fvisibility=hidden
             -ftls-model=initial-exec
             -fno-math-errno)
-  if(CMAKE_CROSSCOMPILING AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND (WIN32 OR CORBEL_LIBC STREQUAL "musl"))
     # The page map is a large constant array; zig's clang keeps frame pointers.
     target_compile_options(${target} PRIVATE -fconstexpr-steps=100000000 -fsized-deallocation
                                              -fomit-frame-pointer)

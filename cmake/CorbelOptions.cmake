@@ -12,7 +12,8 @@ option(CORBEL_WERROR "Turn warnings into errors" OFF)
 option(CORBEL_UNITY "Compile each allocator library as one source, so that its hot paths inline" ON)
 option(CORBEL_DEBUG_CHECKS "Check internal invariants at run time" OFF)
 option(CORBEL_COVERAGE "Instrument for coverage" OFF)
-option(CORBEL_BUILD_SHARED "Build the shared libraries, and what goes with them" ON)
+option(CORBEL_BUILD_SHARED "Build the shared libraries. Without them there are no drop-in \
+libraries, no corbel command and no files for pkg-config" ON)
 option(CORBEL_BUILD_DROPIN "Build the drop-in libtbbmalloc.so.2 and libtbbmalloc_proxy.so.2" ON)
 option(CORBEL_BUILD_TBB12 "Build libtbb.so.12, for programs that were compiled for oneTBB"
        ${PROJECT_IS_TOP_LEVEL})
@@ -22,11 +23,9 @@ set(CORBEL_TEST_OPTIONS "" CACHE STRING "Compile options of tests, after those")
 set(CORBEL_SANITIZE "" CACHE STRING "Sanitizers to compile with, e.g. address,undefined or thread")
 
 if(NOT CORBEL_BUILD_SHARED)
-  set(CORBEL_BUILD_PROXY OFF)
   set(CORBEL_BUILD_DROPIN OFF)
   set(CORBEL_BUILD_TBB12 OFF)
   set(CORBEL_BUILD_TOOLS OFF)
-  set(CORBEL_INSTALL OFF)
 endif()
 
 # A sanitizer brings a malloc of its own: there the tests call the scalable_* functions, and what
@@ -36,7 +35,11 @@ if(CORBEL_SANITIZE OR CORBEL_COVERAGE)
 else()
   set(proxy_default ON)
 endif()
-option(CORBEL_BUILD_PROXY "Build the libraries that replace malloc" ${proxy_default})
+option(CORBEL_BUILD_PROXY "Build the libraries that replace malloc, which need glibc or Windows"
+       ${proxy_default})
+if(CORBEL_LIBC STREQUAL "musl")
+  set(CORBEL_BUILD_PROXY OFF)
+endif()
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   message(FATAL_ERROR "Corbel needs gcc >= 12 or clang >= 16, not ${CMAKE_CXX_COMPILER_ID}")

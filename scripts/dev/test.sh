@@ -44,8 +44,8 @@ without_randomness() {
   fi
 }
 
-# run_stage NAME PRESET [ctest arguments]: configures the preset, with OPTIONS, builds it, or of it
-# what TARGETS names, and runs its tests.
+# run_stage NAME PRESET [ctest arguments]: configures the preset, builds it, or of it what TARGETS
+# names, and runs its tests.
 run_stage() {
   local name=$1 preset=$2 begin=$SECONDS built results log code=0
   shift 2
@@ -91,7 +91,7 @@ show_tests() {
     showing { print "  | " $0 }'
 }
 
-# The corbel command, a tenth of the work, is compiled by both only with --full.
+# The corbel command is compiled by both only with --full.
 windows_stages() {
   local tools=OFF
   [[ ${FULL_TESTS:-OFF} == ON ]] && tools=ON
@@ -102,7 +102,7 @@ windows_stages() {
   fi
   CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-gcc windows-gcc
   if want_zig; then
-    OPTIONS="-DCORBEL_BUILD_TOOLS=$tools" CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} \
+    TOOLS=$tools CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} \
       run_stage windows-clang windows-clang
   else
     left_out windows-clang "no ziglang from PyPI"
@@ -158,7 +158,9 @@ command_test() {
     fi
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-1} run_stage release release
     # With the internal checks, what the sanitizers' builds cannot run: they have these checks too.
-    TARGETS='tests_life tests_misuse tests_proxy' run_stage dev dev -L 'misuse|proxy|life'
+    TARGETS='tests_life tests_misuse tests_proxy unit_nothing_under_locks
+      unit_nothing_under_locks_commits' \
+      run_stage dev dev -R '^(misuse|proxy|life)[.]|nothing_under_locks'
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-2} run_stage asan-ubsan asan-ubsan
     CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-2} run_stage tsan tsan
     if [[ -z $(missing_of $(packages_of aarch64)) ]]; then

@@ -23,8 +23,8 @@
 #include "os/sampling.hpp"
 #include "os/thread_exit.hpp"
 
-// Whether the system counts memory when it is promised, so that commit() has something to do. So
-// does one of the fake systems of the tests.
+// Whether the system counts memory when it is promised, so that commit() has something to do. One
+// of the tests' fake systems counts in the same way.
 #if !defined(CORBEL_OS_COMMITS)
 #if defined(_WIN32)
 #define CORBEL_OS_COMMITS 1

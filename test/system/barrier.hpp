@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What std::barrier does. Its own loses wake-ups where the C++ library knows no wait of the system:
-// that of gcc 12 on Windows compares before it takes the lock that it waits under.
+// A stand-in for std::barrier: that of libstdc++ 12 loses wake-ups on Windows, since it compares
+// before it takes the lock that it waits under.
 #pragma once
 
 #include <condition_variable>

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-// volatile: the compiler must not make a call of memset of it
+// volatile: else the compiler turns the loop into a call of memset.
 void fill(char* to, int byte, std::size_t size) {
   using Word [[gnu::may_alias]] = volatile std::uint64_t;
   const std::uint64_t word = (byte & 0xff) * (~std::uint64_t{0} / 0xff);

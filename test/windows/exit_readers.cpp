@@ -10,7 +10,8 @@
 
 namespace {
 
-std::atomic<int> running{0};
+std::atomic<bool> is_reading{false};
+std::atomic<int> barriers{0};
 
 void at_end() {
   corbel::detail::wait_for_readers();
@@ -19,7 +20,7 @@ void at_end() {
 
 DWORD WINAPI read(void*) {
   const corbel::detail::reading_section section;
-  ++running;
+  is_reading = true;
   Sleep(INFINITE);
   return 0;
 }
@@ -28,7 +29,7 @@ DWORD WINAPI read(void*) {
 DWORD WINAPI make_barriers(void*) {
   for (;;) {
     corbel::os::process_barrier();
-    ++running;
+    ++barriers;
   }
 }
 
@@ -39,6 +40,6 @@ int main() {
   corbel::os::enable_process_barrier();
   CloseHandle(CreateThread(nullptr, 0, read, nullptr, 0, nullptr));
   CloseHandle(CreateThread(nullptr, 0, make_barriers, nullptr, 0, nullptr));
-  while (running < 100) SwitchToThread();
+  while (!is_reading || barriers < 100) SwitchToThread();
   return 1;
 }

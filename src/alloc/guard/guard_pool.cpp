@@ -106,9 +106,7 @@ BlockRef GuardPool::take(const BlockRequest& request) {
   if (!is_counted || !os::commit(block.raw, page_) ||
       !os::protect(block.raw, page_, os::Access::kAll)) {
     if (is_counted) decommit(block);
-    sync::LockGuard guard(samples_lock);
-    push(slot);
-    live_.store(live_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    free_slot(slot);
     return {};
   }
   block.take();
@@ -130,8 +128,12 @@ void GuardPool::give_back(const BlockRef& block) {
   block.set_state(BlockState::kQuarantined);
   os::protect(block.raw, page_, os::Access::kNone);
   decommit(block);
+  free_slot(slot_of(block));
+}
+
+void GuardPool::free_slot(Index slot) {
   sync::LockGuard guard(samples_lock);
-  push(slot_of(block));
+  push(slot);
   live_.store(live_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 

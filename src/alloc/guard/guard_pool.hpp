@@ -59,6 +59,7 @@ class GuardPool {
   void decommit(const BlockRef& block);
   Index pop(bool* at_end);
   void push(Index slot);
+  void free_slot(Index slot);
   bool enter(char* begin, std::size_t bytes);
 
   char* begin_ = nullptr;

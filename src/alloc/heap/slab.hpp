@@ -35,9 +35,9 @@ bool release_slab(Span* slab);
 // Commits and links blocks of a slab whose free list is empty, and counts them as used. Takes
 // decommitted blocks first, so that the slab does not spread over more pages than it needs; if
 // there are none, carves a page's worth of new blocks. Returns the first block and puts the others
-// on `rest`. `early` as in commit_blocks(). Sets `zeroed` if the
-// block reads as zeros. Returns nullptr when a limit left no room for `shortage` bytes. Requires:
-// has_unready_blocks(slab), and `rest` is empty.
+// on `rest`. `early` as in commit_blocks(). Sets `zeroed` if the block reads as zeros. Returns
+// nullptr when a limit left no room for `shortage` bytes, or, with a shortage of 0, because memory
+// is exhausted. Requires: has_unready_blocks(slab), and `rest` is empty.
 Block* ready_blocks(Span* slab, std::size_t early, Block** rest, bool* zeroed,
                     std::size_t* shortage);
 

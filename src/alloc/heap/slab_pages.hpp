@@ -29,12 +29,13 @@ struct BlockRange {
 
 // Commits the pages of `next`, the next blocks to carve. If that takes a new page, the blocks are
 // small, and there is room, commits `early` bytes in all where that is more. False when a limit
-// left no room for `shortage` bytes.
+// left no room for `shortage` bytes, or, with a shortage of 0, because memory is exhausted.
 bool commit_blocks(Span* slab, BlockRange next, std::size_t early, std::size_t* shortage);
 
 // Commits the pages of the slab's first decommitted block. Returns in `blocks` that block and those
 // after it that need no other page. Does not touch the memory of the blocks. False when a limit
-// left no room for `shortage` bytes. Requires: the slab has decommitted blocks.
+// left no room for `shortage` bytes, or, with a shortage of 0, because memory is exhausted.
+// Requires: the slab has decommitted blocks.
 bool recommit_blocks(Span* slab, BlockRange* blocks, std::size_t* shortage);
 
 // Decommits the pages of a slab that no used block overlaps. Returns the bytes given back.

@@ -70,15 +70,23 @@ bool can_find_objects() { return is_past_start || getauxval(AT_BASE) != 0; }
 #else
 namespace {
 
-// musl tells without a lock of no object. A program without a dynamic loader is the only one.
+extern "C" const ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+
+// musl has no lock-free lookup of loaded objects. Without a dynamic loader the program is the only
+// object, and its headers are known. glibc before 2.35 comes here, too.
 bool find_static_program(std::uintptr_t address, CodeObject* object) {
   const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
   if (headers == nullptr || getauxval(AT_BASE) != 0) return false;
   const std::size_t count = getauxval(AT_PHNUM);
   std::uintptr_t base = 0;  // of a program that the kernel has moved
   for (std::size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_PHDR)
+    if (headers[i].p_type == PT_PHDR) {
       base = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
+      break;
+    }
+    // GNU's linker makes a static program that can be moved without the other.
+    if (headers[i].p_type == PT_DYNAMIC && _DYNAMIC != nullptr)
+      base = reinterpret_cast<std::uintptr_t>(_DYNAMIC) - headers[i].p_vaddr;
   }
   *object = {.low = UINTPTR_MAX, .is_program = true};
   for (std::size_t i = 0; i < count; ++i) {

@@ -7,7 +7,7 @@
 
 // corbel_switch_stack(&left, next): pushes the registers that a call preserves and the
 // floating-point settings, stores the stack pointer in `left`, and takes all of it from `next`.
-// corbel_begin_stack: where a new stack begins. A search for callers ends there.
+// corbel_begin_stack: where a new stack begins. Unwinding ends there.
 extern "C" {
 void corbel_switch_stack(void** left, void* next);
 void corbel_begin_stack();

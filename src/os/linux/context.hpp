@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread leaves behind on a stack: its registers and its signal mask. By the C library where
-// it is glibc; musl has no functions for it.
+// The state a thread leaves on a stack: registers and signal mask. On glibc by its ucontext
+// functions, which musl lacks.
 #pragma once
 
 #include <limits.h>  // says whether the C library is glibc

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -191,6 +192,9 @@ bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if !defined(__GLIBC__)
+  pthread_attr_setstacksize(&attributes, default_stack_size());
+#endif
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
   std::optional<SignalsForTheProgram> blocked;
   if (signals == TakesSignals::kNone) blocked.emplace();
@@ -229,6 +233,18 @@ bool start_unlisted(std::size_t stack_size, int (*run)(void*)) {
   return false;
 }
 
+#if !defined(__GLIBC__)
+namespace {
+
+// is_main_thread() is also true of the thread that has forked this process.
+constinit pthread_t main_thread{};
+__attribute__((constructor(101))) void note_main_thread() {
+  if (is_main_thread(thread_id())) main_thread = pthread_self();
+}
+
+}  // namespace
+#endif
+
 StackRange own_stack() {
   ErrnoGuard guard;
   pthread_attr_t attributes;
@@ -241,8 +257,9 @@ StackRange own_stack() {
   const auto address = reinterpret_cast<std::uintptr_t>(low);
   StackRange stack{address, address + size};
 #if !defined(__GLIBC__)
-  // musl tells of the main thread's what is mapped now.
-  if (is_main_thread(thread_id())) stack.low = std::min(stack.low, stack.high - main_stack_room());
+  // For the main thread, musl reports only what is mapped so far.
+  if (pthread_equal(pthread_self(), main_thread))
+    stack.low = std::min(stack.low, stack.high - main_stack_room());
 #endif
   return stack;
 }
@@ -254,6 +271,14 @@ std::size_t default_stack_size() {
   std::size_t size = 0;
   pthread_attr_getstacksize(&attributes, &size);
   pthread_attr_destroy(&attributes);
+#if !defined(__GLIBC__)
+  // Of musl that is 128 KiB, too little for programs that were written for glibc. glibc goes by the
+  // limit of the main thread's.
+  constexpr std::size_t kUnlimited = 8 << 20;
+  rlimit limit{};
+  const bool is_limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  size = std::max(size, is_limited ? std::size_t(limit.rlim_cur) : kUnlimited);
+#endif
   return size;
 }
 

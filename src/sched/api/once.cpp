@@ -52,7 +52,7 @@ OnceCall* begin_or_join(Word& word, OnceCall& call) {
   std::uintptr_t now = word.load(std::memory_order_acquire);
   for (;;) {
     if (now == detail::kCalled) return nullptr;
-    // The thread that was making the call has vanished at the end of the process.
+    // No thread makes the call, or the thread that was making it vanished when the process ended.
     const bool mine = now == detail::kNotCalled || os::other_threads_are_gone();
     if (!mine && (now & kLocked) != 0) {
       wait.pause();

@@ -140,8 +140,9 @@ thread_data& attach_thread() {
     throw;
   }
   own_thread_data() = &t;
-  // Of a thread whose end goes unnoticed, finalize() would believe for good that it is still there.
-  if (sched::hook_thread()) sched::program_threads.attach();
+  // A thread whose end goes unnoticed counts for good, as finalize() must not succeed while it
+  // works. One whose hooks are over has little left to do.
+  if (sched::hook_thread() || !os::ThreadExit::is_over()) sched::program_threads.attach();
   sched::observers.enter(t, t.seen_global);
   return t;
 }

@@ -30,12 +30,12 @@ class ProgramThreads {
   std::atomic<std::uint32_t>& changes() { return changes_; }
   void note_change();
 
-  // The threads that are attached to the scheduler, and whose end the library learns of. The main
-  // thread is counted above even if it is not. detach() does nothing for a thread that is not
+  // The threads that are attached to the scheduler, but for those whose hooks were over before. The
+  // main thread is counted above even if it is not. detach() does nothing for a thread that is not
   // counted here.
   void attach();
   void detach();
-  // Whether threads other than the calling one are.
+  // Whether any thread but the calling one is attached.
   bool others_are_attached() const;
 
   // In the child of a fork, which has the calling thread only.

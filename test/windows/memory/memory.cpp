@@ -181,7 +181,7 @@ void short_threads() {
   }
   corbel_heap_stats(&stats, sizeof stats);
   // It goes up and down, by how many threads take memory while others are giving theirs back. Heaps
-  // that were left behind would need that of all batches.
+  // left behind would need that of all batches.
   check(stats.footprint <= footprint_of_batch * kBatches / 8, "the footprint after 10,000 threads");
   check(stats.threads <= 2, "the heaps in use after 10,000 threads");
 }

@@ -193,7 +193,7 @@ bool start_detached(std::size_t stack_size, void* (*run)(void*), void* argument,
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 #if !defined(__GLIBC__)
-  pthread_attr_setstacksize(&attributes, default_stack_size());
+  if (stack_size == 0) stack_size = default_stack_size();
 #endif
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
   std::optional<SignalsForTheProgram> blocked;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting in concurrent_bounded_queue (include/corbel/detail/bounded_core.hpp, queue_waiters.hpp):
-// no thread sleeps forever, the capacity holds, and abort ends the waits that began before it.
+// The capacity of concurrent_bounded_queue and waiting in it (include/corbel/detail/
+// bounded_core.hpp, queue_waiters.hpp): no thread sleeps forever, the capacity holds, no push is
+// refused while there is room, and abort ends the waits that began before it.
 #include <corbel/detail/bounded_core.hpp>
 
 #include <algorithm>
@@ -14,25 +15,26 @@ namespace {
 using enum std::memory_order;
 using Core = detail::bounded_core<Segments, Atomic, QueueSystem>;
 
-// '+' pushes, '-' pops, both may wait; 'p' and 'q' try to; '1' sets the capacity to 1. 'A' and 'B'
-// abort if a pop, or a push, is counted as waiting; otherwise they push, or pop, which ends the
-// wait. An aborted thread ends.
+// '+' pushes, '-' pops, both may wait; 'p' and 'q' try to; 'P' tries to push, which must succeed;
+// '0' expects no element; '1' sets the capacity to 1. 'A' and 'B' abort if a pop, or a push, is
+// counted as waiting; otherwise they push, or pop, which ends the wait. An aborted thread ends.
 struct Script {
   int capacity;
   int pushes_before;
   int pops_before;
   std::array<const char*, 3> acts;
+  int failed_pushes_before = 0;
 };
 
 struct Waiting : QueueTest {
   explicit Waiting(const Script& s) : script(s), core(*new(core_storage) Core) {
     set_up(s.pushes_before, s.pops_before);
     core.set_capacity(queue, s.capacity);
+    for (int i = 0; i < s.failed_pushes_before; ++i) queue.give_up(queue.claim());
   }
   const Script script;
   alignas(Core) std::byte core_storage[sizeof(Core)];
   Core& core;
-
   void complete(Segments::slot claimed) {
     Core::push_end at_end(core, queue, claimed);
     ++pushed[1];
@@ -56,9 +58,14 @@ struct Waiting : QueueTest {
       case 'p':
         if (core.try_claim(queue, claimed)) complete(claimed);
         return;
+      case 'P':
+        if (core.try_claim(queue, claimed)) return complete(claimed);
+        return check(false, "a push was refused though there was room");
       case 'q':
         if (core.try_claim_element(queue, claimed)) remove(claimed);
         return;
+      case '0':
+        return check(queue.empty(), "the queue is not empty");
       case 'A':
         return core.size(queue) < 0 ? core.abort() : act('+');
       case 'B':
@@ -81,6 +88,8 @@ struct Waiting : QueueTest {
     check(core.size(queue) == std::ptrdiff_t(queue.size()), "a thread is still counted");
     check(script.capacity < 0 || std::ptrdiff_t(queue.size()) <= std::max(script.capacity, 1),
           "the capacity is exceeded");
+    check(queue.tail_position() - queue.head_position() == queue.size(),
+          "a refused push has claimed a slot");
     QueueTest::finish();
   }
 };
@@ -102,6 +111,11 @@ TEST(BoundedQueue, TryPushBesideAWaitingPop) {
   EXPECT_SOUND(run({1, 1, 1, {"-", "ppp"}}));
 }
 TEST(BoundedQueue, TryPushAtTheEndOfASegment) { EXPECT_SOUND(run({1, 2, 2, {"p", "p"}})); }
+// The slot of a push that has failed is no element, neither while a pop skips it.
+TEST(BoundedQueue, TryPushBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"P", "q"}, 1})); }
+// The second one so that the push waits.
+TEST(BoundedQueue, PushBesideSkippedSlots) { EXPECT_SOUND(run({1, 0, 0, {"+", "q"}, 2})); }
+TEST(BoundedQueue, EmptyBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"0", "q"}, 1})); }
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 

@@ -84,9 +84,9 @@ class queue_base {
 
   // Iterate from the oldest element to the newest. Any other use of the queue, except by threads
   // that iterate, too, ends the life of the iterators.
-  iterator unsafe_begin() { return iterator(elements_.first_element()); }
+  iterator unsafe_begin() { return iterator(elements_.first_slot()); }
   iterator unsafe_end() { return iterator(); }
-  const_iterator unsafe_begin() const { return const_iterator(elements_.first_element()); }
+  const_iterator unsafe_begin() const { return const_iterator(elements_.first_slot()); }
   const_iterator unsafe_end() const { return const_iterator(); }
   const_iterator unsafe_cbegin() const { return unsafe_begin(); }
   const_iterator unsafe_cend() const { return unsafe_end(); }

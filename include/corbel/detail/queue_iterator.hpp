@@ -3,10 +3,13 @@
 #ifndef CORBEL_DETAIL_QUEUE_ITERATOR_HPP
 #define CORBEL_DETAIL_QUEUE_ITERATOR_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <iterator>
 #include <memory>
 #include <type_traits>
+
+#include <corbel/detail/queue_segment.hpp>
 
 namespace corbel {
 namespace detail {
@@ -38,7 +41,7 @@ class queue_iterator {
 
   queue_iterator& operator++() {
     ++at_.index;
-    at_ = Queue::find_element(at_);
+    find_element();
     return *this;
   }
   queue_iterator operator++(int) {
@@ -55,9 +58,22 @@ class queue_iterator {
   template <typename Q, typename A, typename B>
   friend bool operator==(const queue_iterator<Q, A>&, const queue_iterator<Q, B>&);
 
-  explicit queue_iterator(typename Queue::slot at) : at_(at) {}
+  using slot = typename Queue::slot;
 
-  typename Queue::slot at_{nullptr, 0, false};  // without a segment: the end
+  // The first element at or after the slot.
+  explicit queue_iterator(slot from) : at_(from) { find_element(); }
+
+  void find_element() {
+    for (; at_.in != nullptr; at_ = slot{at_.in->next, 0, false}) {
+      for (; at_.index < Queue::slots(); ++at_.index) {
+        // relaxed: no thread changes the queue
+        if (at_.state().load(std::memory_order_relaxed) == kSlotFull) return;
+      }
+    }
+    at_.index = 0;  // the end, also of a queue that never had a segment
+  }
+
+  slot at_{nullptr, 0, false};  // without a segment: the end
 };
 
 template <typename Queue, typename A, typename B>

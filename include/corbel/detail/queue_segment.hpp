@@ -74,6 +74,10 @@ constexpr unsigned queue_segment<T, Atomic, System>::kSlots;
 // Makes and frees segments, and keeps those that are not in the queue: those that the head has left
 // and whose consumers may not have finished, and a spare one. Except for make() and free(), the
 // caller protects it.
+//
+// Neither side of the queue reads a segment in which it owns no unfinished slot, except under the
+// lock. So a segment that head and tail have left, and whose slots are all taken, is free. The
+// threads that move the head on, or need a segment, look for such ones among the retired segments.
 template <typename Segment, typename Allocator>
 class segment_store {
   using segment_allocator =

@@ -21,35 +21,36 @@ namespace detail {
 
 // A queue in segments of a fixed number of slots, after A. Morrison and Y. Afek, "Fast Concurrent
 // Queues for x86 Processors" (2013), and P. Ramalhete and A. Correia, "FAAArrayQueue" (2016), with
-// another way to free segments: there are neither hazard pointers nor epochs.
+// another way to free segments (see segment_store): there are neither hazard pointers nor epochs.
 //
 // Claiming a slot to push. The tail is one word: the address of the newest segment, and the number
 // of claims on it. A fetch-and-add returns both, so a producer that gets an index below kSlots owns
 // that slot of that very segment. Any other number is a claim on no slot; it is forgotten when the
 // tail moves on to the next segment, under the lock.
 //
-// Claiming a slot if there is room. The producer reads the number of the tail's segment, the tail,
-// then the head, and claims by a compare-and-swap. If that finds the tail unchanged, and the
-// segment has that number, no slot was claimed meanwhile; and the head only grows: there is room
-// for certain. With another number, the tail moved on to another segment before it was read, or the
-// segment was left and reused and the tail has come back to the same word. Then the producer looks
-// again, and gives the slot up if there is no room:
-// consumers skip it. At the end of a segment all this happens under the lock.
+// Claiming a slot if there is room. The producer reads the tail between two reads of the number of
+// its segment, which must be equal, then the head, and claims by a compare-and-swap. If that finds
+// the tail unchanged, and the segment has that number, no slot was claimed meanwhile; and the head
+// only grows: there is room for certain. With another number, the segment was left and reused, and
+// the tail has come back to the same word. Then the producer looks again, and gives the slot up if
+// there is no room: consumers skip it. At the end of a segment all this happens under the lock.
+//
+// Counting elements. Broken slots are not elements, so they are counted, too, and that count is
+// read before the head and the tail. If it is 0, each slot between the two that is broken later
+// belongs to a push that was at work meanwhile. Otherwise the slots are looked at one by one, again
+// if the head has moved. A consumer that skips a broken slot moves the head, then changes the count
+// (17), then the slot (12): a thread that sees a change sees the head moved.
 //
 // Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
 // grows, so a compare-and-swap on it succeeds only if it has not changed at all. A consumer that
 // reads the head, then the address of the head's segment, and then succeeds, has the right address:
 // the address changes only while the head is at the end of a segment, before the head leaves it.
 // (So at the end the address may be that of the next segment. There the numbers of the head and of
-// the tail tell whether there is one.) A
-// consumer claims only slots that producers have claimed. If the tail is in the head's segment, its
-// index tells which; if it is in another one, all of them. (The tail's segment is compared by
-// address. While the head stands still its segment is not reused, so equal addresses mean the same
-// segment; and a head that has moved makes the compare-and-swap fail.)
-//
-// Freeing a segment. Neither side reads a segment in which it owns no unfinished slot, except under
-// the lock. So a segment that head and tail have left, and whose slots are all taken, is free. The
-// threads that move the head on, or need a segment, look for such ones among the retired segments.
+// the tail tell whether there is one.) A consumer claims only slots that producers have claimed. If
+// the tail is in the head's segment, its index tells which; if it is in another one, all of them.
+// (The tail's segment is compared by address. While the head stands still its segment is not
+// reused, so equal addresses mean the same segment; and a head that has moved makes the
+// compare-and-swap fail.)
 //
 // A consumer that claims a slot whose producer is still at work waits for it: only that one
 // consumer, and others go on with later slots. Claims of producers are made in the order of the
@@ -111,11 +112,9 @@ class segment_queue : public queue_words {
         if (result == appended::kOther) continue;
         return result == appended::kYes ? limited::kClaimed : limited::kRefused;
       }
-      if (!has_room_before(number * slots() + index, has_room)) {
-        // relaxed: after (7), so it sees the number of the tail's segment, or a later one
-        if (number == tail_number_.load(std::memory_order_relaxed)) return limited::kRefused;
-        continue;
-      }
+      // relaxed: after (7), so it sees the number of the tail's segment, or a later one
+      if (number != tail_number_.load(std::memory_order_relaxed)) continue;
+      if (!has_room_before(number * slots() + index, has_room)) return limited::kRefused;
       // (1) acquire: sees the segment that (2) published. relaxed if it fails: loads again
       if (!tail_.compare_exchange_weak(tail, tail + kOneClaim, std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
@@ -162,8 +161,7 @@ class segment_queue : public queue_words {
 
   // Whether there is no element, at one moment during the call.
   bool empty() const {
-    // relaxed: a hint; a slot that broke before the call is seen
-    if (CORBEL_UNLIKELY(broken_.load(std::memory_order_relaxed) != 0)) return size() == 0;
+    if (CORBEL_UNLIKELY(has_broken())) return size() == 0;
     for (;;) {
       // (3) acquire: see claim_oldest
       const word head = head_.load(std::memory_order_acquire);
@@ -179,10 +177,9 @@ class segment_queue : public queue_words {
   // The number of elements that are being pushed or have been, and not popped. Exact if no other
   // thread pushes or pops.
   std::size_t size() const {
+    if (CORBEL_UNLIKELY(has_broken())) return size_without_broken();
     const position from = head_position();
     const position to = tail_position();
-    // relaxed: a hint while other threads push and pop
-    if (CORBEL_UNLIKELY(broken_.load(std::memory_order_relaxed) != 0)) return size_without_broken();
     // The tail may be older than the head: not every claim to pop publishes what it saw.
     return to > from ? std::size_t(to - from) : 0;
   }
@@ -258,20 +255,11 @@ class segment_queue : public queue_words {
     store_.swap_segments(other.store_);
   }
 
-  // The first slot at or after `from` that has an element; one without a segment if there is none.
-  static slot find_element(slot from) {
-    for (; from.in != nullptr; from = slot{from.in->next, 0, false}) {
-      for (; from.index < slots(); ++from.index) {
-        // relaxed: no other thread
-        if (from.state().load(std::memory_order_relaxed) == kSlotFull) return from;
-      }
-    }
-    return slot{nullptr, 0, false};
-  }
-  slot first_element() const {
+  // The oldest slot, which need not have an element.
+  slot first_slot() const {
     // relaxed: no other thread
-    return find_element(slot{head_segment_.load(std::memory_order_relaxed),
-                             index_of(head_.load(std::memory_order_relaxed)), false});
+    return slot{head_segment_.load(std::memory_order_relaxed),
+                index_of(head_.load(std::memory_order_relaxed)), false};
   }
 
  private:
@@ -352,7 +340,8 @@ class segment_queue : public queue_words {
 
   // The segment may be reused from here on.
   static void finish(slot claimed) {
-    // (12) release: the reads of the element come before the reuse that is_all_taken allows
+    // (12) release: the reads of the element come before the reuse that is_all_taken allows, and
+    // the head has moved, to (18)
     claimed.state().store(kSlotTaken, std::memory_order_release);
   }
 
@@ -363,11 +352,16 @@ class segment_queue : public queue_words {
     // sees what the consumers did before the head was there, see (5)
     const position known = known_head_.load(std::memory_order_acquire);
     if (CORBEL_LIKELY(has_room(elements_before(tail, known)))) return true;
+    const bool is_any_broken = has_broken();
     const position head = head_position();
     known_head_.store(head, std::memory_order_release);  // release: publishes what (5) saw to (16)
-    // relaxed: see size
-    const bool has_broken = broken_.load(std::memory_order_relaxed) != 0;
-    return has_room(has_broken ? size_without_broken() : elements_before(tail, head));
+    return has_room(is_any_broken ? size_without_broken() : elements_before(tail, head));
+  }
+
+  // Whether broken slots wait for a consumer. If not, the head that the caller reads next is past
+  // all of them.
+  bool has_broken() const {
+    return broken_.load(std::memory_order_acquire) != 0;  // (13) acquire: with (17)
   }
 
   // How many slots of the segment `first`, the head's, producers have claimed. Meaningful only if
@@ -444,7 +438,8 @@ class segment_queue : public queue_words {
       return now != kSlotEmpty;
     });
     if (now == kSlotFull) return true;
-    broken_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a count
+    // (17) release: to (13), the head has moved
+    broken_.fetch_sub(1, std::memory_order_release);
     finish(claimed);
     return false;
   }
@@ -484,10 +479,9 @@ class segment_queue : public queue_words {
   template <typename HasRoom>
   CORBEL_NOINLINE appended claim_first_within(slot& claimed, const HasRoom& has_room) {
     return claim_first(claimed, [&] {
-      // relaxed: see size
-      return broken_.load(std::memory_order_relaxed) == 0
-                 ? has_room(elements_before(tail_position_under_lock(), head_position()))
-                 : has_room(size_without_broken_under_lock());
+      if (has_broken()) return has_room(size_without_broken_under_lock());
+      const position head = head_position();
+      return has_room(elements_before(tail_position_under_lock(), head));
     });
   }
   template <typename HasRoom>
@@ -557,18 +551,21 @@ class segment_queue : public queue_words {
     return size_without_broken_under_lock();
   }
   std::size_t size_without_broken_under_lock() const {
-    // relaxed: the segment changes under the lock, so it is the one of any head read here
-    segment* s = head_segment_.load(std::memory_order_relaxed);
-    const position from = head_position();
-    unsigned i = static_cast<unsigned>(from - (s == nullptr ? from : s->number * slots()));
-    position to = tail_position_under_lock();
-    for (; s != nullptr; s = s->next, i = 0) {
-      for (; i < slots(); ++i) {
-        // relaxed: see size
-        if (s->states[i].load(std::memory_order_relaxed) == kSlotBroken && to > from) --to;
+    for (;;) {
+      const position from = head_position();
+      // relaxed: the segment changes under the lock, so it is the one of any head read here
+      segment* s = head_segment_.load(std::memory_order_relaxed);
+      unsigned i = s == nullptr ? 0 : static_cast<unsigned>(from - s->number * slots());
+      const position to = tail_position_under_lock();
+      std::size_t elements = 0;
+      for (position p = from; p < to; ++p, ++i) {
+        if (i == slots()) s = s->next, i = 0;
+        // (18) acquire: with (12), the head has moved if the slot is taken
+        if (s->states[i].load(std::memory_order_acquire) != kSlotBroken) ++elements;
       }
+      // The head leaves no segment under the lock, so this ends.
+      if (from == head_position()) return elements;
     }
-    return to > from ? std::size_t(to - from) : 0;
   }
 
   void destroy_elements(segment& s, unsigned from) noexcept {

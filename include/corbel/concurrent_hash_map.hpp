@@ -176,7 +176,7 @@ class concurrent_hash_map {
 
   // The number of elements; while others insert or erase, about that.
   size_type size() const noexcept { return core_.size(); }
-  // Whether there are none.
+  // Whether there are none; while others insert and erase, true of a few, too.
   bool empty() const noexcept { return size() == 0; }
   // The greatest number of elements that the allocator could have memory for.
   size_type max_size() const noexcept { return core_.source().max_nodes(); }

@@ -116,6 +116,11 @@ TEST(BoundedQueue, TryPushBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"P",
 // The second one so that the push waits.
 TEST(BoundedQueue, PushBesideSkippedSlots) { EXPECT_SOUND(run({1, 0, 0, {"+", "q"}, 2})); }
 TEST(BoundedQueue, EmptyBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"0", "q"}, 1})); }
+// At each moment there is room: one element of two, none, none of one.
+TEST(BoundedQueue, TryPushBesideASmallerCapacity) { EXPECT_SOUND(run({2, 1, 0, {"P", "q1"}})); }
+TEST(BoundedQueue, TryPushBesideASmallerCapacityAtTheEnd) {
+  EXPECT_SOUND(run({2, 2, 1, {"P", "q1"}}));
+}
 
 // ---- mutants: each must fail -----------------------------------------------------------------
 
@@ -163,6 +168,23 @@ TEST(BoundedQueueMutant, HeadIsThoughtToBeAhead) {
     if (step.location == kKnownHead && step.op == Op::kStore) ++step.operand;
   };
   EXPECT_BROKEN(run({2, 1, 1, {"p", "pp"}}, ahead), "the capacity is exceeded");
+}
+// What a pop that skips a slot changes is seen before the head.
+TEST(BoundedQueueMutant, SkippedSlotIsNotReleased) {
+  const Mutation weak = make_relaxed(kBroken, Op::kFetch, release);
+  EXPECT_BROKEN(run({1, 1, 1, {"P", "q"}, 1}, weak), "a push was refused");
+}
+TEST(BoundedQueueMutant, SkippedSlotIsNotAcquired) {
+  const Mutation weak = make_relaxed(kBroken, Op::kLoad, acquire);
+  EXPECT_BROKEN(run({1, 1, 1, {"P", "q"}, 1}, weak), "a push was refused");
+}
+TEST(BoundedQueueMutant, CapacityIsNotReleased) {
+  const Mutation weak = make_relaxed(kCapacity, Op::kStore, release);
+  EXPECT_BROKEN(run({2, 1, 0, {"P", "q1"}}, weak), "a push was refused");
+}
+TEST(BoundedQueueMutant, CapacityIsNotAcquired) {
+  const Mutation weak = make_relaxed(kCapacity, Op::kLoad, acquire);
+  EXPECT_BROKEN(run({2, 1, 0, {"P", "q1"}}, weak), "a push was refused");
 }
 // A producer sees that the head has moved, and still the consumer that moved it as one that waits.
 TEST(BoundedQueueMutant, LeavingIsNotReleased) {

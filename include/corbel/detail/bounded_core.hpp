@@ -19,7 +19,8 @@ namespace detail {
 // Where there is a limit, producers claim by segment_queue::claim_within. There is room if the
 // elements, minus the waiting pops, are fewer than the capacity. A waiting consumer stops counting
 // itself before it claims, and has_room() gets the claims before it looks at that count, so no
-// consumer is seen twice.
+// consumer is seen twice. If one is not seen at all, its claim has moved the head, and the producer
+// looks again.
 //
 // What makes room removes the producers' mark and gives them the signal: a claim to pop (which sees
 // the mark), a pop that begins to wait, a push that fails, a larger capacity. What makes an element
@@ -106,9 +107,9 @@ class bounded_core {
   }
 
   void set_capacity(Elements& elements, std::ptrdiff_t capacity) {
-    // relaxed: wake_producer publishes it to producers that wait
+    // (1) release: with (2); wake_producer publishes it to producers that wait
     capacity_.store(capacity < 0 || capacity > kUnlimited ? kUnlimited : capacity,
-                    std::memory_order_relaxed);
+                    std::memory_order_release);
     wake_producer(elements);
   }
 
@@ -116,9 +117,10 @@ class bounded_core {
   static constexpr std::ptrdiff_t kUnlimited = PTRDIFF_MAX / 8;
 
   bool has_room(std::size_t elements_now) const {
-    // relaxed: see try_claim
+    // (2) acquire: with (1). A refusal because of a smaller capacity sees what its thread had
+    // popped before.
     return static_cast<std::ptrdiff_t>(elements_now) - consumers_.count() <
-           capacity_.load(std::memory_order_relaxed);
+           capacity_.load(std::memory_order_acquire);
   }
   bool has_room(const Elements& elements) const { return has_room(elements.size()); }
 

@@ -36,10 +36,10 @@ namespace detail {
 // there is no room: consumers skip it. At the end of a segment all this happens under the lock.
 //
 // Counting elements. Broken slots are not elements, so they are counted, too, and that count is
-// read before the head and the tail. If it is 0, each slot between the two that is broken later
-// belongs to a push that was at work meanwhile. Otherwise the slots are looked at one by one, again
-// if the head has moved. A consumer that skips a broken slot moves the head, then changes the count
-// (17), then the slot (12): a thread that sees a change sees the head moved.
+// read before the head. If it is 0, each slot behind the head that is broken later belongs to a
+// push that was at work meanwhile. Otherwise the slots are looked at one by one, again if the head
+// has moved. A consumer that skips a broken slot moves the head, then changes the count (17), then
+// the slot (12): a thread that sees a change sees the head moved.
 //
 // Claiming a slot to pop. The head is one word, too: the number of a segment and an index. It only
 // grows, so a compare-and-swap on it succeeds only if it has not changed at all. A consumer that
@@ -108,7 +108,10 @@ class segment_queue : public queue_words {
       word tail = tail_.load(std::memory_order_acquire);  // (7) acquire: with (2)
       const unsigned index = index_in(tail);
       if (CORBEL_UNLIKELY(index >= slots())) {
-        const appended result = claim_first_within(claimed, has_room);
+        const appended result = claim_first(claimed, [&] {
+          return has_room_now(tail_position_under_lock(), has_room,
+                              [&] { return size_without_broken_under_lock(); });
+        });
         if (result == appended::kOther) continue;
         return result == appended::kYes ? limited::kClaimed : limited::kRefused;
       }
@@ -352,10 +355,19 @@ class segment_queue : public queue_words {
     // sees what the consumers did before the head was there, see (5)
     const position known = known_head_.load(std::memory_order_acquire);
     if (CORBEL_LIKELY(has_room(elements_before(tail, known)))) return true;
-    const bool is_any_broken = has_broken();
-    const position head = head_position();
-    known_head_.store(head, std::memory_order_release);  // release: publishes what (5) saw to (16)
-    return has_room(is_any_broken ? size_without_broken() : elements_before(tail, head));
+    return has_room_now(tail, has_room, [&] { return size_without_broken(tail); });
+  }
+  // The same, by the head as it is. A refusal is true of one moment: the head has not moved since.
+  template <typename HasRoom, typename Count>
+  bool has_room_now(position tail, const HasRoom& has_room, const Count& count_without_broken) {
+    for (;;) {
+      const bool is_any_broken = has_broken();
+      const position head = head_position();
+      known_head_.store(head, std::memory_order_release);  // release: what (5) saw, to (16)
+      const std::size_t n = is_any_broken ? count_without_broken() : elements_before(tail, head);
+      if (has_room(n)) return true;
+      if (head == head_position()) return false;
+    }
   }
 
   // Whether broken slots wait for a consumer. If not, the head that the caller reads next is past
@@ -475,17 +487,9 @@ class segment_queue : public queue_words {
     const bool is_done = claim_first(claimed, [] { return true; }) == appended::kYes;
     return is_done ? claimed : claim();
   }
-  // Claims the first slot of the next segment if there is room.
+  // Claims the first slot of the next segment if has_room().
   template <typename HasRoom>
-  CORBEL_NOINLINE appended claim_first_within(slot& claimed, const HasRoom& has_room) {
-    return claim_first(claimed, [&] {
-      if (has_broken()) return has_room(size_without_broken_under_lock());
-      const position head = head_position();
-      return has_room(elements_before(tail_position_under_lock(), head));
-    });
-  }
-  template <typename HasRoom>
-  appended claim_first(slot& claimed, const HasRoom& has_room) {
+  CORBEL_NOINLINE appended claim_first(slot& claimed, const HasRoom& has_room) {
     segment* made = nullptr;
     appended result = append(made, claimed, has_room);
     if (result == appended::kNeedsMemory) {
@@ -545,26 +549,25 @@ class segment_queue : public queue_words {
     return number * slots() + bounded_index(tail_.load(std::memory_order_relaxed));
   }
 
-  // The elements from the head on, those that break meanwhile perhaps included.
-  CORBEL_NOINLINE std::size_t size_without_broken() const {
+  // The elements between the head and the limit, those that break meanwhile perhaps included.
+  CORBEL_NOINLINE std::size_t size_without_broken(position limit = ~position(0)) const {
     const guard held(lock_);
-    return size_without_broken_under_lock();
+    return size_without_broken_under_lock(limit);
   }
-  std::size_t size_without_broken_under_lock() const {
+  std::size_t size_without_broken_under_lock(position limit = ~position(0)) const {
     for (;;) {
       const position from = head_position();
       // relaxed: the segment changes under the lock, so it is the one of any head read here
       segment* s = head_segment_.load(std::memory_order_relaxed);
       unsigned i = s == nullptr ? 0 : static_cast<unsigned>(from - s->number * slots());
-      const position to = tail_position_under_lock();
+      const position tail = tail_position_under_lock();
       std::size_t elements = 0;
-      for (position p = from; p < to; ++p, ++i) {
+      for (position p = from; p < tail && p < limit; ++p, ++i) {
         if (i == slots()) s = s->next, i = 0;
         // (18) acquire: with (12), the head has moved if the slot is taken
         if (s->states[i].load(std::memory_order_acquire) != kSlotBroken) ++elements;
       }
-      // The head leaves no segment under the lock, so this ends.
-      if (from == head_position()) return elements;
+      if (from == head_position()) return elements;  // ends: the head leaves no segment now
     }
   }
 

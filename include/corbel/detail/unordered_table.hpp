@@ -54,9 +54,10 @@ class unordered_table {
   Hash hash_function() const { return hash_; }
   key_equal key_eq() const { return equal_; }
 
-  // Returns the number of elements.
+  // Returns the number of elements. While other threads insert, an element may be found before it
+  // counts.
   std::size_t size() const noexcept { return count_.total(); }
-  bool empty() const noexcept { return size() == 0; }
+  bool empty() const noexcept { return list_.first() == nullptr; }
   std::size_t max_size() const noexcept {
     return std::allocator_traits<Allocator>::max_size(allocator_);
   }

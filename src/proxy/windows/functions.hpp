@@ -31,8 +31,8 @@ enum class Family : unsigned char {
   // Takes blocks. Or its original gives one that lies inside a block of _malloc_base, as the
   // functions of debug libraries do.
   kPlain,
-  // Takes aligned blocks, or gives them: the originals' blocks lie inside blocks of malloc. If these
-  // originals stay, they work on the replaced malloc and free.
+  // Takes aligned blocks, or gives them: the originals' blocks lie inside blocks of malloc. If
+  // these originals stay, they work on the replaced malloc and free.
   kAligned,
 };
 

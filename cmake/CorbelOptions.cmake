@@ -68,8 +68,18 @@ if(CORBEL_SANITIZE)
   add_compile_options(-fsanitize=${CORBEL_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CORBEL_SANITIZE})
-  if(CORBEL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-tsan) # gcc warns about every fence, whether or not it matters
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # gcc warns about every fence, whether or not it matters, and, without optimisation, of what it
+    # does not follow.
+    add_compile_options(-Wno-tsan -Wno-maybe-uninitialized)
+  else()
+    # As gcc says by itself.
+    foreach(kind IN ITEMS ADDRESS THREAD)
+      string(TOLOWER ${kind} name)
+      if(CORBEL_SANITIZE MATCHES "${name}")
+        add_compile_definitions(__SANITIZE_${kind}__=1)
+      endif()
+    endforeach()
   endif()
 endif()
 

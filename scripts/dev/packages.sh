@@ -27,6 +27,12 @@ packages_of() {
         *) printf '%s\n' clang-19 clang-format-19 ;;
       esac
       ;;
+    sanitizers) # gcc has its own
+      case $(distribution) in
+        ubuntu-22.04) ;; # as above
+        *) printf '%s\n' clang-19 libclang-rt-19-dev ;;
+      esac
+      ;;
     aarch64)
       case $(distribution) in
         ubuntu-22.04) printf '%s\n' g++-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;

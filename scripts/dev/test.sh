@@ -59,7 +59,8 @@ run_stage() {
   mkdir -p "$LOGS"
   results="$LOGS/$name.xml" log="$LOGS/test_$name.log"
   rm -rf "$results" "build/$preset/reports"
-  local run=(ctest --preset "$preset" -j "$JOBS" --output-junit "$results"
+  # Many tests wait for others: more of them than processors.
+  local run=(ctest --preset "$preset" -j $((JOBS + (JOBS + 1) / 2)) --output-junit "$results"
     --test-output-size-passed 100000 --test-output-size-failed 1000000 "$@")
   [[ $preset == tsan ]] && run=(without_randomness "${run[@]}")
   "${run[@]}" </dev/null 2>&1 | tee "$log" | show_tests || code=$?
@@ -150,6 +151,7 @@ command_test() {
     run_stage release release -LE 'programs|packaging'
   else
     want_programs
+    want sanitizers
     want aarch64
     if [[ $mode == full ]]; then
       export CORBEL_STRESS_SECONDS=60 CORBEL_FULL_TESTS=1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks that every public header compiles without a warning when a file includes it twice:
-#  - each header alone, in the oldest standard, C++11, with gcc; and each that programs include, in
-#    the newest that any header distinguishes, C++17, with clang (both with one compiler if the
+#  - each header alone, in the oldest standard, C++11, with gcc; and each that asks for the standard,
+#    in the newest that any header distinguishes, C++17, with clang (both with one compiler if the
 #    other is missing);
 #  - all headers in one file: with gcc in every standard from C++11 on (memory_resource is empty
 #    before C++17), with clang in the oldest, the newest and C++17, and without exceptions and RTTI;
@@ -13,7 +13,7 @@
 set -u
 include=$1 work=${2:?}
 rm -rf "$work"
-mkdir -p "$work/alone" "$work/details"
+mkdir -p "$work/alone"
 trap 'rm -rf "$work"' EXIT
 cached=
 if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then cached=1; fi
@@ -76,10 +76,11 @@ cd "$include" || exit 1
 include=$PWD
 mapfile -t headers < <(find . -type f | sed 's|^\./||' | sort)
 [ "${#headers[@]}" -gt 0 ] || fail "no header under $include"
+newer=() # those that ask for the standard
 for header in "${headers[@]}"; do
-  folder=alone
-  case "$header" in corbel/*detail/*) folder=details ;; esac
-  forwards_only "$header" || twice "$work/$folder/${header//\//_}.cpp" "$header"
+  forwards_only "$header" && continue
+  twice "$work/alone/${header//\//_}.cpp" "$header"
+  grep -qE '__cplusplus|__cpp_' "$header" && newer+=("$work/alone/${header//\//_}.cpp")
 done
 # Two definitions of tbb::filter cannot be in one file.
 classic=(oneapi/tbb/pipeline.h tbb/pipeline.h)
@@ -89,10 +90,8 @@ twice "$work/all/classic.cpp" "${classic[@]}"
 twice "$work/all/others.cpp" "${others[@]}"
 
 gxx=$(command -v g++) clangxx=$(newest clang++)
-if [ -n "$gxx" ]; then check "$work"/alone/* "$work"/details/* -- "$gxx" -std=c++11; fi
-if [ -n "$clangxx" ]; then check "$work"/alone/* -- "$clangxx" -std=c++17; fi
-if [ -z "$gxx" ]; then check "$work"/alone/* "$work"/details/* -- "$clangxx" -std=c++11; fi
-if [ -z "$clangxx" ]; then check "$work"/alone/* -- "$gxx" -std=c++17; fi
+check "$work"/alone/* -- "${gxx:-$clangxx}" -std=c++11
+check "${newer[@]}" -- "${clangxx:-$gxx}" -std=c++17
 for cxx in $gxx $clangxx; do
   standards="11 14 17 20 23"
   [ "$cxx" = "$clangxx" ] && [ -n "$gxx" ] && standards="11 17 23"

@@ -123,7 +123,7 @@ void test_assignments() {
   using queue = concurrent_priority_queue<element, std::less<element>, allocator>;
   const std::vector<int> values = numbers(0, 50);
   const queue from(values.begin(), values.end(), allocator(1));
-  queue to({1}, allocator(2));
+  queue to({element(1)}, allocator(2));
   to = from;
   EXPECT_TRUE(to == from);
   EXPECT_EQ(to.get_allocator().id, kPropagates ? 1 : 2);
@@ -141,7 +141,7 @@ void test_assignments() {
   EXPECT_EQ(to.size(), 2U);
   to.assign(values.begin(), values.end());
   EXPECT_TRUE(to == from);
-  queue other({9}, allocator(kPropagates ? 8 : to.get_allocator().id));
+  queue other({element(9)}, allocator(kPropagates ? 8 : to.get_allocator().id));
   swap(to, other);
   EXPECT_EQ(to.size(), 1U);
   EXPECT_TRUE(other == from);

@@ -226,9 +226,9 @@ TEST(SpecExamples, HashMapAccessorsAreLocks) {
 // The standard's mutex in the shape of a ReaderWriterMutex of oneTBB.
 class shared_mutex {
  public:
-  static constexpr bool is_rw_mutex = true;
-  static constexpr bool is_recursive_mutex = false;
-  static constexpr bool is_fair_mutex = false;
+  [[maybe_unused]] static constexpr bool is_rw_mutex = true;
+  [[maybe_unused]] static constexpr bool is_recursive_mutex = false;
+  [[maybe_unused]] static constexpr bool is_fair_mutex = false;
 
   class scoped_lock {
    public:

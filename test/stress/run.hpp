@@ -45,10 +45,15 @@ inline void step_until_over(Run& run, Worker& worker) {
   }
 }
 
+// When figures must be right that the allocator's helper thread may still change.
+inline Clock::time_point end_of_rest(const AllocatorUnderTest& functions) {
+  return Clock::now() + std::chrono::seconds(functions.has_helper_thread ? 10 : 0);
+}
+
 // The live bytes while all threads stand still, except perhaps the allocator's helper thread, which
 // may have a few blocks in flight.
 inline std::size_t live_bytes_at_rest(const AllocatorUnderTest& functions, std::size_t expected) {
-  const auto end = Clock::now() + std::chrono::seconds(10);
+  const auto end = end_of_rest(functions);
   std::size_t live = functions.live_bytes();
   while (live != expected && Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -63,7 +68,7 @@ constexpr std::size_t kStays = std::size_t{8} << 20;
 // Called when there are no live blocks and free memory has been given back. The helper thread may
 // still be giving some back.
 inline void check_footprint_is_back(const AllocatorUnderTest& functions) {
-  const auto end = Clock::now() + std::chrono::seconds(10);
+  const auto end = end_of_rest(functions);
   Block figures;
   figures.requested = kStays;
   figures.usable = functions.footprint();

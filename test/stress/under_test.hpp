@@ -23,6 +23,8 @@ struct AllocatorUnderTest {
   void (*set_hard_limit)(std::size_t bytes);
   void (*on_limit)(int (*callback)(void*, std::size_t), void* context);
   std::size_t (*footprint)();  // what the limits bound
+  // Whether a thread of its own may still change these figures when all others stand still.
+  bool has_helper_thread;
 };
 
 // Defined by the under_test_*.cpp that is linked in.

@@ -32,6 +32,7 @@ AllocatorUnderTest allocator_under_test() {
     corbel_on_limit(callback, context);
   };
   functions.footprint = [] { return alloc::footprint.bytes(); };
+  functions.has_helper_thread = true;
   return functions;
 }
 

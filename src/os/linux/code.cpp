@@ -150,7 +150,8 @@ bool copy_memory(void* to, std::uintptr_t from, std::size_t size) {
   ErrnoGuard guard;
   const iovec local{to, size};
   const iovec remote{reinterpret_cast<void*>(from), size};
-  const long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+  // All of the last argument's 64 bits, which are on the stack, are read.
+  const long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
   if (copied >= 0 || (errno != ENOSYS && errno != EPERM)) return copied == long(size);
   // A sandbox that refuses this call: the memory may disappear between the two steps.
   for (std::uintptr_t at = from & ~std::uintptr_t{7}; at < from + size; at += 8) {

@@ -105,8 +105,9 @@ void unmap_stack(char* stack) {
 
 // The first page stays inaccessible.
 char* map_stack() {
+  // All of the last argument's 64 bits, which are on the stack, are read.
   const long memory =
-      syscall(SYS_mmap, nullptr, kRequestStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      syscall(SYS_mmap, nullptr, kRequestStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
   if (memory == -1) return nullptr;
   tsan_acquire(&mapped_stacks);
   char* const stack = reinterpret_cast<char*>(memory);

@@ -44,12 +44,10 @@ END
 
 build_with_clang() {
   local compiler=$1
-  # The scheduler's headers are compiled with clang by the test of headers. No program of this build
-  # is run; without precompiled headers each source must include what it uses.
+  # No program of this build is run. Clang compiles the tests, too, in the test stage asan-ubsan,
+  # and the scheduler's headers in the test of headers.
   cmake --preset release -B build/release-clang -DCMAKE_C_COMPILER="${compiler/clang++/clang}" \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCORBEL_BUILD_SCHEDULER_TESTS=OFF \
-    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "-DCORBEL_PROGRAM_OPTIONS=-O0;-g0" \
-    -DCORBEL_TEST_OPTIONS= &&
+    -DCMAKE_CXX_COMPILER="$compiler" -DCORBEL_BUILD_TESTS=OFF "-DCORBEL_PROGRAM_OPTIONS=-O0;-g0" &&
     cmake --build build/release-clang -j "$JOBS"
 }
 

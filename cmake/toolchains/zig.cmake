@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Cross compilation with clang and the libraries of the target as PyPI's ziglang brings them: what the
 # toolchains zig-*.cmake share, which set CORBEL_ZIG_TARGET. CORBEL_ZIG is the command that starts zig;
-# by default it is the zig in build/.venv, where ./dev installs it, or else the ziglang of python3.
-file(GLOB zig LIST_DIRECTORIES OFF
-     "${CMAKE_CURRENT_LIST_DIR}/../../build/.venv/lib/python3*/site-packages/ziglang/zig")
-if(NOT zig)
-  set(zig "python3 -m ziglang")
+# by default it is that of the environment, which ./dev sets, or else the ziglang of python3.
+set(zig "python3 -m ziglang")
+if(DEFINED ENV{CORBEL_ZIG})
+  set(zig "$ENV{CORBEL_ZIG}")
 endif()
-list(GET zig 0 zig)
 set(CORBEL_ZIG "${zig}" CACHE STRING "The command that starts zig")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORBEL_ZIG CORBEL_ZIG_TOOLS)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What each group of commands needs of the system, and how it gets there: from apt, as root or
-# through sudo; zig, and on a system where they are too old cmake and clang-format, from PyPI into
-# build/.venv.
+# through sudo; zig, and on a system where they are too old cmake and clang-format, from PyPI.
 # Nothing is asked of the network when nothing is missing.
 # shellcheck shell=bash
 
@@ -198,18 +197,32 @@ want_programs() {
   fi
 }
 
-# want_zig: zig's clang with its libraries for Windows and musl, from PyPI. Returns non-zero where it
-# is not to be had.
-want_zig() { STEP_TAIL=1 pip_tool python-zig ziglang==0.17.1; }
+# want_zig: zig's clang with its libraries for Windows and musl, from PyPI, outside the clone: zig
+# compiles these libraries for minutes once, and again when it stands in another folder. Returns
+# non-zero where it is not to be had.
+want_zig() {
+  local wanted=ziglang==0.17.1 folder=${XDG_CACHE_HOME:-${HOME:-$ROOT/build}/.cache}/corbel
+  folder+=/${wanted/==/-}
+  if [[ ! -x $folder/ziglang/zig ]]; then
+    want_pip && STEP_TAIL=1 step "install $wanted into $folder" \
+      "$VENV/bin/pip" install --quiet --target "$folder.$$" "$wanted" &&
+      mv -T "$folder.$$" "$folder" || return 1
+  fi
+  export CORBEL_ZIG=$folder/ziglang/zig
+}
 
 version_at_least() { # <have> <want>
   [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]
 }
 
+# want_pip: pip in build/.venv, which Debian's python3 does not bring. Returns non-zero where it is not
+# to be had.
+want_pip() { [[ -x $VENV/bin/pip ]] || python3 -m venv "$VENV"; }
+
 # pip_tool NAME REQUIREMENT: a program that PyPI ships, where the system has none, or none new enough.
 pip_tool() {
   if [[ ! -x $VENV/bin/$1 ]]; then
-    [[ -x $VENV/bin/pip ]] || python3 -m venv "$VENV" || return 1
+    want_pip || return 1
     step "install $2 into build/.venv" "$VENV/bin/pip" install --quiet "$2" || return 1
   fi
 }

@@ -101,6 +101,7 @@ windows_stages() {
     left_out windows "no MinGW or Wine here"
     return
   fi
+  want_pip || true # fetches the real programs
   CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} run_stage windows-gcc windows-gcc
   if want_zig; then
     TOOLS=$tools CORBEL_STRESS_SECONDS=${CORBEL_STRESS_SECONDS:-0.2} \

@@ -287,8 +287,8 @@ def run_other(words, environment):
     try:
         code = subprocess.run(words.command, env=environment, timeout=seconds,
                               check=False).returncode
-        if code < 0:
-            print(ending(code))
+        if code not in (0, SKIP):
+            print(ending(code), flush=True)
             code = 1
     except subprocess.TimeoutExpired:
         print(f"took longer than {seconds} s")

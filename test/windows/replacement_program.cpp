@@ -528,6 +528,7 @@ DWORD WINAPI allocate_always(void*) {
 
 int main(int count, char** arguments) {
   if (count != 3 && count != 4) return 2;
+  report_crashes();
   const char* const name = arguments[2];
   library = LoadLibraryA(name);
   if (library == nullptr) {

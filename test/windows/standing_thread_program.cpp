@@ -26,6 +26,7 @@ DWORD WINAPI stand(void*) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  report_crashes();
   if (count != 2) return 2;
   const HMODULE library = LoadLibraryA("msvcr120.dll");
   if (library == nullptr) return 77;

@@ -288,7 +288,8 @@ def run_other(words, environment):
         code = subprocess.run(words.command, env=environment, timeout=seconds,
                               check=False).returncode
         if code not in (0, SKIP):
-            print(ending(code), flush=True)
+            print(ending(code))
+        if code < 0:
             code = 1
     except subprocess.TimeoutExpired:
         print(f"took longer than {seconds} s")

@@ -43,7 +43,8 @@ class Runner(unittest.TestCase):
         gtest = ("--gtest", "--without")
         self.assertEqual(self.run_it(*gtest, "Fault.*:*.B_*:*.C_*:*.E_*")[0], 0)
         self.assertEqual(self.run_it(*gtest, "Fault.*:*es:*Fails:*Hangs:*AfterAll")[0], 77)
-        self.assertEqual(self.run_it(command=("sh", "-c", "exit 3"))[0], 3)
+        self.assertEqual(self.run_it(command=("sh", "-c", "exit 3")),
+                         (3, "the process ended with 3\n"))
         self.assertEqual(self.run_it(command=("sh", "-c", "exit 77"))[0], 77)
 
     def test_what_a_program_in_wine_has_started_ends_with_it(self):

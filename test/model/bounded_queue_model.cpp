@@ -35,6 +35,7 @@ struct Waiting : QueueTest {
   const Script script;
   alignas(Core) std::byte core_storage[sizeof(Core)];
   Core& core;
+
   void complete(Segments::slot claimed) {
     Core::push_end at_end(core, queue, claimed);
     ++pushed[1];
@@ -111,9 +112,9 @@ TEST(BoundedQueue, TryPushBesideAWaitingPop) {
   EXPECT_SOUND(run({1, 1, 1, {"-", "ppp"}}));
 }
 TEST(BoundedQueue, TryPushAtTheEndOfASegment) { EXPECT_SOUND(run({1, 2, 2, {"p", "p"}})); }
-// The slot of a push that has failed is no element, neither while a pop skips it.
+// The slot of a push that has failed is no element, not even while a pop skips it.
 TEST(BoundedQueue, TryPushBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"P", "q"}, 1})); }
-// The second one so that the push waits.
+// Two of them: beside one, the push finds room before it waits.
 TEST(BoundedQueue, PushBesideSkippedSlots) { EXPECT_SOUND(run({1, 0, 0, {"+", "q"}, 2})); }
 TEST(BoundedQueue, EmptyBesideASkippedSlot) { EXPECT_SOUND(run({1, 1, 1, {"0", "q"}, 1})); }
 // At each moment there is room: one element of two, none, none of one.

@@ -5,7 +5,6 @@
 #include <windows.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstdio>
 
 inline std::atomic<int> failures{0};

@@ -36,7 +36,7 @@ namespace detail {
 // there is no room: consumers skip it. At the end of a segment all this happens under the lock.
 //
 // Counting elements. Broken slots are not elements, so they are counted, too, and that count is
-// read before the head. If it is 0, each slot behind the head that is broken later belongs to a
+// read before the head. If it is 0, each slot from the head on that is broken later belongs to a
 // push that was at work meanwhile. Otherwise the slots are looked at one by one, again if the head
 // has moved. A consumer that skips a broken slot moves the head, then changes the count (17), then
 // the slot (12): a thread that sees a change sees the head moved.

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -177,7 +178,7 @@ TEST_F(StoppedThreadsTest, NoThreadEscapesByMakingAnother) {
     Relay* state;
     bool moved = false;
   };
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 25; ++round) {
     Moved moved{&state};
     const StopOutcome outcome = with_threads_stopped(
         [](void* context, const StoppedThreads&) {
@@ -243,6 +244,34 @@ int in_child(const std::function<int()>& body) {
     if (WIFSTOPPED(status)) ptrace(PTRACE_CONT, which, nullptr, nullptr);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// Whether the process's first thread has ended, and stays in the list of threads.
+bool first_thread_has_ended() {
+  const std::string path = "/proc/self/task/" + std::to_string(getpid()) + "/stat";
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end, 3, ") Z") == 0;
+}
+
+TEST_F(StoppedThreadsTest, TheFirstThreadMayHaveEnded) {
+  EXPECT_EQ(in_child([]() -> int {
+              std::thread([] {
+                while (!first_thread_has_ended()) std::this_thread::yield();
+                unsigned threads = 0;
+                const auto count = [](void* to, const StoppedThreads& stopped) {
+                  stopped.for_each(
+                      [](void* n, const StoppedThread&) { ++*static_cast<unsigned*>(n); }, to);
+                };
+                const StopOutcome outcome = with_threads_stopped(count, &threads);
+                _exit(outcome.kind == Kind::kDone ? int(threads) : 99);
+              }).detach();
+              // Not pthread_exit(), whose unwinding gtest would catch.
+              syscall(SYS_exit, 0);
+              return 99;
+            }),
+            1);
 }
 
 void forbid_tracing() {

@@ -36,7 +36,8 @@ using Kind = StopOutcome::Kind;
 
 struct Tracee {
   pid_t thread;
-  int signal;  // that the thread was about to take when it stopped: it takes it when it goes on
+  int signal;      // that the thread was about to take when it stopped: it takes it when it goes on
+  bool has_ended;  // before it stopped
 };
 
 constexpr std::size_t kStackSize = 256 << 10;
@@ -133,29 +134,34 @@ bool wait_for_stop(pid_t thread, int* status) {
   }
 }
 
-// Stops a thread, if it has not ended. False if that is impossible: then the outcome is set.
+bool is_noted(const Job& job, pid_t thread, bool has_ended) {
+  for (std::size_t i = 0; i < job.count; ++i) {
+    const Tracee& tracee = job.tracees[i];
+    if (tracee.thread == thread && tracee.has_ended == has_ended) return true;
+  }
+  return false;
+}
+
+bool note_end(Job* job, pid_t thread) {
+  return is_noted(*job, thread, true) || add(job, {thread, 0, true});
+}
+
+// Stops a thread, or notes that it has ended. False if that is impossible: then the outcome is set.
 bool stop(Job* job, pid_t thread, const char* name) {
+  if (thread == job->caller || is_noted(*job, thread, false)) return true;
   if (trace(PTRACE_SEIZE, thread, 0, 0) != 0) {
     const int error = errno;
     return error == ESRCH || has_ended(*job, name)
-               ? true
+               ? note_end(job, thread)
                : fail(job, Kind::kForbidden, std::uint32_t(error));
   }
   trace(PTRACE_INTERRUPT, thread, 0, 0);
   int status;
   if (!wait_for_stop(thread, &status)) return fail(job, Kind::kRestless, std::uint32_t(thread));
-  if (status == 0) return true;
+  if (status == 0) return note_end(job, thread);
   // Before the interruption, the thread may have stopped because a signal is due: a stop as good.
   const bool by_event = status >> 16 != 0;
-  return add(job, {thread, by_event ? 0 : WSTOPSIG(status)});
-}
-
-bool is_known(const Job& job, pid_t thread) {
-  if (thread == job.caller) return true;
-  for (std::size_t i = 0; i < job.count; ++i) {
-    if (job.tracees[i].thread == thread) return true;
-  }
-  return false;
+  return add(job, {thread, by_event ? 0 : WSTOPSIG(status), false});
 }
 
 struct FolderEntry {  // linux_dirent64
@@ -189,15 +195,15 @@ bool list_threads(const Job& job, Each each) {
   }
 }
 
-// A thread that has not stopped yet may make more, and one that ends while the system lists them
-// may hide another. So this lists them until two lists in a row have no thread that is not known;
-// then only threads at rest are left.
+// A thread that is listed and ends before it can be stopped may have made another, which is not in
+// the list; and one that ends while the system lists them may hide another. So this lists them
+// until two lists in a row have nothing new, not even a thread that has ended: then only threads at
+// rest are left. One that has ended may stay in the lists, as the process's first thread does.
 bool stop_all(Job* job) {
   for (int quiet = 0; quiet < 2;) {
     const std::size_t before = job->count;
-    const bool stopped = list_threads(*job, [&](pid_t thread, const char* name) {
-      return is_known(*job, thread) || stop(job, thread, name);
-    });
+    const bool stopped =
+        list_threads(*job, [&](pid_t thread, const char* name) { return stop(job, thread, name); });
     if (!stopped) return false;
     quiet = job->count == before ? quiet + 1 : 0;
   }
@@ -206,7 +212,9 @@ bool stop_all(Job* job) {
 
 void let_go(const Job& job) {
   for (std::size_t i = 0; i < job.count; ++i) {
-    trace(PTRACE_DETACH, job.tracees[i].thread, 0, std::uintptr_t(job.tracees[i].signal));
+    const Tracee& tracee = job.tracees[i];
+    if (tracee.has_ended) continue;
+    trace(PTRACE_DETACH, tracee.thread, 0, std::uintptr_t(tracee.signal));
   }
 }
 
@@ -345,6 +353,7 @@ void StoppedThreads::for_each(void (*visit)(void*, const StoppedThread&), void* 
   // processor, or else in the form that every kernel knows.
   std::uintptr_t words[2048];
   for (std::size_t i = 0; i < job.count; ++i) {
+    if (job.tracees[i].has_ended) continue;
     iovec general{words, 512};
     const pid_t thread = job.tracees[i].thread;
     // It has been killed, with the whole process.

@@ -2,6 +2,8 @@
 #include "proxy/windows/other_threads.hpp"
 
 #include "os/windows/api.hpp"
+// After windows.h.
+#include <winternl.h>
 
 extern "C" __declspec(dllimport) LONG NTAPI NtGetNextThread(HANDLE process, HANDLE after,
                                                             ACCESS_MASK access, ULONG attributes,
@@ -16,15 +18,50 @@ constexpr ACCESS_MASK kAccess =
 
 constexpr LONG kNoMoreEntries = LONG(0x8000001a);  // STATUS_NO_MORE_ENTRIES
 
-struct Stopped {
+enum class State { kStopped, kNotStarted, kEnded };
+
+struct Other {
   HANDLE thread;
-  DWORD id;
+  std::uintptr_t next_instruction;  // 0: not known
+  DWORD id;                         // no other thread's while the handle is open
+  State state;
 };
-Stopped stopped[kMaxThreads];  // of the one OtherThreads: the caller holds the RuntimesLock
+Other known[kMaxThreads];  // to the one OtherThreads: the caller holds the RuntimesLock
+
+// THREAD_BASIC_INFORMATION, which not all headers have.
+struct ThreadFacts {
+  LONG exit_status;
+  void* block;  // the thread's environment block
+  HANDLE ids[2];
+  std::uintptr_t affinity;
+  LONG priorities[2];
+};
+
+// In Wine a thread that has been stopped while it creates another leaves that without a block, and
+// a wait for it to stop would never end.
+bool has_started(HANDLE thread) {
+  constexpr auto kFacts = static_cast<THREADINFOCLASS>(0);  // ThreadBasicInformation
+  ThreadFacts facts;
+  return NtQueryInformationThread(thread, kFacts, &facts, sizeof facts, nullptr) < 0 ||
+         facts.block != nullptr;
+}
+
+// SuspendThread returns before the thread has stopped, and until then it may start another;
+// GetThreadContext waits.
+State stop(HANDLE thread, std::uintptr_t* next_instruction) {
+  if (SuspendThread(thread) == DWORD(-1)) return State::kEnded;
+  if (!has_started(thread)) return State::kNotStarted;
+  CONTEXT context;
+  context.ContextFlags = CONTEXT_CONTROL;
+  *next_instruction = GetThreadContext(thread, &context) ? std::uintptr_t(context.Rip) : 0;
+  return State::kStopped;
+}
 
 }  // namespace
 
-// A thread that is stopped starts no other. So when a round finds no new one, there is none.
+// A thread that is stopped starts no other, but one that ends before it can be stopped may have
+// started one that came too late for the round. So when a round finds no new thread, not even one
+// that has ended, there is none.
 bool OtherThreads::stop() {
   for (;;) {
     const std::size_t before = count_;
@@ -38,7 +75,7 @@ bool OtherThreads::stop() {
 
 bool OtherThreads::stop_new() {
   const DWORD own = GetCurrentThreadId();
-  const std::size_t known = count_;
+  const std::size_t before = count_;
   HANDLE last = nullptr;
   bool keep_last = false;
   for (;;) {
@@ -51,30 +88,29 @@ bool OtherThreads::stop_new() {
     keep_last = false;
     const DWORD id = GetThreadId(next);
     bool is_new = id != own;
-    for (std::size_t i = 0; i < known && is_new; ++i) is_new = stopped[i].id != id;
+    for (std::size_t i = 0; i < before && is_new; ++i) is_new = known[i].id != id;
     if (!is_new) continue;
     if (count_ == kMaxThreads) {
       CloseHandle(next);
       return false;
     }
-    if (SuspendThread(next) == DWORD(-1)) continue;  // it has ended
-    stopped[count_++] = {next, id};
+    Other& other = known[count_++];
+    other = {next, 0, id, State::kEnded};
+    other.state = proxy::stop(next, &other.next_instruction);
     keep_last = true;
   }
 }
 
-// Waits until the thread has stopped indeed, which SuspendThread does not.
-std::uintptr_t OtherThreads::next_instruction(std::size_t i) {
-  CONTEXT context;
-  context.ContextFlags = CONTEXT_CONTROL;
-  return GetThreadContext(stopped[i].thread, &context) ? std::uintptr_t(context.Rip) : 0;
+bool OtherThreads::next_instruction(std::size_t i, std::uintptr_t* next) {
+  *next = known[i].next_instruction;
+  return known[i].state != State::kStopped || *next != 0;
 }
 
 void OtherThreads::let_go() {
   while (count_ > 0) {
-    const HANDLE thread = stopped[--count_].thread;
-    ResumeThread(thread);
-    CloseHandle(thread);
+    const Other& other = known[--count_];
+    if (other.state != State::kEnded) ResumeThread(other.thread);
+    CloseHandle(other.thread);
   }
 }
 

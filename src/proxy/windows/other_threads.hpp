@@ -20,17 +20,19 @@ class OtherThreads {
   bool stop();
   void let_go();
 
-  // Whether `is_at(instruction)` holds for the next instruction of one of them.
+  // Whether `is_at(instruction)` holds for the next instruction of one of them, or may hold because
+  // the system does not tell where it is.
   template <class IsAt>
   bool any(IsAt is_at) const {
     for (std::size_t i = 0; i < count_; ++i) {
-      if (is_at(next_instruction(i))) return true;
+      std::uintptr_t next;
+      if (!next_instruction(i, &next) || is_at(next)) return true;
     }
     return false;
   }
 
  private:
-  static std::uintptr_t next_instruction(std::size_t i);
+  static bool next_instruction(std::size_t i, std::uintptr_t* next);
   bool stop_new();
 
   std::size_t count_ = 0;

@@ -51,7 +51,8 @@ DWORD WINAPI count(void* argument) {
 }
 
 TEST(OtherThreadsTest, TheyHaveStoppedWhenStopReturns) {
-  Counting state;
+  static Counting state;  // outlives the test if it fails
+  state.end = false;
   HANDLE threads[4];
   for (HANDLE& thread : threads) {
     thread = CreateThread(nullptr, 64 << 10, count, &state, 0, nullptr);
@@ -76,7 +77,8 @@ TEST(OtherThreadsTest, TheyHaveStoppedWhenStopReturns) {
 }
 
 TEST(OtherThreadsTest, NoThreadEscapesByStartingAnother) {
-  Relay state;
+  static Relay state;  // outlives the test if it fails
+  state.end = false;
   for (int i = 0; i < 4; ++i) {
     state.running.fetch_add(1);
     const HANDLE first = CreateThread(nullptr, 64 << 10, relay, &state, 0, nullptr);
@@ -92,7 +94,9 @@ TEST(OtherThreadsTest, NoThreadEscapesByStartingAnother) {
     others.let_go();
     ASSERT_TRUE(stopped);
     EXPECT_EQ(after, before);
+    while (state.passed.load() == after && state.running.load() != 0) Sleep(0);
   }
+  EXPECT_EQ(state.running.load(), 4u);
   state.end = true;
   while (state.running.load() != 0) Sleep(1);
 }

@@ -18,50 +18,62 @@ constexpr ACCESS_MASK kAccess =
 
 constexpr LONG kNoMoreEntries = LONG(0x8000001a);  // STATUS_NO_MORE_ENTRIES
 
-enum class State { kStopped, kNotStarted, kEnded };
-
-struct Other {
+struct Stopped {
   HANDLE thread;
-  std::uintptr_t next_instruction;  // 0: not known
-  DWORD id;                         // no other thread's while the handle is open
-  State state;
+  std::uintptr_t next_instruction;  // 0: the system does not tell
+  DWORD id;
 };
-Other known[kMaxThreads];  // to the one OtherThreads: the caller holds the RuntimesLock
+Stopped stopped[kMaxThreads];  // of the one OtherThreads: the caller holds the RuntimesLock
 
 // THREAD_BASIC_INFORMATION, which not all headers have.
 struct ThreadFacts {
   LONG exit_status;
-  void* block;  // the thread's environment block
+  void* teb;
   HANDLE ids[2];
   std::uintptr_t affinity;
   LONG priorities[2];
 };
 
-// In Wine a thread that has been stopped while it creates another leaves that without a block, and
-// a wait for it to stop would never end.
-bool has_started(HANDLE thread) {
-  constexpr auto kFacts = static_cast<THREADINFOCLASS>(0);  // ThreadBasicInformation
-  ThreadFacts facts;
-  return NtQueryInformationThread(thread, kFacts, &facts, sizeof facts, nullptr) < 0 ||
-         facts.block != nullptr;
+bool find_facts(HANDLE thread, ThreadFacts* facts) {
+  constexpr auto kBasicInformation = static_cast<THREADINFOCLASS>(0);
+  return NtQueryInformationThread(thread, kBasicInformation, facts, sizeof *facts, nullptr) >= 0;
 }
 
-// SuspendThread returns before the thread has stopped, and until then it may start another;
-// GetThreadContext waits.
-State stop(HANDLE thread, std::uintptr_t* next_instruction) {
-  if (SuspendThread(thread) == DWORD(-1)) return State::kEnded;
-  if (!has_started(thread)) return State::kNotStarted;
+// In Wine, a thread that is stopped while it creates another may leave the new one without a TEB.
+// The new one does not run, and a wait for it to stop would never end.
+bool has_started(HANDLE thread) {
+  ThreadFacts facts;
+  return !find_facts(thread, &facts) || facts.teb != nullptr;
+}
+
+bool has_ended(HANDLE thread) {
+  constexpr LONG kPending = 0x103;  // STATUS_PENDING
+  ThreadFacts facts;
+  return find_facts(thread, &facts) && facts.exit_status != kPending;
+}
+
+// False if it has ended. SuspendThread returns before the thread has stopped, and until then it may
+// start another; GetThreadContext waits.
+bool stop(HANDLE thread, std::uintptr_t* next_instruction) {
+  constexpr std::uintptr_t kNowhere = ~std::uintptr_t(0);
+  if (SuspendThread(thread) == DWORD(-1)) return false;
   CONTEXT context;
   context.ContextFlags = CONTEXT_CONTROL;
-  *next_instruction = GetThreadContext(thread, &context) ? std::uintptr_t(context.Rip) : 0;
-  return State::kStopped;
+  if (!has_started(thread)) {
+    *next_instruction = kNowhere;
+  } else if (GetThreadContext(thread, &context)) {
+    *next_instruction = std::uintptr_t(context.Rip);
+  } else {
+    *next_instruction = 0;
+    return !has_ended(thread);
+  }
+  return true;
 }
 
 }  // namespace
 
-// A thread that is stopped starts no other, but one that ends before it can be stopped may have
-// started one that came too late for the round. So when a round finds no new thread, not even one
-// that has ended, there is none.
+// A thread that is stopped starts no other, and the system lists new threads last: after those that
+// started them, even if these have ended. So when a round finds nothing to stop, all have stopped.
 bool OtherThreads::stop() {
   for (;;) {
     const std::size_t before = count_;
@@ -75,7 +87,7 @@ bool OtherThreads::stop() {
 
 bool OtherThreads::stop_new() {
   const DWORD own = GetCurrentThreadId();
-  const std::size_t before = count_;
+  const std::size_t known = count_;
   HANDLE last = nullptr;
   bool keep_last = false;
   for (;;) {
@@ -88,29 +100,27 @@ bool OtherThreads::stop_new() {
     keep_last = false;
     const DWORD id = GetThreadId(next);
     bool is_new = id != own;
-    for (std::size_t i = 0; i < before && is_new; ++i) is_new = known[i].id != id;
+    for (std::size_t i = 0; i < known && is_new; ++i) is_new = stopped[i].id != id;
     if (!is_new) continue;
+    std::uintptr_t next_instruction;
+    if (!proxy::stop(next, &next_instruction)) continue;
     if (count_ == kMaxThreads) {
+      ResumeThread(next);
       CloseHandle(next);
       return false;
     }
-    Other& other = known[count_++];
-    other = {next, 0, id, State::kEnded};
-    other.state = proxy::stop(next, &other.next_instruction);
+    stopped[count_++] = {next, next_instruction, id};
     keep_last = true;
   }
 }
 
-bool OtherThreads::next_instruction(std::size_t i, std::uintptr_t* next) {
-  *next = known[i].next_instruction;
-  return known[i].state != State::kStopped || *next != 0;
-}
+std::uintptr_t OtherThreads::next_instruction(std::size_t i) { return stopped[i].next_instruction; }
 
 void OtherThreads::let_go() {
   while (count_ > 0) {
-    const Other& other = known[--count_];
-    if (other.state != State::kEnded) ResumeThread(other.thread);
-    CloseHandle(other.thread);
+    const HANDLE thread = stopped[--count_].thread;
+    ResumeThread(thread);
+    CloseHandle(thread);
   }
 }
 

@@ -25,14 +25,14 @@ class OtherThreads {
   template <class IsAt>
   bool any(IsAt is_at) const {
     for (std::size_t i = 0; i < count_; ++i) {
-      std::uintptr_t next;
-      if (!next_instruction(i, &next) || is_at(next)) return true;
+      const std::uintptr_t next = next_instruction(i);
+      if (next == 0 || is_at(next)) return true;
     }
     return false;
   }
 
  private:
-  static bool next_instruction(std::size_t i, std::uintptr_t* next);
+  static std::uintptr_t next_instruction(std::size_t i);
   bool stop_new();
 
   std::size_t count_ = 0;

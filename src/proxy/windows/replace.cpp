@@ -9,8 +9,8 @@
 // that must find it). But a thread may have executed the first of the old instructions, and not yet
 // the others, and would go on in the middle of the jump. That can't happen in a library that is
 // just being loaded, whose code has not run. Otherwise the other threads are stopped, and let go
-// again and again until none stands there. A return address can't point there: a call that ends
-// there is refused (move_entry.hpp).
+// again and again until it is known that none stands there. A return address can't point there: a
+// call that ends there is refused (move_entry.hpp).
 #include "proxy/windows/replace.hpp"
 
 #include <string.h>

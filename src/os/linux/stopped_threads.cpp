@@ -36,9 +36,10 @@ using Kind = StopOutcome::Kind;
 
 struct Tracee {
   pid_t thread;
-  int signal;      // that the thread was about to take when it stopped: it takes it when it goes on
-  bool has_ended;  // before it stopped
+  std::int16_t signal;  // that it was about to take when it stopped: it takes it when it goes on
+  bool has_ended;       // and is listed all the same, as the process's first thread is
 };
+static_assert(sizeof(Tracee) == 8);  // divides the sizes that are mapped
 
 constexpr std::size_t kStackSize = 256 << 10;
 constexpr std::size_t kTraceesSize = 64 << 10;  // grows
@@ -56,6 +57,8 @@ struct Job {
   Tracee* tracees = nullptr;
   std::size_t count = 0;
   std::size_t capacity = 0;
+  std::uint64_t found = 0;     // how often a thread has been stopped, or had ended
+  std::uint64_t deadline = 0;  // in ms: to stop the next thread
   std::atomic<std::uint32_t> may_begin{0};
   bool has_run = false;
   StopOutcome outcome;
@@ -114,8 +117,7 @@ bool add(Job* job, Tracee tracee) {
 
 // Waits until the seized thread has stopped. `*status` is 0 if it has ended instead. False if it
 // does neither for too long.
-bool wait_for_stop(pid_t thread, int* status) {
-  const std::uint64_t begin = now_ms();
+bool wait_for_stop(const Job& job, pid_t thread, const char* name, int* status) {
   for (unsigned round = 0;; ++round) {
     *status = 0;
     const long got = syscall(SYS_wait4, thread, status, __WALL | WNOHANG, nullptr);
@@ -128,7 +130,9 @@ bool wait_for_stop(pid_t thread, int* status) {
       yield();
       continue;
     }
-    if (now_ms() - begin > kPatienceMs) return false;
+    // The system reports no end of the process's first thread while there are others.
+    if (has_ended(job, name)) return true;
+    if (now_ms() > job.deadline) return false;
     const timespec pause{0, 1000000};
     syscall(SYS_nanosleep, &pause, nullptr);
   }
@@ -142,8 +146,11 @@ bool is_noted(const Job& job, pid_t thread, bool has_ended) {
   return false;
 }
 
-bool note_end(Job* job, pid_t thread) {
-  return is_noted(*job, thread, true) || add(job, {thread, 0, true});
+bool note_end(Job* job, pid_t thread, const char* name) {
+  if (is_noted(*job, thread, true)) return true;
+  ++job->found;
+  // It may be listed again.
+  return state_of(*job, name) == 'Z' ? add(job, {thread, 0, true}) : true;
 }
 
 // Stops a thread, or notes that it has ended. False if that is impossible: then the outcome is set.
@@ -152,16 +159,20 @@ bool stop(Job* job, pid_t thread, const char* name) {
   if (trace(PTRACE_SEIZE, thread, 0, 0) != 0) {
     const int error = errno;
     return error == ESRCH || has_ended(*job, name)
-               ? note_end(job, thread)
+               ? note_end(job, thread, name)
                : fail(job, Kind::kForbidden, std::uint32_t(error));
   }
   trace(PTRACE_INTERRUPT, thread, 0, 0);
   int status;
-  if (!wait_for_stop(thread, &status)) return fail(job, Kind::kRestless, std::uint32_t(thread));
-  if (status == 0) return note_end(job, thread);
+  if (!wait_for_stop(*job, thread, name, &status)) {
+    return fail(job, Kind::kRestless, std::uint32_t(thread));
+  }
+  if (status == 0) return note_end(job, thread, name);
+  ++job->found;
+  job->deadline = now_ms() + kPatienceMs;
   // Before the interruption, the thread may have stopped because a signal is due: a stop as good.
   const bool by_event = status >> 16 != 0;
-  return add(job, {thread, by_event ? 0 : WSTOPSIG(status), false});
+  return add(job, {thread, std::int16_t(by_event ? 0 : WSTOPSIG(status)), false});
 }
 
 struct FolderEntry {  // linux_dirent64
@@ -196,16 +207,21 @@ bool list_threads(const Job& job, Each each) {
 }
 
 // A thread that is listed and ends before it can be stopped may have made another, which is not in
-// the list; and one that ends while the system lists them may hide another. So this lists them
-// until two lists in a row have nothing new, not even a thread that has ended: then only threads at
-// rest are left. One that has ended may stay in the lists, as the process's first thread does.
+// the list; and one that ends while the system lists them may cut the list short. So this lists
+// them until two lists in a row have nothing new, not even a thread that has ended. That both are
+// cut short by a thread that they do not show is next to impossible.
 bool stop_all(Job* job) {
+  job->deadline = now_ms() + kPatienceMs;
   for (int quiet = 0; quiet < 2;) {
-    const std::size_t before = job->count;
-    const bool stopped =
-        list_threads(*job, [&](pid_t thread, const char* name) { return stop(job, thread, name); });
+    const std::uint64_t before = job->found;
+    pid_t last = 0;
+    const bool stopped = list_threads(*job, [&](pid_t thread, const char* name) {
+      last = thread;
+      return stop(job, thread, name);
+    });
     if (!stopped) return false;
-    quiet = job->count == before ? quiet + 1 : 0;
+    if (now_ms() > job->deadline) return fail(job, Kind::kRestless, std::uint32_t(last));
+    quiet = job->found == before ? quiet + 1 : 0;
   }
   return true;
 }

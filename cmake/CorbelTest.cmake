@@ -143,13 +143,17 @@ function(corbel_add_gtest name)
   endif()
   set(environment "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
   if(CORBEL_TESTS_SINGLY)
+    # Not as the property ENVIRONMENT, of which gtest_discover_tests() keeps the first variable only.
+    set_target_properties(
+      ${name} PROPERTIES CROSSCOMPILING_EMULATOR
+                         "${CMAKE_COMMAND};-E;env;${environment};${CMAKE_CROSSCOMPILING_EMULATOR}")
     gtest_discover_tests(
       ${name}
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
       TEST_PREFIX "${arg_LABEL}."
-      PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}"
-                 FIXTURES_REQUIRED "${CORBEL_TEST_FIXTURES}")
+      PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} FIXTURES_REQUIRED
+                 "${CORBEL_TEST_FIXTURES}")
     return()
   endif()
   set(keep "")

@@ -24,6 +24,7 @@ void wait_forever() {
 
 __attribute__((noinline)) void hold_on_stack() {
   void* volatile held = block_of(2081);
+  forget_calls();
   wait_forever();
   asm volatile("" : : "r"(held));
 }

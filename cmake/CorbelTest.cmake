@@ -144,13 +144,13 @@ function(corbel_add_gtest name)
   set(environment "${CORBEL_TEST_ENVIRONMENT};${arg_ENVIRONMENT}")
   if(CORBEL_TESTS_SINGLY)
     # Not as the property ENVIRONMENT, of which gtest_discover_tests() keeps the first variable only.
-    set_target_properties(
-      ${name} PROPERTIES CROSSCOMPILING_EMULATOR
-                         "${CMAKE_COMMAND};-E;env;${environment};${CMAKE_CROSSCOMPILING_EMULATOR}")
+    # Without policy CMP0158, the emulator is used in native builds, too.
+    set(launcher "${CMAKE_COMMAND}" -E env ${environment} ${CMAKE_CROSSCOMPILING_EMULATOR})
+    set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "${launcher}")
     gtest_discover_tests(
       ${name}
       DISCOVERY_MODE PRE_TEST
-      DISCOVERY_TIMEOUT 60
+      DISCOVERY_TIMEOUT 180 # the first one makes Wine's prefix
       TEST_PREFIX "${arg_LABEL}."
       PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} FIXTURES_REQUIRED
                  "${CORBEL_TEST_FIXTURES}")

@@ -453,7 +453,7 @@ struct StopOutcome {
     kNoList,     // the system does not show the threads
     kTraced,     // another process traces this one, as a debugger does: its id
     kForbidden,  // the system does not let a process stop the threads: an error number
-    kRestless,   // for ten seconds no further thread came to rest: the id of one that did not
+    kRestless,   // for ten seconds no thread was stopped, and there were more: the id of one
     kCrashed,    // `run` crashed: the signal
   };
   Kind kind = Kind::kDone;

@@ -85,7 +85,8 @@ void add_failure(Builder& text, const LeakFindings& scan) {
       text.add("; allow ptrace, as with --cap-add=SYS_PTRACE in a container)");
       break;
     case Stop::kRestless:
-      text.add("thread ").add_decimal(number).add(" does not stop (it waits in the kernel)");
+      text.add("thread ").add_decimal(number).add(
+          " does not stop (it waits in the kernel, or threads start others all the time)");
       break;
     case Stop::kCrashed:
       text.add("the scan was ended by signal ").add_decimal(number);

@@ -57,7 +57,7 @@ struct Job {
   Tracee* tracees = nullptr;
   std::size_t count = 0;
   std::size_t capacity = 0;
-  std::uint64_t found = 0;     // how often a thread has been stopped, or had ended
+  std::uint64_t found = 0;     // rises with each thread that is stopped or has ended
   std::uint64_t deadline = 0;  // in ms: to stop the next thread
   std::atomic<std::uint32_t> may_begin{0};
   bool has_run = false;
@@ -78,22 +78,24 @@ bool fail(Job* job, Kind kind, std::uint32_t number) {
 
 // ---- in the helper process ----------------------------------------------------------------------
 
-// The first letter of the thread's state, as in /proc/PID/stat; 0 if there is no such thread.
+// The first letter of the thread's state, as in /proc/PID/stat; 0 if there is no such thread; '?'
+// if the system does not tell.
 char state_of(const Job& job, const char* thread) {
   char path[32];
   std::size_t length = strnlen(thread, 16);
   memcpy(path, thread, length);
   memcpy(path + length, "/stat", 6);
   const long file = syscall(SYS_openat, job.threads_folder, path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  if (file < 0) return errno == ENOENT || errno == ESRCH ? 0 : '?';
   char line[256];
   const long got = syscall(SYS_read, file, line, sizeof line);
+  const bool is_gone = got < 0 && errno == ESRCH;
   syscall(SYS_close, file);
   // The name, in parentheses, may have any character.
   for (long i = got - 3; i >= 0; --i) {
     if (line[i] == ')') return line[i + 2];
   }
-  return 0;
+  return is_gone ? 0 : '?';
 }
 
 bool has_ended(const Job& job, const char* thread) {
@@ -214,14 +216,18 @@ bool stop_all(Job* job) {
   job->deadline = now_ms() + kPatienceMs;
   for (int quiet = 0; quiet < 2;) {
     const std::uint64_t before = job->found;
-    pid_t last = 0;
+    pid_t last = 0;  // that was found
     const bool stopped = list_threads(*job, [&](pid_t thread, const char* name) {
-      last = thread;
-      return stop(job, thread, name);
+      const std::uint64_t found = job->found;
+      const bool may_go_on = stop(job, thread, name);
+      if (job->found != found) last = thread;
+      return may_go_on;
     });
     if (!stopped) return false;
-    if (now_ms() > job->deadline) return fail(job, Kind::kRestless, std::uint32_t(last));
     quiet = job->found == before ? quiet + 1 : 0;
+    if (quiet == 0 && now_ms() > job->deadline) {
+      return fail(job, Kind::kRestless, std::uint32_t(last));
+    }
   }
   return true;
 }

@@ -52,8 +52,8 @@ bool has_ended(HANDLE thread) {
   return find_facts(thread, &facts) && facts.exit_status != kPending;
 }
 
-// False if it has ended. SuspendThread returns before the thread has stopped, and until then it may
-// start another; GetThreadContext waits.
+// False if it is known to have ended. SuspendThread returns before the thread has stopped, and
+// until then it may start another; GetThreadContext waits.
 bool stop(HANDLE thread, std::uintptr_t* next_instruction) {
   constexpr std::uintptr_t kNowhere = ~std::uintptr_t(0);
   if (SuspendThread(thread) == DWORD(-1)) return false;

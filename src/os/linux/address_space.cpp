@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "os/linux/errno_guard.hpp"
 #include "os/linux/lines.hpp"
@@ -69,6 +71,75 @@ bool parse(const char* s, MemoryArea* mapping) {
   return true;
 }
 
+// Struct pm_scan_arg of the kernel's linux/fs.h.
+struct PageScan {
+  std::uint64_t size = sizeof(PageScan);
+  std::uint64_t flags = 0;
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint64_t walk_end = 0;
+  std::uint64_t regions;
+  std::uint64_t region_count;
+  std::uint64_t max_pages = 0;
+  std::uint64_t category_inverted = 0;
+  std::uint64_t category_mask = 0;
+  std::uint64_t category_anyof_mask;
+  std::uint64_t return_mask = 0;
+};
+struct PageRegion {
+  std::uint64_t start;
+  std::uint64_t end;
+  std::uint64_t categories;
+};
+
+// Visits the pages with content that the kernel finds (PAGEMAP_SCAN, since Linux 6.7). It passes
+// over whole page tables: a sanitizer's shadow memory has terabytes without a page. Returns the
+// address up to which it has looked.
+std::uintptr_t visit_found_pages(int file, std::uintptr_t start, std::uintptr_t end,
+                                 void (*visit)(void*, std::uintptr_t, std::uintptr_t),
+                                 void* context) {
+  constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4;
+  PageRegion regions[128];
+  PageScan scan{};
+  scan.end = end;
+  scan.regions = reinterpret_cast<std::uintptr_t>(regions);
+  scan.region_count = std::size(regions);
+  scan.category_anyof_mask = kPresent | kSwapped;
+  std::uintptr_t here = start;
+  while (here < end) {
+    scan.start = here;
+    const long found = syscall(SYS_ioctl, file, _IOWR('f', 16, PageScan), &scan);
+    if (found < 0 || scan.walk_end <= here) break;
+    for (long i = 0; i < found; ++i) visit(context, regions[i].start, regions[i].end);
+    here = std::uintptr_t(scan.walk_end);
+  }
+  return here;
+}
+
+// The same for older kernels: a word for each page, with content or not
+// (Documentation/admin-guide/mm/pagemap.rst of the kernel).
+std::uintptr_t visit_listed_pages(int file, std::uintptr_t start, std::uintptr_t end,
+                                  void (*visit)(void*, std::uintptr_t, std::uintptr_t),
+                                  void* context) {
+  constexpr std::uint64_t kHasContent = 3ULL << 62;  // resident, swapped out
+  std::uint64_t pages[512];
+  const std::uintptr_t page = page_size();
+  std::uintptr_t run = start;  // the pages with content up to here begin at `run`
+  std::uintptr_t here = start;
+  while (here < end) {
+    const std::size_t count = std::min<std::size_t>(std::size(pages), (end - here) / page);
+    const long got =
+        syscall(SYS_pread64, file, pages, count * sizeof(pages[0]), here / page * sizeof(pages[0]));
+    if (got <= 0) break;
+    for (std::size_t i = 0; i < std::size_t(got) / sizeof(pages[0]); ++i, here += page) {
+      if ((pages[i] & kHasContent) != 0) continue;
+      if (run < here) visit(context, run, here);
+      run = here + page;
+    }
+  }
+  return run;
+}
+
 }  // namespace
 
 bool for_each_memory_area(void (*visit)(void*, const MemoryArea&), void* context) {
@@ -88,26 +159,14 @@ bool for_each_memory_area(void (*visit)(void*, const MemoryArea&), void* context
 void for_each_touched(std::uintptr_t start, std::uintptr_t end,
                       void (*visit)(void*, std::uintptr_t, std::uintptr_t), void* context) {
   ErrnoGuard guard;
-  // Documentation/admin-guide/mm/pagemap.rst of the kernel: a word for each page.
-  constexpr std::uint64_t kHasContent = 3ULL << 62;  // resident, swapped out
-  std::uint64_t pages[512];
-  const std::uintptr_t page = page_size();
-  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  std::uintptr_t run = start;  // the touched pages up to here begin at `run`
+  const int file = int(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   std::uintptr_t here = start;
-  while (file >= 0 && here < end) {
-    const std::size_t count = std::min<std::size_t>(std::size(pages), (end - here) / page);
-    const long got =
-        syscall(SYS_pread64, file, pages, count * sizeof(pages[0]), here / page * sizeof(pages[0]));
-    if (got <= 0) break;
-    for (std::size_t i = 0; i < std::size_t(got) / sizeof(pages[0]); ++i, here += page) {
-      if ((pages[i] & kHasContent) != 0) continue;
-      if (run < here) visit(context, run, here);
-      run = here + page;
-    }
+  if (file >= 0) {
+    here = visit_found_pages(file, here, end, visit, context);
+    here = visit_listed_pages(file, here, end, visit, context);
+    syscall(SYS_close, file);
   }
-  if (file >= 0) syscall(SYS_close, file);
-  if (run < end) visit(context, run, end);
+  if (here < end) visit(context, here, end);
 }
 
 }  // namespace corbel::os

@@ -15,18 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static __attribute__((noinline)) void* block_of(size_t size) {
-  void* block = malloc(size);
-  memset(block, 0, size);
-  __asm__ volatile("" : "+r"(block) : : "memory");
-  return block;
-}
-
-static __attribute__((noinline)) void forget_calls(void) {
-  volatile char old[16384];
-  memset((char*)old, 0, sizeof old);
-  __asm__ volatile("" : : "r"(old) : "memory");
-}
+#include "planted.h"
 
 static __attribute__((noinline)) void lose(size_t size) { block_of(size); }
 

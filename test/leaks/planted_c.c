@@ -9,16 +9,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "planted.h"
+
 #define NOINLINE __attribute__((noinline))
-
-static NOINLINE char* block_of(size_t size) {
-  char* block = malloc(size);
-  memset(block, 0, size);
-  __asm__ volatile("" : "+r"(block) : : "memory");
-  return block;
-}
-
-static void store(void* place, const void* pointer) { memcpy(place, &pointer, sizeof pointer); }
 
 void* volatile by_global;
 void* volatile by_interior;
@@ -108,12 +101,6 @@ static NOINLINE void load(const char* library, size_t size, int close) {
   void (*keep_block)(size_t) = (void (*)(size_t))dlsym(handle, "keep_block");
   keep_block(size);
   if (close) dlclose(handle);
-}
-
-static NOINLINE void forget_calls(void) {
-  volatile char old[16384];
-  memset((char*)old, 0, sizeof old);
-  __asm__ volatile("" : : "r"(old) : "memory");
 }
 
 int main(int count, char** arguments) {

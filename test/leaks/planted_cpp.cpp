@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "planted.hpp"
+#include "planted.h"
 
 namespace {
 
@@ -72,12 +72,13 @@ void* lose_argument(void* argument) {
   return nullptr;
 }
 
-// On a stack that is too small for the other threads: the C library keeps it for reuse, and a frame
-// in which one of them has not yet written to all places could hold what was lost.
+// On a stack that is too small for the other threads and for the allocator's helper thread: the C
+// library keeps it for reuse, and a frame in which one of them has not yet written to all places
+// could hold what was lost.
 void run_and_join() {
   pthread_attr_t small;
   pthread_attr_init(&small);
-  pthread_attr_setstacksize(&small, 256 << 10);
+  pthread_attr_setstacksize(&small, 128 << 10);
   pthread_t thread;
   pthread_create(&thread, &small, lose_argument, block_of(2113));
   pthread_join(thread, nullptr);

@@ -3,27 +3,36 @@
 // finds it in the report.
 #pragma once
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A block that the compiler can neither leave out nor follow.
-__attribute__((noinline)) inline char* block_of(size_t size) {
-  char* block = static_cast<char*>(malloc(size));
+// A block that the compiler can neither leave out nor follow. It does not lie where a number in the
+// lower half of an old pointer would lead to it, after a multiple of 4 GiB.
+static __attribute__((noinline)) char* block_of(size_t size) {
+  char* block = (char*)malloc(size);
+  if ((uintptr_t)block % (1ULL << 32) < (64 << 10)) {
+    char* const other = block_of(size);
+    free(block);
+    return other;
+  }
   memset(block, 0, size);
-  asm volatile("" : "+r"(block) : : "memory");
+  __asm__ volatile("" : "+r"(block) : : "memory");
   return block;
 }
 
-inline void store(void* place, const void* pointer) { memcpy(place, &pointer, sizeof pointer); }
+static inline void store(void* place, const void* pointer) {
+  memcpy(place, &pointer, sizeof pointer);
+}
 
 // Overwrites what calls have left on the stack, and in the registers that calls may change.
 // malloc() leaves the address of the next free block there, which another thread may get.
-__attribute__((noinline)) inline void forget_calls() {
+static __attribute__((noinline)) void forget_calls(void) {
   volatile char old[16384];
-  memset(const_cast<char*>(old), 0, sizeof old);
-  asm volatile("" : : "r"(old) : "memory");
+  memset((char*)old, 0, sizeof old);
+  __asm__ volatile("" : : "r"(old) : "memory");
 #if defined(__x86_64__)
-  asm volatile(
+  __asm__ volatile(
       "xor %%eax, %%eax; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi; xor %%edi, %%edi;"
       "xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r11d, %%r11d;"
       ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15; pxor %%xmm\\n, %%xmm\\n; .endr"

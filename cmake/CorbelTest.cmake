@@ -44,6 +44,13 @@ if(WIN32 OR NOT CORBEL_BUILD_SHARED)
   set(CORBEL_SCHEDULER Corbel::corbel_static)
 endif()
 
+# For a compiler cache, clang's precompiled headers differ in every build folder: it goes by the
+# checksum beside them, and their path is in no option but the one that it knows.
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CORBEL_CACHES_CLANG ON)
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+endif()
+
 # What nearly every test includes, compiled once for all programs of corbel_add_gtest, and once more
 # for those without optimisation: a compiler takes no precompiled headers of the other kind.
 function(corbel_add_test_headers target)
@@ -58,6 +65,11 @@ function(corbel_add_test_headers target)
     ${target}
     PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
             <functional> <map> <memory> <mutex> <random> <stdexcept> <string> <thread> <vector>)
+  if(CORBEL_CACHES_CLANG)
+    set(script "${PROJECT_SOURCE_DIR}/cmake/precompile_with_checksum.sh")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+                                               "${script};${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
 endfunction()
 if(CORBEL_HAS_GTEST)
   corbel_add_test_headers(corbel_test_headers)

@@ -238,6 +238,7 @@ use_ccache() {
   export CCACHE_BASEDIR=${CCACHE_BASEDIR-$ROOT} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
   # What ccache asks for with precompiled headers.
   export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+  export CCACHE_PCH_EXTSUM=${CCACHE_PCH_EXTSUM-1}
 }
 
 # Sets PATH, CC and CXX so that cmake >= 3.25 and gcc >= 12 are found, unless the caller chose.

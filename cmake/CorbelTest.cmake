@@ -44,10 +44,11 @@ if(WIN32 OR NOT CORBEL_BUILD_SHARED)
   set(CORBEL_SCHEDULER Corbel::corbel_static)
 endif()
 
-# For a compiler cache, clang's precompiled headers differ in every build folder: it goes by the
-# checksum beside them, and their path is in no option but the one that it knows.
-if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CORBEL_CACHES_CLANG ON)
+# Clang's precompiled headers hold the path of their build folder. ccache takes the checksum beside
+# them instead, and makes the path after -include-pch relative, but not the one after -include, which
+# CMake adds and clang does not need.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CORBEL_PCH_CHECKSUM "${PROJECT_SOURCE_DIR}/cmake/precompile_with_checksum.sh")
   set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
 endif()
 
@@ -65,10 +66,11 @@ function(corbel_add_test_headers target)
     ${target}
     PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
             <functional> <map> <memory> <mutex> <random> <stdexcept> <string> <thread> <vector>)
-  if(CORBEL_CACHES_CLANG)
-    set(script "${PROJECT_SOURCE_DIR}/cmake/precompile_with_checksum.sh")
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-                                               "${script};${CMAKE_CXX_COMPILER_LAUNCHER}")
+  # The checksum knows no options: macros that only the target has would be missed.
+  if(CORBEL_PCH_CHECKSUM)
+    set_target_properties(
+      ${target} PROPERTIES CXX_COMPILER_LAUNCHER
+                           "${CORBEL_PCH_CHECKSUM};${CMAKE_CXX_COMPILER_LAUNCHER}")
   endif()
 endfunction()
 if(CORBEL_HAS_GTEST)

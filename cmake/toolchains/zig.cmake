@@ -9,13 +9,15 @@ endif()
 set(CORBEL_ZIG "${zig}" CACHE STRING "The command that starts zig")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CORBEL_ZIG CORBEL_ZIG_TOOLS)
 
+# zig checks for undefined behaviour where it does not optimise.
+set(CORBEL_ZIG_OPTIONS "-fno-sanitize=undefined")
+
 # CMake wants each tool to be one file.
 if(NOT CORBEL_ZIG_TOOLS)
   set(CORBEL_ZIG_TOOLS "${CMAKE_BINARY_DIR}/zig")
-  # zig checks for undefined behaviour where it does not optimise.
   foreach(tool IN ITEMS cc c++)
     file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY
-         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ -target @CORBEL_ZIG_TARGET@ -fno-sanitize=undefined \"$@\"\n")
+         CONTENT "#!/bin/sh\nexec @CORBEL_ZIG@ @tool@ -target @CORBEL_ZIG_TARGET@ @CORBEL_ZIG_OPTIONS@ \"$@\"\n")
   endforeach()
   foreach(tool IN ITEMS ar ranlib dlltool rc)
     file(CONFIGURE OUTPUT "${CORBEL_ZIG_TOOLS}/${tool}" @ONLY
@@ -27,7 +29,8 @@ if(NOT CORBEL_ZIG_TOOLS)
   endforeach()
 endif()
 
-# ccache takes the scripts for a compiler that it does not know, and for another one in each folder.
+# ccache takes the scripts for a compiler that it does not know, and for another one in each folder:
+# it is told what they stand for.
 foreach(language IN ITEMS C CXX)
   if("$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" MATCHES "ccache$" AND NOT CORBEL_ZIG_VERSION)
     separate_arguments(command UNIX_COMMAND "${CORBEL_ZIG} version")
@@ -37,7 +40,7 @@ foreach(language IN ITEMS C CXX)
   endif()
   if("$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" MATCHES "ccache$")
     set(CMAKE_${language}_COMPILER_LAUNCHER
-        env CCACHE_COMPILERTYPE=clang "CCACHE_COMPILERCHECK=string:zig ${CORBEL_ZIG_VERSION}"
+        env CCACHE_COMPILERTYPE=clang "CCACHE_COMPILERCHECK=string:zig ${CORBEL_ZIG_VERSION} ${CORBEL_ZIG_TARGET} ${CORBEL_ZIG_OPTIONS}"
         "$ENV{CMAKE_${language}_COMPILER_LAUNCHER}" CACHE STRING "")
   endif()
 endforeach()

@@ -419,8 +419,8 @@ struct MemoryArea {
 bool for_each_memory_area(void (*visit)(void* context, const MemoryArea& mapping), void* context);
 
 // Calls `visit` for the parts of the range that may have other content than zeros, or than the file
-// that is mapped there: those that are resident or swapped out; the whole range where the system
-// does not tell. Requires: the range consists of whole mapped pages.
+// that is mapped there: those that are resident or swapped out; and for what the system does not
+// tell of. Requires: the range consists of whole mapped pages.
 void for_each_touched(std::uintptr_t start, std::uintptr_t end,
                       void (*visit)(void* context, std::uintptr_t start, std::uintptr_t end),
                       void* context);

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A block that the compiler can neither leave out nor follow. It does not lie where a number in the
-// lower half of an old pointer would lead to it, after a multiple of 4 GiB.
+// A block that the compiler can neither leave out nor follow. Not one in the first 64 KiB after a
+// multiple of 4 GiB: a small number that overwrote the lower half of an old pointer would lead
+// there.
 static __attribute__((noinline)) char* block_of(size_t size) {
   char* block = (char*)malloc(size);
-  if ((uintptr_t)block % (1ULL << 32) < (64 << 10)) {
+  if (block != NULL && (uintptr_t)block % (1ULL << 32) < (64 << 10)) {
     char* const other = block_of(size);
     free(block);
     return other;

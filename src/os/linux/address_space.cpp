@@ -92,14 +92,17 @@ struct PageRegion {
   std::uint64_t categories;
 };
 
-// Visits the pages with content that the kernel finds (PAGEMAP_SCAN, since Linux 6.7). It passes
-// over whole page tables: a sanitizer's shadow memory has terabytes without a page. Returns the
-// address up to which it has looked.
+// Visits the pages with content that the kernel finds (PAGEMAP_SCAN, since Linux 6.7). It skips
+// absent page tables: a sanitizer's shadow memory has terabytes without a page. Returns the address
+// up to which it has looked.
 std::uintptr_t visit_found_pages(int file, std::uintptr_t start, std::uintptr_t end,
                                  void (*visit)(void*, std::uintptr_t, std::uintptr_t),
                                  void* context) {
   constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4;
   PageRegion regions[128];
+  // With more, the kernel fills its own buffer twice in a call, and tells where the first one
+  // ended.
+  static_assert(std::size(regions) <= 512);
   PageScan scan{};
   scan.end = end;
   scan.regions = reinterpret_cast<std::uintptr_t>(regions);
@@ -117,7 +120,8 @@ std::uintptr_t visit_found_pages(int file, std::uintptr_t start, std::uintptr_t 
 }
 
 // The same for older kernels: a word for each page, with content or not
-// (Documentation/admin-guide/mm/pagemap.rst of the kernel).
+// (Documentation/admin-guide/mm/pagemap.rst of the kernel). Returns where the part begins that it
+// has not visited: the last run, or all that it could not read.
 std::uintptr_t visit_listed_pages(int file, std::uintptr_t start, std::uintptr_t end,
                                   void (*visit)(void*, std::uintptr_t, std::uintptr_t),
                                   void* context) {

@@ -407,8 +407,6 @@ Runs visited_of(std::size_t pages, const Runs& touched) {
   return to.runs;
 }
 
-bool lists_touched_pages() { return access("/proc/self/pagemap", R_OK) == 0; }
-
 // A bit for each case in which other pages are visited than those that were touched.
 int wrong_visits() {
   const Runs few{{3, 5}, {510, 515}, {1999, 2000}};
@@ -422,14 +420,10 @@ int wrong_visits() {
   return wrong;
 }
 
-TEST(AddressSpaceTest, OnlyTouchedPagesAreVisited) {
-  if (!lists_touched_pages()) GTEST_SKIP() << "the system does not tell which pages are touched";
-  EXPECT_EQ(wrong_visits(), 0);
-}
+TEST(AddressSpaceTest, OnlyTouchedPagesAreVisited) { EXPECT_EQ(wrong_visits(), 0); }
 
 // Before Linux 6.7, and in a sandbox, the kernel does not find them.
 TEST(AddressSpaceTest, OnlyTouchedPagesAreVisitedByTheList) {
-  if (!lists_touched_pages()) GTEST_SKIP() << "the system does not tell which pages are touched";
   EXPECT_EQ(in_child([] { return forbid(SYS_ioctl) ? wrong_visits() : 64; }), 0);
 }
 

@@ -122,15 +122,14 @@ __attribute__((noinline)) void free_any(void* block, Span* span, arch::TwoWords<
   free_own(heap, slab, block);
 }
 
-}  // namespace
-
-void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) noexcept {
+// Not inlined either.
+__attribute__((noinline)) void free_other(void* block, Span* span,
+                                          arch::TwoWords<Release> release) {
   const std::uintptr_t t = span->tag();
   Heap* const heap = heap_of_thread();
-  // A short path for a block of another thread, in the first unit of its slab: a consumer thread
-  // frees such blocks all the time. While the thread holds none, free_any() is used, so that a slow
-  // path still calls the helper thread from time to time.
   if (t < span_tag::kFirstHeap || owner_of(t) == heap) return free_any(block, span, release);
+  // A block of another thread, in the first unit of its slab. While the thread holds none,
+  // free_any() is used, so that a slow path still calls the helper thread from time to time.
   if (heap->outbox.latest == nullptr && borrowed_count(heap->bins[span->size_class]) == 0) {
     return free_any(block, span, release);
   }
@@ -138,6 +137,30 @@ void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) n
   if (os::other_threads_are_gone()) return;
   check_told(span, block, release);
   free_remote(heap, span, block);
+  note_use(heap);
+}
+
+// The batch in the outbox that a block of this span only has to be added to; nullptr if the block
+// may have to go another way, or if there is no such batch.
+inline Batch* batch_to_join(Heap* heap, const Span* span, const Release& release) {
+  const std::uintptr_t t = span->tag();
+  if (t < span_tag::kFirstHeap || owner_of(t) == heap) return nullptr;
+  if (heap->bins[span->size_class].borrow_capacity != 0) return nullptr;
+  if (release.size != Release::kNoSize || os::other_threads_are_gone()) return nullptr;
+  return find_batch(heap->outbox, span);
+}
+
+}  // namespace
+
+// A consumer thread frees blocks of the same slabs of other threads all the time. So these have a
+// path that calls nothing.
+void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) noexcept {
+  Heap* const heap = heap_of_thread();
+  Batch* const batch = batch_to_join(heap, span, release);
+  if (batch == nullptr) return free_other(block, span, release);
+  check_block("free", span, block);
+  ++heap->bins[span->size_class].sent;
+  put_into_batch(heap, batch, block);
   note_use(heap);
 }
 

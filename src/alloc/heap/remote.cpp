@@ -24,6 +24,14 @@ struct __attribute__((may_alias)) BatchHeader {
   std::uint32_t last;    // the number of the last one
 };
 
+// The rest of the header of a batch of blocks of 8 bytes, stored in its second block.
+struct __attribute__((may_alias)) HeaderRest {
+  std::uint16_t third;  // the number of the third block in the slab, plus 1; 0: there is none
+  std::uint16_t last;   // the number of the last block
+  std::uint32_t count;  // of the whole batch
+};
+static_assert(sizeof(HeaderRest) == kSizeClasses[0].block_size);
+
 constexpr unsigned kRestShift = 48;
 constexpr std::uintptr_t kAddressMask = sync::Inbox::kAddressMask;
 static_assert(arch::kAddressBits <= kRestShift);
@@ -45,12 +53,17 @@ Block* block_with(const Span* slab, std::uint32_t number) {
 BatchHeader* write_header(const Batch& batch) {
   // The end of the list has a successor only if the block that was put in first was put in again.
   if (batch.last->next != nullptr) die("free", "the block was freed twice", batch.last);
-  const Block* const second = batch.first->next;
+  Block* const second = batch.first->next;
   auto* header = reinterpret_cast<BatchHeader*>(batch.first);
   if (batch.count == 1) {
     header->link = 0;
   } else if (has_short_header(batch.slab)) {
+    const Block* const third = second->next;
     header->link = std::uintptr_t(number_of(batch.slab, second) + 1) << kRestShift;
+    *reinterpret_cast<HeaderRest*>(second) = {
+        .third = std::uint16_t(third != nullptr ? number_of(batch.slab, third) + 1 : 0),
+        .last = std::uint16_t(number_of(batch.slab, batch.last)),
+        .count = batch.count};
   } else {
     header->link = std::uintptr_t(batch.count - 1) << kRestShift;
     header->second = number_of(batch.slab, second);
@@ -68,6 +81,14 @@ Span* slab_of(void* block) {
   return slab;
 }
 
+// As block_with(). Ends the process if the slab has no such block: the program has overwritten a
+// part of the header in `first`.
+Block* sent_block(const Span* slab, std::uint32_t number, const Block* first) {
+  if (number >= slab->blocks.carved.peek()) [[unlikely]]
+    die_of_link(first);
+  return block_with(slab, number);
+}
+
 // Undoes write_header(). `link` is header->link, which the caller has read.
 Batch read_header(BatchHeader* header, std::uintptr_t link) {
   Span* const slab = slab_of(header);
@@ -75,21 +96,17 @@ Batch read_header(BatchHeader* header, std::uintptr_t link) {
   const auto rest = std::uint32_t(link >> kRestShift);
   if (rest == 0) {
     batch.first->next = nullptr;
-    return batch;
-  }
-  if (!has_short_header(slab)) {
-    if (std::max(header->last, header->second) >= slab->blocks.carved.peek()) [[unlikely]]
-      die_of_link(batch.first);
-    batch.last = block_with(slab, header->last);
-    batch.first->next = block_with(slab, header->second);
+  } else if (!has_short_header(slab)) {
+    batch.last = sent_block(slab, header->last, batch.first);
+    batch.first->next = sent_block(slab, header->second, batch.first);
     batch.count = rest + 1;
-    return batch;
-  }
-  batch.first->next = block_with(slab, rest - 1);
-  while (batch.last->next != nullptr) {
-    check_link(slab, batch.last);
-    batch.last = batch.last->next;
-    if (++batch.count > Outbox::kMaxBlocks) die("free", "the block was freed twice", batch.last);
+  } else {
+    Block* const second = sent_block(slab, rest - 1, batch.first);
+    const HeaderRest numbers = *reinterpret_cast<const HeaderRest*>(second);
+    batch.last = sent_block(slab, numbers.last, batch.first);
+    batch.first->next = second;
+    second->next = numbers.third != 0 ? sent_block(slab, numbers.third - 1U, batch.first) : nullptr;
+    batch.count = numbers.count;
   }
   return batch;
 }
@@ -99,11 +116,7 @@ std::uint32_t count_of(const BatchHeader* header, std::uintptr_t link) {
   const Span* const slab = slab_head(find_span(header));
   const auto rest = std::uint32_t(link >> kRestShift);
   if (rest == 0 || !has_short_header(slab)) return rest + 1;
-  std::uint32_t count = 1;
-  for (const Block* b = block_with(slab, rest - 1); b != nullptr; b = b->next) {
-    if (++count == Outbox::kMaxBlocks) break;
-  }
-  return count;
+  return reinterpret_cast<const HeaderRest*>(block_with(slab, rest - 1))->count;
 }
 
 // A chain of batches for one owner. New headers are added at the front.

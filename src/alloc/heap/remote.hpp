@@ -30,38 +30,42 @@ bool send_outbox(Heap* heap);
 // the borrowing. Returns whether there were any.
 bool send_all(Heap* heap);
 
-// Returns the batch of `slab`. If there is none, begins one whose last block will be `block`.
-inline Batch* find_batch(Outbox& outbox, Span* slab, Block* block) {
-  std::uint8_t& slot = outbox.slot[slab->unit % Outbox::kSlots];
-  if (slot >= outbox.batch_count || outbox.batches[slot].slab != slab) {
-    slot = std::uint8_t(outbox.batch_count++);
-    outbox.batches[slot] = {.slab = slab, .first = nullptr, .last = block, .count = 0};
-    // All batches are in use: make put_into_outbox() report a full outbox.
-    if (outbox.batch_count == Outbox::kBatches) outbox.bytes = Outbox::kMaxBytes;
-  }
-  outbox.latest = &outbox.batches[slot];
-  return outbox.latest;
+// The batch of `slab` in the outbox; nullptr if there is none.
+inline Batch* find_batch(Outbox& outbox, const Span* slab) {
+  if (outbox.latest != nullptr && outbox.latest->slab == slab) return outbox.latest;
+  const std::uint8_t slot = outbox.slot[slab->unit % Outbox::kSlots];
+  if (slot >= outbox.batch_count || outbox.batches[slot].slab != slab) return nullptr;
+  return outbox.latest = &outbox.batches[slot];
 }
 
-// Puts a block of another thread's slab into this thread's outbox. Returns true if the outbox is
-// then full: the caller must send it.
-inline bool put_into_outbox(Heap* heap, Span* slab, void* p) {
+// Begins a batch of `slab`, whose last block will be `block`. Requires: there is none.
+inline Batch* begin_batch(Outbox& outbox, Span* slab, Block* block) {
+  const std::uint32_t slot = outbox.batch_count++;
+  outbox.slot[slab->unit % Outbox::kSlots] = std::uint8_t(slot);
+  outbox.batches[slot] = {.slab = slab, .first = nullptr, .last = block, .count = 0};
+  // All batches are in use: make put_into_batch() send the outbox.
+  if (outbox.batch_count == Outbox::kBatches) outbox.bytes = Outbox::kMaxBytes;
+  return outbox.latest = &outbox.batches[slot];
+}
+
+// Puts a block of another thread's slab into that slab's batch in this thread's outbox, and sends
+// the outbox if that is full.
+inline void put_into_batch(Heap* heap, Batch* batch, void* p) {
   Block* const block = static_cast<Block*>(p);
-  Outbox& outbox = heap->outbox;
-  Batch* batch = outbox.latest;
-  if (batch == nullptr || batch->slab != slab) batch = find_batch(outbox, slab, block);
   block->next = batch->first;
   batch->first = block;
   ++batch->count;
   constexpr std::uint32_t kMinBlockBytes = Outbox::kMaxBytes / Outbox::kMaxBlocks;
-  outbox.bytes += std::max(slab->layout().block_size, kMinBlockBytes);
-  return outbox.bytes >= Outbox::kMaxBytes;
+  heap->outbox.bytes += std::max(batch->slab->layout().block_size, kMinBlockBytes);
+  if (heap->outbox.bytes >= Outbox::kMaxBytes) [[unlikely]]
+    send_outbox(heap);
 }
 
 // Puts the block into the outbox, and sends the outbox if that is full.
 inline void send_later(Heap* heap, Span* slab, void* block) {
-  if (put_into_outbox(heap, slab, block)) [[unlikely]]
-    send_outbox(heap);
+  Batch* batch = find_batch(heap->outbox, slab);
+  if (batch == nullptr) batch = begin_batch(heap->outbox, slab, static_cast<Block*>(block));
+  put_into_batch(heap, batch, block);
 }
 
 // Sends a single block, for a thread that has no heap.

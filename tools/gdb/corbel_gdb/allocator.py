@@ -290,11 +290,15 @@ class Process:
         slab = self._slab_of(first)
         if rest == 0 or slab is None:
             return
-        if slab.block_size < 16:  # the header has one word
-            second, count = rest - 1, self.layout["Outbox.kMaxBlocks"]
+        if slab.block_size < 16:  # the second block has the rest of the header
+            second = slab.address + (rest - 1) * slab.block_size
+            yield second
+            third, count = memory.read_number(second, 2), memory.read_number(second + 4, 4)
+            if third != 0:
+                yield from self.list_of(slab.address + (third - 1) * slab.block_size, count - 2)
         else:
             second, count = memory.read_number(first + 8, 4), rest
-        yield from self.list_of(slab.address + second * slab.block_size, count)
+            yield from self.list_of(slab.address + second * slab.block_size, count)
 
     def inbox_batches(self, heap):
         """(first block, link) of each batch that waits in the inbox."""

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "alloc/heap/borrowed.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/sample/exponential.hpp"
 #include "sampling_fixture.hpp"
@@ -242,6 +243,7 @@ TEST_F(EstimateTest, ThreadsThatEndWithBorrowedBlocks) {
       borrowed += borrowed_count(this_heap->bins[class_of(kSize)]);
       deallocate(own);
     }).join();
+    retire_rested(0);
   }
   EXPECT_GT(borrowed, kRounds) << "the threads did not borrow: the test shows nothing";
   expect_allocated(kRounds * (std::size(blocks) + 1), kSize);

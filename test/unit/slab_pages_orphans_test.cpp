@@ -6,6 +6,7 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/policy/reclaim.hpp"
 #include "slab_pages_fixture.hpp"
@@ -28,6 +29,7 @@ TEST_F(SlabPagesTest, OrphansAreAlsoPurged) {
       }
     }
   }).join();
+  retire_rested(0);
   free_all(others);
   flush_thread(this_heap);
   tidy_orphans();
@@ -67,6 +69,7 @@ std::vector<Piece> make_orphans(std::size_t size, std::size_t slabs) {
     const std::size_t n = kSizeClasses[class_of(size)].capacity * slabs;
     for (std::size_t i = 0; i < n; ++i) pieces.push_back(make(size, i));
   }).join();
+  retire_rested(0);
   return pieces;
 }
 
@@ -113,6 +116,7 @@ TEST_F(SlabPagesTest, BlocksFreedDuringAPurgeArrive) {
     os::fake::at_decommit([](void*, std::size_t) {
       os::fake::at_decommit(nullptr);
       std::thread([] { free_all(to_free_meanwhile); }).join();
+      retire_rested(0);
     });
     EXPECT_GT(purge_orphans(), 0U);
     ASSERT_NO_FATAL_FAILURE(expect_all_sound(orphan_heap));
@@ -137,6 +141,7 @@ TEST_F(SlabPagesTest, BlocksFreedDuringAPurgeArrive) {
 TEST_F(SlabPagesTest, AThreadWithoutAHeapPurgesTheOrphansToo) {
   std::vector<Piece> kept;
   std::thread([&] { kept = thin_out(256, [](std::size_t i) { return i % 64 == 0; }); }).join();
+  retire_rested(0);
   std::thread([&] {
     ASSERT_EQ(this_heap, &unset_heap);
     EXPECT_GT(purge_orphans(), 0U);

@@ -14,6 +14,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heap/orphans.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/map/size_class.hpp"
 #include "os/fake/fake.hpp"
@@ -277,6 +278,7 @@ TEST_F(StatsTest, SlabsOfThreadsThatHaveEnded) {
   std::thread([&] {
     for (int i = 0; i < 50; ++i) blocks.push_back(allocate(kSize));
   }).join();
+  retire_rested(0);
   Stats s = stats();
   expect_adds_up(s);
   EXPECT_EQ(s.live, 50U * 48);

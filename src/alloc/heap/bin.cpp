@@ -5,6 +5,7 @@
 
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/map/die.hpp"
@@ -129,6 +130,9 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
       continue;
     }
     slab = adopt_slab(heap, heap->class_of_bin(*bin));
+    if (slab == nullptr && some_heap_rests() && retire_rested(kRestMs) != 0) {
+      slab = adopt_slab(heap, heap->class_of_bin(*bin));
+    }
     if (slab == nullptr) slab = make_slab(heap, bin, shortage);
     bin->current = slab;
     if (slab == nullptr) return nullptr;

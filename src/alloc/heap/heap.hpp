@@ -90,7 +90,8 @@ struct alignas(kCacheLine) Heap {
   // How many slow paths the thread is in. While it is in one, no other thread takes its heap over
   // (idle_heaps.hpp).
   sync::OwnerCounter slow_paths{};
-  Heap* next_spare = nullptr;         // in the list of heaps without a thread
+  Heap* next_spare = nullptr;         // in a list of heaps without a thread
+  std::uint32_t rests_since = 0;      // os::now_ms(), cut to 32 bits (resting_heaps.hpp)
   Heap* next = nullptr;               // every heap ever made; written once
   struct Sampler* sampler = nullptr;  // nullptr: the process has never sampled (sampling.hpp)
 

@@ -6,6 +6,7 @@
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
@@ -37,6 +38,7 @@ constinit Heap* spare_heaps = nullptr;  // this and the next are under registry_
 constinit std::size_t live_count = 0;
 
 Heap* take_spare_heap() {
+  if (Heap* heap = take_resting_heap()) return heap;
   sync::LockGuard guard(registry_lock);
   Heap* heap = spare_heaps;
   if (heap != nullptr) spare_heaps = heap->next_spare;
@@ -69,7 +71,7 @@ Heap* release_heap() {
 void leave_thread(void*) {
   thread_is_ending = true;
   note_thread_ends();
-  detach_heap();
+  detach_heap(thread_is_main ? MayRest::kNo : MayRest::kYes);
   if (thread_is_main) {
     end_time_profile();
     end_helper();
@@ -110,13 +112,24 @@ void retire_heap(Heap* heap) {
     sync::LockGuard guard(registry_lock);
     heap->next_spare = spare_heaps;
     spare_heaps = heap;
-    --live_count;
   }
   span_heap.purge_due();
 }
 
-void detach_heap() {
-  if (Heap* heap = release_heap()) retire_heap(heap);
+void note_left() {
+  sync::LockGuard guard(registry_lock);
+  --live_count;
+}
+
+void detach_heap(MayRest may_rest) {
+  Heap* const heap = release_heap();
+  if (heap == nullptr) return;
+  note_left();
+  if (may_rest == MayRest::kYes) {
+    send_all(heap);
+    if (rest(heap)) return;
+  }
+  retire_heap(heap);
 }
 
 Heap* find_heap() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which thread has which heap.
 //
-// A thread attaches a heap with its first malloc: a spare one, or a new one. A heap becomes spare,
-// without its slabs, when its thread ends or when another thread takes it over (idle_heaps.hpp).
+// A thread attaches a heap with its first malloc: a resting one, a spare one, or a new one. When
+// its thread ends, a heap rests for a moment as it is (resting_heaps.hpp). Then, or when another
+// thread takes it over (idle_heaps.hpp), it becomes spare, without its slabs.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,9 @@ Heap* heap_for_free();
 // The calling thread's heap; nullptr if it has none.
 Heap* find_heap();
 
-// Retires the calling thread's heap. The thread attaches another one with its next malloc.
-void detach_heap();
+// Takes the calling thread's heap from it. The thread attaches another one with its next malloc.
+enum class MayRest { kNo, kYes };
+void detach_heap(MayRest may_rest);
 
 // In a slow path that may attach a heap, before its SlowPath: at the end, takes the heap from a
 // thread whose exit hook will not run again. A slow path within one that has attached the heap
@@ -44,7 +46,7 @@ class LateHeap {
   LateHeap() : is_late_(os::ThreadExit::is_over() && find_heap() == nullptr) {}
   ~LateHeap() {
     if (is_late_) [[unlikely]]
-      detach_heap();
+      detach_heap(MayRest::kNo);
   }
   LateHeap(const LateHeap&) = delete;
   LateHeap& operator=(const LateHeap&) = delete;
@@ -52,6 +54,9 @@ class LateHeap {
  private:
   const bool is_late_;
 };
+
+// For a heap whose thread no longer has it: live_heaps() no longer counts it.
+void note_left();
 
 // Makes a heap that no longer has a thread a spare heap. Its slabs become orphans.
 void retire_heap(Heap* heap);

@@ -94,6 +94,7 @@ std::size_t take_over_idle_heaps(bool idle_only, std::size_t* active) {
     const Outcome outcome = take(heap, idle_only);
     if (outcome == Outcome::kActive && active != nullptr) ++*active;
     if (outcome != Outcome::kTaken) continue;
+    note_left();
     retire_heap(heap);
     ++count;
   }

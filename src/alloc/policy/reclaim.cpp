@@ -5,6 +5,7 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
+#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/slab_pages.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/pages/span_heap.hpp"
@@ -46,6 +47,7 @@ bool make_room(Heap* heap, std::size_t target, const Span* kept) {
   const auto purge = [=] { return span_heap.purge_down_to(target, kept); };
   if (purge()) return true;
   if (flush_thread(heap) && purge()) return true;
+  retire_rested(0);
   tidy_orphans();
   if (purge()) return true;
   if (take_over_idle_heaps(false) != 0 && purge()) return true;
@@ -57,7 +59,8 @@ bool make_room(Heap* heap, std::size_t target, const Span* kept) {
 }
 
 bool reclaim(Heap* heap) {
-  const bool found = flush_thread(heap);
+  const bool flushed = flush_thread(heap);
+  const bool found = retire_rested(0) != 0 || flushed;
   tidy_orphans();
   const bool slept = take_over_idle_heaps(false) != 0;
   const std::size_t free_before = span_heap.figures().free_units;
@@ -69,6 +72,7 @@ std::size_t trim(std::size_t keep) noexcept {
   Heap* heap = find_heap();
   SlowPath slow_path(heap);
   flush_thread(heap);
+  retire_rested(0);
   tidy_orphans();
   take_over_idle_heaps(false);
   std::size_t given = purge_orphans();

@@ -9,7 +9,7 @@
 
 #include "alloc/heap/allocate.hpp"
 #include "alloc/heap/deallocate.hpp"
-#include "alloc/heap/resting_heaps.hpp"
+#include "alloc/heap/heap.hpp"
 
 namespace corbel::alloc {
 namespace {

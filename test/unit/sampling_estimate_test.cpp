@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "alloc/heap/borrowed.hpp"
-#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/sampling.hpp"
+#include "alloc/heap/thread.hpp"
 #include "alloc/sample/exponential.hpp"
 #include "sampling_fixture.hpp"
 

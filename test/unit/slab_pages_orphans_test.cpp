@@ -6,7 +6,6 @@
 
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
-#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/policy/reclaim.hpp"
 #include "slab_pages_fixture.hpp"

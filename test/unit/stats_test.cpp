@@ -14,7 +14,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/heap/orphans.hpp"
-#include "alloc/heap/resting_heaps.hpp"
+#include "alloc/heap/thread.hpp"
 #include "alloc/map/page_map.hpp"
 #include "alloc/map/size_class.hpp"
 #include "os/fake/fake.hpp"

@@ -5,7 +5,7 @@
 
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
-#include "alloc/heap/resting_heaps.hpp"
+#include "alloc/heap/registry.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/map/die.hpp"
@@ -130,7 +130,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
       continue;
     }
     slab = adopt_slab(heap, heap->class_of_bin(*bin));
-    if (slab == nullptr && some_heap_rests() && retire_rested(kRestMs) != 0) {
+    if (slab == nullptr && some_heap_rests() && take_rested_heaps_apart()) {
       slab = adopt_slab(heap, heap->class_of_bin(*bin));
     }
     if (slab == nullptr) slab = make_slab(heap, bin, shortage);

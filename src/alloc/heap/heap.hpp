@@ -91,7 +91,7 @@ struct alignas(kCacheLine) Heap {
   // (idle_heaps.hpp).
   sync::OwnerCounter slow_paths{};
   Heap* next_spare = nullptr;         // in a list of heaps without a thread
-  std::uint32_t rests_since = 0;      // os::now_ms(), cut to 32 bits (resting_heaps.hpp)
+  std::uint32_t rests_since = 0;      // os::now_ms(), cut to 32 bits (registry.hpp)
   Heap* next = nullptr;               // every heap ever made; written once
   struct Sampler* sampler = nullptr;  // nullptr: the process has never sampled (sampling.hpp)
 

@@ -5,8 +5,8 @@
 
 #include "alloc/heap/bin.hpp"
 #include "alloc/heap/orphans.hpp"
+#include "alloc/heap/registry.hpp"
 #include "alloc/heap/remote.hpp"
-#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/instrument_hooks.hpp"
@@ -20,8 +20,6 @@
 namespace corbel::alloc {
 
 constinit sync::Lock heap_owners_lock{lock_rank::kHeapOwners};
-constinit sync::Lock registry_lock{lock_rank::kRegistry};
-constinit Heap* all_heaps = nullptr;
 
 namespace {
 
@@ -34,24 +32,11 @@ CORBEL_THREAD_VARIABLE(std::uint32_t, own_thread_id) = 0;
 // Valid once own_thread_id is set.
 CORBEL_THREAD_VARIABLE(bool, thread_is_main) = false;
 
-constinit Heap* spare_heaps = nullptr;  // this and the next are under registry_lock
-constinit std::size_t live_count = 0;
-
-Heap* take_spare_heap() {
-  if (Heap* heap = take_resting_heap()) return heap;
-  sync::LockGuard guard(registry_lock);
-  Heap* heap = spare_heaps;
-  if (heap != nullptr) spare_heaps = heap->next_spare;
-  return heap;
-}
-
 Heap* make_heap() {
   Heap* heap = static_cast<Heap*>(allocate_metadata(sizeof(Heap)));
   if (heap == nullptr) return nullptr;
   for (Bin& bin : heap->bins) bin.current = nullptr;
-  sync::LockGuard guard(registry_lock);
-  heap->next = all_heaps;
-  all_heaps = heap;
+  register_heap(heap);
   return heap;
 }
 
@@ -108,17 +93,14 @@ void retire_heap(Heap* heap) {
     sync::LockGuard guard(orphans_lock);
     receive_into_orphans(heap);
   }
-  {
-    sync::LockGuard guard(registry_lock);
-    heap->next_spare = spare_heaps;
-    spare_heaps = heap;
-  }
+  add_spare_heap(heap);
   span_heap.purge_due();
 }
 
-void note_left() {
-  sync::LockGuard guard(registry_lock);
-  --live_count;
+std::size_t retire_rested(std::uint32_t least) {
+  std::size_t retired = 0;
+  for (; Heap* const heap = take_rested_heap(least); ++retired) retire_heap(heap);
+  return retired;
 }
 
 void detach_heap(MayRest may_rest) {
@@ -147,15 +129,12 @@ Heap* find_heap() {
 
 Heap* attach_heap() {
   if (Heap* heap = find_heap()) return heap;
-  Heap* heap = take_spare_heap();
+  Heap* heap = take_resting_heap();
+  if (heap == nullptr) heap = take_spare_heap();
   if (heap == nullptr) heap = make_heap();
   if (heap == nullptr) return nullptr;
   heap->inbox.set_state(sync::Inbox::kLive);
-  std::size_t live;
-  {
-    sync::LockGuard guard(registry_lock);
-    live = ++live_count;
-  }
+  const std::size_t live = note_attached();
   const bool thread_is_new = own_thread_id == 0;
   note_heaps(live, thread_is_new);
   // Set the id each time: the child of a vfork, which shares this memory, may have set its own.
@@ -188,24 +167,12 @@ Heap* heap_for_free() {
 
 std::uint32_t known_thread_id() { return own_thread_id != 0 ? own_thread_id : os::thread_id(); }
 
-std::size_t live_heaps() {
-  sync::LockGuard guard(registry_lock);
-  return live_count;
-}
-
-Heap* all_heaps_made() {
-  sync::LockGuard guard(registry_lock);
-  return all_heaps;
-}
-
-HeapList heaps_under_lock() { return {live_count, all_heaps}; }
-
 void forget_other_threads() {
   own_thread_id = os::thread_id();
   thread_is_main = true;
   Heap* const own = watched().heap != nullptr ? watched().heap : this_heap;
   hook_main_thread(hook_exit(own));
-  live_count = own != &unset_heap ? 1 : 0;
+  reset_live_heaps(own != &unset_heap ? 1 : 0);
   for (Heap* heap = all_heaps; heap != nullptr; heap = heap->next) {
     if (heap == own) {
       heap->thread = own_thread_id;

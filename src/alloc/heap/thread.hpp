@@ -2,13 +2,15 @@
 // Which thread has which heap.
 //
 // A thread attaches a heap with its first malloc: a resting one, a spare one, or a new one. When
-// its thread ends, a heap rests for a moment as it is (resting_heaps.hpp). Then, or when another
+// its thread ends, a heap rests for a moment as it is (registry.hpp). Then, or when another
 // thread takes it over (idle_heaps.hpp), it becomes spare, without its slabs.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "alloc/heap/heap.hpp"
+#include "alloc/heap/registry.hpp"
 #include "os/os.hpp"
 #include "sync/lock.hpp"
 
@@ -16,12 +18,6 @@ namespace corbel::alloc {
 
 // Guards the assignment of heaps to threads (Heap::owner_slot).
 extern sync::Lock heap_owners_lock;
-
-// Guards the list of all heaps and the list of spare heaps.
-extern sync::Lock registry_lock;
-
-// Where that list begins. Elsewhere all_heaps_made() returns it.
-extern Heap* all_heaps;
 
 // Returns the calling thread's heap. Attaches a spare or a new one if the thread has none; nullptr
 // when there is no memory for it.
@@ -55,27 +51,15 @@ class LateHeap {
   const bool is_late_;
 };
 
-// For a heap whose thread no longer has it: live_heaps() no longer counts it.
-void note_left();
-
 // Makes a heap that no longer has a thread a spare heap. Its slabs become orphans.
 void retire_heap(Heap* heap);
 
+// Retires the heaps that have rested for `least` milliseconds, and returns how many. Requires: the
+// caller holds no lock.
+std::size_t retire_rested(std::uint32_t least);
+
 // os::thread_id(), without a call of the system where the thread has ever had a heap.
 std::uint32_t known_thread_id();
-
-// How many threads have a heap.
-std::size_t live_heaps();
-
-// The first in the list of all heaps ever made, which are linked by Heap::next and never destroyed.
-Heap* all_heaps_made();
-
-// Both. Requires: the caller holds registry_lock.
-struct HeapList {
-  std::size_t live;
-  const Heap* first;
-};
-HeapList heaps_under_lock();
 
 // Resets the state of other threads in the child of a fork, where they do not exist.
 void forget_other_threads();

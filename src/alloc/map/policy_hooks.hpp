@@ -109,4 +109,10 @@ void end_helper();
 // handlers.
 void set_up_process();
 
+// ---- "I am about to make a slab" (idle_heaps.cpp) -----------------------------------------------
+
+// Takes the heaps apart that have rested for long enough (heap/registry.hpp): their slabs become
+// orphans. Returns whether there were any. Requires: the caller holds no lock.
+bool take_rested_heaps_apart();
+
 }  // namespace corbel::alloc

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "alloc/heap/remote.hpp"
-#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/heap/watch.hpp"
 #include "alloc/map/options.hpp"
@@ -91,13 +90,14 @@ bool pass() {
   const std::size_t before = span_heap.figures().dirty_pages;
   if (container_limit.refresh()) trim(0);
   std::size_t active = 0;
-  const std::size_t taken = retire_rested(kRestMs, &active) + take_over_idle_heaps(true, &active);
+  const std::size_t taken = retire_rested(kRestMs) + take_over_idle_heaps(true, &active);
   tidy_orphans();
   const std::size_t given = purge_orphans();
   span_heap.purge_due();
   // Purging the orphans has attached a heap to this thread, which is no longer needed.
   detach_heap(MayRest::kNo);
-  return taken != 0 || active != 0 || given != 0 || span_heap.figures().dirty_pages != before;
+  return taken != 0 || active != 0 || some_heap_rests() || given != 0 ||
+         span_heap.figures().dirty_pages != before;
 }
 
 // Takes heaps over early when there are many heaps and new threads keep coming: then most heaps

@@ -102,6 +102,8 @@ std::size_t take_over_idle_heaps(bool idle_only, std::size_t* active) {
   return count;
 }
 
+bool take_rested_heaps_apart() { return retire_rested(kRestMs) != 0; }
+
 // relaxed: a statistic
 std::size_t heaps_taken_over() { return taken_over.load(std::memory_order_relaxed); }
 

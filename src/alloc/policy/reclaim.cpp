@@ -5,7 +5,6 @@
 #include "alloc/heap/flush.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/remote.hpp"
-#include "alloc/heap/resting_heaps.hpp"
 #include "alloc/heap/slab_pages.hpp"
 #include "alloc/heap/thread.hpp"
 #include "alloc/pages/span_heap.hpp"

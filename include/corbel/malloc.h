@@ -223,7 +223,8 @@ struct corbel_size_class_stats {
  *
  * A thread caches some free blocks that no other thread can count. Those of the calling thread
  * count as thread_cached; those of other threads count as live, at most one slab's blocks per size
- * class. Remote frees on their way to a thread other than the caller count as live too. */
+ * class. Remote frees on their way to a thread other than the caller count as live too. The heap of
+ * a thread that has just ended counts like that of a thread, until it is taken apart. */
 struct corbel_heap_stats {
   size_t size; /* sizeof this structure in the library */
 

@@ -403,8 +403,26 @@ TEST_F(AllocatorTest, BlocksThatAnotherThreadFreedComeBack) {
   }
 }
 
-// In blocks too small for the second word of a batch header, a double free makes the batch
-// circular.
+TEST(AllocatorDeathTest, ABatchThatBeginsWithADoubleFreeIsFound) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const std::size_t size : {8, 48}) {
+    for (const std::size_t before : {0, 1, 5}) {
+      EXPECT_DEATH(
+          {
+            std::vector<void*> blocks;
+            for (std::size_t i = 0; i <= before; ++i) blocks.push_back(allocate(size));
+            std::thread([=] {
+              for (void* block : blocks) deallocate(block);
+              deallocate(blocks.back());
+            }).join();
+          },
+          "corbel: free: the block was freed twice")
+          << size << " bytes, after " << before << " others";
+    }
+  }
+}
+
+// A double free makes the batch circular.
 TEST(AllocatorDeathTest, ABatchWithADoubleFreeIsFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(

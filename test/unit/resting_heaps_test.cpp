@@ -136,7 +136,7 @@ TEST_F(RestingHeapsTest, OnlySoManyRest) {
 TEST_F(RestingHeapsTest, OnlyThoseThatHaveRestedForLongEnoughAreRetired) {
   Heap* const heap = in_thread([] { deallocate(allocate(kSize)); });
   heap->rests_since += 3'600'000;  // as if it had just begun, however slow the machine is
-  EXPECT_EQ(retire_rested(0), 0U);
+  EXPECT_EQ(retire_rested(1), 0U);
   heap->rests_since -= 7'200'000;
   EXPECT_EQ(retire_rested(kRestMs), 1U);
 }

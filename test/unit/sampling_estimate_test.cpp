@@ -249,6 +249,25 @@ TEST_F(EstimateTest, ThreadsThatEndWithBorrowedBlocks) {
   expect_allocated(kRounds * (std::size(blocks) + 1), kSize);
 }
 
+// The lists of a resting heap were filled before the blocks were charged.
+TEST_F(EstimateTest, AHeapThatRestedWhenSamplingBegan) {
+  constexpr std::size_t kSize = 64;
+  deallocate(allocate(kSize));  // so that this thread has a heap
+  Heap* rested = nullptr;
+  std::thread([&] {
+    deallocate(allocate(kSize));
+    rested = this_heap;
+  }).join();
+  begin(1);
+  std::vector<void*> blocks(200);
+  std::thread([&] {
+    for (void*& block : blocks) block = allocate(kSize);
+    EXPECT_EQ(this_heap, rested);
+  }).join();
+  EXPECT_EQ(allocated().bytes, blocks.size() * kSize);
+  for (void* block : blocks) deallocate(block);
+}
+
 TEST_F(EstimateTest, AMixInSeveralThreadsAtOnce) {
   constexpr std::size_t kThreads = 4;
   constexpr std::uint64_t kEvery = 16384;

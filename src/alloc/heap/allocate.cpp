@@ -43,7 +43,9 @@ Heap* attach_or_find_room(LimitCalls& calls) {
 // path.
 void prepare_refill(Heap* heap) {
   receive_and_flush(heap);
-  if (++heap->refills % kRefillsPerPurge == 0) span_heap.purge_if_due();
+  if (++heap->refills % kRefillsPerPurge != 0) return;
+  take_rested_heaps_apart();
+  span_heap.purge_if_due();
 }
 
 // At the end of a process of which no other thread is left: the block gets a mapping of its own,

@@ -5,7 +5,6 @@
 
 #include "alloc/heap/borrowed.hpp"
 #include "alloc/heap/orphans.hpp"
-#include "alloc/heap/registry.hpp"
 #include "alloc/heap/sampling.hpp"
 #include "alloc/heap/slab.hpp"
 #include "alloc/map/die.hpp"
@@ -130,7 +129,7 @@ Block* refill(Heap* heap, Bin* bin, bool* zeroed, std::size_t* shortage) {
       continue;
     }
     slab = adopt_slab(heap, heap->class_of_bin(*bin));
-    if (slab == nullptr && some_heap_rests() && take_rested_heaps_apart()) {
+    if (slab == nullptr && take_rested_heaps_apart()) {
       slab = adopt_slab(heap, heap->class_of_bin(*bin));
     }
     if (slab == nullptr) slab = make_slab(heap, bin, shortage);

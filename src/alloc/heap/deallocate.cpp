@@ -68,6 +68,7 @@ __attribute__((noinline)) void work_without_refill(Heap* heap) {
   SlowPath slow_path(heap);
   call_helper(MayStart::kNo);
   receive_and_flush(heap);
+  take_rested_heaps_apart();
   span_heap.purge_if_due();
 }
 
@@ -117,7 +118,7 @@ __attribute__((noinline)) void free_any(void* block, Span* span, arch::TwoWords<
   // no refill.
   receive_and_flush(heap);
   // Read the tag again: heap_for_free() may just have attached the heap that owned the slab when
-  // `t` was read. Then that heap was retired in between, and no longer owns the slab.
+  // `t` was read. That heap may have been retired in between, and then no longer owns the slab.
   if (owner_of(slab->tag()) != heap) return free_remote(heap, slab, block);
   free_own(heap, slab, block);
 }
@@ -153,7 +154,7 @@ inline Batch* batch_to_join(Heap* heap, const Span* span, const Release& release
 }  // namespace
 
 // A consumer thread frees blocks of the same slabs of other threads all the time. So these have a
-// path that calls nothing.
+// path that calls nothing until the outbox is full.
 void deallocate_slow(void* block, Span* span, arch::TwoWords<Release> release) noexcept {
   Heap* const heap = heap_of_thread();
   Batch* const batch = batch_to_join(heap, span, release);

@@ -9,7 +9,7 @@
 //     ├ refill            bin.cpp       find a slab with blocks
 //     │ ├ ready_blocks    slab.cpp      recommit blocks, or carve new ones
 //     │ │ └ commit_blocks slab_pages.cpp
-//     │ ├ adopt_slab      orphans.cpp   a slab of a thread that has ended
+//     │ ├ adopt_slab      orphans.cpp   a slab whose heap was taken apart
 //     │ └ new_slab        slab.cpp      a span of the span heap
 //     └ allocate_large    large.cpp     a span of its own
 //

@@ -91,7 +91,7 @@ struct alignas(kCacheLine) Heap {
   // (idle_heaps.hpp).
   sync::OwnerCounter slow_paths{};
   Heap* next_spare = nullptr;         // in a list of heaps without a thread
-  std::uint32_t rests_since = 0;      // os::now_ms(), cut to 32 bits (registry.hpp)
+  std::uint64_t rests_since = 0;      // os::now_ms() (registry.hpp)
   Heap* next = nullptr;               // every heap ever made; written once
   struct Sampler* sampler = nullptr;  // nullptr: the process has never sampled (sampling.hpp)
 
@@ -145,7 +145,7 @@ inline Heap* owner_of(std::uintptr_t slab_tag) {
 // empty, so that the next malloc takes the slow path.
 extern CORBEL_PRIVATE_API Heap unset_heap;
 
-// The heap of the slabs whose thread has ended (orphans.hpp).
+// The heap of the slabs whose heap was taken apart (orphans.hpp).
 extern Heap orphan_heap;
 
 // Another thread may set it to &unset_heap while this one sleeps in a system call (idle_heaps.hpp).

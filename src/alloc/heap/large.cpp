@@ -13,6 +13,7 @@
 #include "alloc/map/dirty_pages.hpp"
 #include "alloc/map/footprint.hpp"
 #include "alloc/map/options.hpp"
+#include "alloc/map/policy_hooks.hpp"
 #include "alloc/pages/huge_pages.hpp"
 #include "alloc/pages/span_heap.hpp"
 #include "alloc/pages/span_parts.hpp"
@@ -52,6 +53,7 @@ Span* allocate_large(SpanRequest& request, LimitCalls& calls) {
   Heap* const heap = attach_heap();
   SlowPath slow_path(heap);
   RoomSearch search(heap, calls);
+  take_rested_heaps_apart();
   Span* span;
   do {
     span = span_heap.allocate(request);

@@ -77,7 +77,7 @@ Heap* take_spare_heap() {
 }
 
 bool rest(Heap* heap) {
-  const auto now = std::uint32_t(os::now_ms());
+  const std::uint64_t now = os::now_ms();
   sync::LockGuard guard(registry_lock);
   if (resting_count.load(std::memory_order_relaxed) == kMaxResting) return false;  // relaxed: above
   heap->rests_since = now;
@@ -96,13 +96,13 @@ Heap* take_resting_heap() {
 
 Heap* take_rested_heap(std::uint32_t least) {
   if (!some_heap_rests()) return nullptr;
-  const auto now = std::uint32_t(os::now_ms());
+  const std::uint64_t now = os::now_ms();
   sync::LockGuard guard(registry_lock);
   Heap** link = &resting_heaps;
   if (*link == nullptr) return nullptr;
   while ((*link)->next_spare != nullptr) link = &(*link)->next_spare;
   // Signed: it may have begun to rest after `now` was read.
-  if (std::int32_t(now - (*link)->rests_since) < std::int32_t(least)) return nullptr;
+  if (least != 0 && std::int64_t(now - (*link)->rests_since) < least) return nullptr;
   change_resting(-1);
   return pop(link);
 }

@@ -3,12 +3,13 @@
 // heaps.
 //
 // The heap of a thread that has ended rests for a moment: it stays whole, with its slabs and lists,
-// for the next thread that starts. Taking a heap apart and building up another one costs a
+// for the next thread that needs a heap. Taking a heap apart and building up another one costs a
 // short-lived thread more than all its mallocs and frees. A resting heap is like that of a sleeping
 // thread. Other threads send their remote frees to its inbox, and its free memory serves none of
 // them. So only a few heaps rest at a time, and each for kRestMs. A heap that has rested for longer
-// is taken apart by the next thread that is about to make a slab, or by the helper thread. A thread
-// that looks for room under a limit, or that trims, takes all of them apart (retire_rested()).
+// is taken apart by the next thread that makes a slab or a large block, that ends, or that purges
+// what is due, or by the helper thread. A thread that looks for room under a limit, or that trims,
+// takes all of them apart (retire_rested()).
 #pragma once
 
 #include <atomic>
@@ -64,7 +65,7 @@ bool rest(Heap* heap);
 Heap* take_resting_heap();
 
 // Removes the heap that began to rest first and returns it, if it has rested for `least`
-// milliseconds; otherwise nullptr.
+// milliseconds; otherwise nullptr. If `least` is 0, the time does not matter.
 Heap* take_rested_heap(std::uint32_t least);
 
 // relaxed: a hint; a heap that is missed now is found next time

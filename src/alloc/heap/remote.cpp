@@ -54,11 +54,13 @@ BatchHeader* write_header(const Batch& batch) {
   // The end of the list has a successor only if the block that was put in first was put in again.
   if (batch.last->next != nullptr) die("free", "the block was freed twice", batch.last);
   Block* const second = batch.first->next;
+  if (second == batch.first) die("free", "the block was freed twice", second);
   auto* header = reinterpret_cast<BatchHeader*>(batch.first);
   if (batch.count == 1) {
     header->link = 0;
   } else if (has_short_header(batch.slab)) {
     const Block* const third = second->next;
+    if (third == second || third == batch.first) die("free", "the block was freed twice", third);
     header->link = std::uintptr_t(number_of(batch.slab, second) + 1) << kRestShift;
     *reinterpret_cast<HeaderRest*>(second) = {
         .third = std::uint16_t(third != nullptr ? number_of(batch.slab, third) + 1 : 0),
@@ -81,11 +83,11 @@ Span* slab_of(void* block) {
   return slab;
 }
 
-// As block_with(). Ends the process if the slab has no such block: the program has overwritten a
-// part of the header in `first`.
-Block* sent_block(const Span* slab, std::uint32_t number, const Block* first) {
+// As block_with(), for a number from a header. Ends the process if the slab has no such block: the
+// program has overwritten the part of the header that is stored in `holder`.
+Block* sent_block(const Span* slab, std::uint32_t number, const Block* holder) {
   if (number >= slab->blocks.carved.peek()) [[unlikely]]
-    die_of_link(first);
+    die_of_link(holder);
   return block_with(slab, number);
 }
 
@@ -103,9 +105,13 @@ Batch read_header(BatchHeader* header, std::uintptr_t link) {
   } else {
     Block* const second = sent_block(slab, rest - 1, batch.first);
     const HeaderRest numbers = *reinterpret_cast<const HeaderRest*>(second);
-    batch.last = sent_block(slab, numbers.last, batch.first);
+    if (numbers.count < 2 || numbers.count > Outbox::kMaxBlocks ||
+        (numbers.count == 2) != (numbers.third == 0)) [[unlikely]] {
+      die_of_link(second);
+    }
+    batch.last = sent_block(slab, numbers.last, second);
     batch.first->next = second;
-    second->next = numbers.third != 0 ? sent_block(slab, numbers.third - 1U, batch.first) : nullptr;
+    second->next = numbers.third != 0 ? sent_block(slab, numbers.third - 1U, second) : nullptr;
     batch.count = numbers.count;
   }
   return batch;

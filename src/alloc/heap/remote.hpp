@@ -10,10 +10,11 @@
 //
 // A chain needs no memory of its own: each batch header is stored in the batch's first block.
 //
-// sync/inbox.hpp explains how a chain is received, even if the owner's thread is just ending. An
-// ending thread moves its slabs to the orphan heap, marks its inbox idle, and empties it once more.
-// From then on, senders empty that inbox themselves, under orphans_lock. A batch may arrive at a
-// heap that no longer owns its slab: then that heap sends the batch on to the new owner.
+// sync/inbox.hpp explains how a chain is received, even if the owner is just leaving. The thread
+// that takes a heap apart moves its slabs to the orphan heap, marks its inbox idle, and empties it
+// once more. From then on, senders empty that inbox themselves, under orphans_lock. A batch may
+// arrive at a heap that no longer owns its slab: then that heap sends the batch on to the new
+// owner.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "alloc/heap/bin.hpp"
+#include "alloc/heap/flush.hpp"
 #include "alloc/heap/orphans.hpp"
 #include "alloc/heap/registry.hpp"
 #include "alloc/heap/remote.hpp"
@@ -48,6 +49,7 @@ Heap* release_heap() {
   if (heap == nullptr) return nullptr;
   set_this_heap(&this_heap, &unset_heap);
   heap->owner_slot = nullptr;
+  heap->thread = 0;
   return heap;
 }
 
@@ -57,6 +59,7 @@ void leave_thread(void*) {
   thread_is_ending = true;
   note_thread_ends();
   detach_heap(thread_is_main ? MayRest::kNo : MayRest::kYes);
+  retire_rested(kRestMs);
   if (thread_is_main) {
     end_time_profile();
     end_helper();
@@ -99,7 +102,13 @@ void retire_heap(Heap* heap) {
 
 std::size_t retire_rested(std::uint32_t least) {
   std::size_t retired = 0;
-  for (; Heap* const heap = take_rested_heap(least); ++retired) retire_heap(heap);
+  // No more than rest at a time: others may come as long as this goes on.
+  while (retired < kMaxResting) {
+    Heap* const heap = take_rested_heap(least);
+    if (heap == nullptr) break;
+    retire_heap(heap);
+    ++retired;
+  }
   return retired;
 }
 
@@ -113,6 +122,28 @@ void detach_heap(MayRest may_rest) {
   }
   retire_heap(heap);
 }
+
+namespace {
+
+// A resting heap for the calling thread; nullptr if there is none. What a heap with slabs holds
+// would be lost with a thread that may never detach it.
+Heap* wake_heap() {
+  if (thread_is_ending || os::ThreadExit::is_over()) return nullptr;
+  Heap* const heap = take_resting_heap();
+  // If the distance between samples has changed meanwhile, a flush was requested: it empties the
+  // lists, as follow_sampling() requires.
+  if (heap != nullptr && flush_is_wanted(heap)) flush_thread(heap);
+  return heap;
+}
+
+Heap* spare_or_new_heap() {
+  Heap* heap = take_spare_heap();
+  if (heap == nullptr) heap = make_heap();
+  if (heap != nullptr) follow_sampling(heap);
+  return heap;
+}
+
+}  // namespace
 
 Heap* find_heap() {
   // Read this_heap once: another thread may unset it at any time.
@@ -129,9 +160,8 @@ Heap* find_heap() {
 
 Heap* attach_heap() {
   if (Heap* heap = find_heap()) return heap;
-  Heap* heap = take_resting_heap();
-  if (heap == nullptr) heap = take_spare_heap();
-  if (heap == nullptr) heap = make_heap();
+  Heap* heap = wake_heap();
+  if (heap == nullptr) heap = spare_or_new_heap();
   if (heap == nullptr) return nullptr;
   heap->inbox.set_state(sync::Inbox::kLive);
   const std::size_t live = note_attached();
@@ -140,7 +170,6 @@ Heap* attach_heap() {
   // Set the id each time: the child of a vfork, which shares this memory, may have set its own.
   own_thread_id = os::thread_id();
   if (thread_is_new) thread_is_main = os::is_main_thread(own_thread_id);
-  follow_sampling(heap);
   // From here on malloc works; the calls below may need it.
   set_this_heap(&this_heap, heap);
   set_up_process();

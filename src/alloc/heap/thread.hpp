@@ -19,8 +19,8 @@ namespace corbel::alloc {
 // Guards the assignment of heaps to threads (Heap::owner_slot).
 extern sync::Lock heap_owners_lock;
 
-// Returns the calling thread's heap. Attaches a spare or a new one if the thread has none; nullptr
-// when there is no memory for it.
+// Returns the calling thread's heap. Attaches a resting, a spare or a new one if the thread has
+// none; nullptr when there is no memory for it.
 Heap* attach_heap();
 
 // Like attach_heap(), for a free. Also returns nullptr if the thread has no heap and is ending: a

@@ -109,7 +109,7 @@ void end_helper();
 // handlers.
 void set_up_process();
 
-// ---- "I am about to make a slab" (idle_heaps.cpp) -----------------------------------------------
+// ---- "I am about to take new memory" (idle_heaps.cpp) -------------------------------------------
 
 // Takes the heaps apart that have rested for long enough (heap/registry.hpp): their slabs become
 // orphans. Returns whether there were any. Requires: the caller holds no lock.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Taking over the heaps of idle threads. A thread that needs memory, or the helper thread, retires
-// the heap of a sleeping thread, just as the sleeping thread's own exit hook would. When the thread
+// the heap of a sleeping thread: its slabs become orphans, and the heap is spare. When the thread
 // wakes up, its this_heap is unset, and its next malloc attaches another heap on the same slow path
 // as a thread's first malloc. The fast paths need no extra code for this.
 //

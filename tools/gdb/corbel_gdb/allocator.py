@@ -102,7 +102,7 @@ class Heap:
         if not self.is_live:
             return "no thread (spare)"
         if not self.thread:
-            return "a thread that is ending"
+            return "no thread (resting, or its thread is ending)"
         known = self.process.thread_names.get(self.thread)
         return f"LWP {self.thread}" + (f" ({known})" if known else "")
 

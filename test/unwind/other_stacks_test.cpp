@@ -104,17 +104,20 @@ class Code {
  public:
   template <class T>
   explicit Code(const T& bytes) : memory_(4096, PROT_READ | PROT_WRITE | PROT_EXEC) {
-    std::memcpy(memory_.at(), bytes, sizeof bytes);
-    auto* const begin = static_cast<char*>(memory_.at());
-    __builtin___clear_cache(begin, begin + sizeof bytes);
+    std::memcpy(begin(), bytes, sizeof bytes);
+    __builtin___clear_cache(begin(), begin() + sizeof bytes);
   }
-  Jit function() const { return reinterpret_cast<Jit>(memory_.at()); }
+  Jit function() const { return reinterpret_cast<Jit>(begin()); }
   bool has(void* frame) const {
     return static_cast<char*>(frame) >= memory_.at() &&
            static_cast<char*>(frame) < static_cast<char*>(memory_.at()) + memory_.size();
   }
 
  private:
+  // Not where the memory begins: the sanitizer reads the word before a function that is called
+  // through a pointer, to see whether that is the function's type.
+  char* begin() const { return static_cast<char*>(memory_.at()) + 64; }
+
   Memory memory_;
 };
 

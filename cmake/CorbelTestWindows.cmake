@@ -41,6 +41,7 @@ set(CORBEL_LEFT_OUT
     "unit.unit_idle_heaps" # the state of another thread is not to be had
     "unit.unit_control" # by signals and sockets
     "unit.unit_lock_fork" "unit.unit_sampling_fork" "unit.unit_resting_heaps_fork" # fork
+    "unit.unit_resting_heaps" # no heap rests
     "unit.unit_process_barrier" # filters system calls
     "api.headers") # with compilers of its own: as in the release build
 

@@ -29,10 +29,10 @@ void at_end() {
 
 int main() {
   if (!call_at_end(at_end)) return 2;
+  scalable_free(scalable_malloc(1000));  // so that this thread has a heap of its own
   std::thread([] {
     for (void*& b : blocks) b = scalable_malloc(32);
   }).join();
-  scalable_free(scalable_malloc(1000));
   scalable_free(blocks[0]);
   return 1;
 }

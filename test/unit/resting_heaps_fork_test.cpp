@@ -30,6 +30,7 @@ bool next_thread_gets(Heap* heap, const std::vector<void*>& blocks) {
 
 // The child has no other threads, but the heaps that rested still do.
 TEST(RestingHeapsForkTest, AThreadOfAChildGetsTheHeapToo) {
+  deallocate(allocate(kSize));  // so that this thread has a heap of its own
   std::vector<void*> blocks(3000);
   Heap* heap = nullptr;
   std::thread([&] {

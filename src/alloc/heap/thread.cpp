@@ -61,7 +61,7 @@ void leave_thread(void*) {
   // Not on Windows, where the gain was not measured.
   const bool rests = os::kExitHooksMayWait && !thread_is_main;
   detach_heap(rests ? MayRest::kYes : MayRest::kNo);
-  retire_rested(kRestMs);
+  take_rested_heaps_apart();
   if (thread_is_main) {
     end_time_profile();
     end_helper();

@@ -102,7 +102,7 @@ std::size_t take_over_idle_heaps(bool idle_only, std::size_t* active) {
   return count;
 }
 
-bool take_rested_heaps_apart() { return some_heap_rests() && retire_rested(kRestMs) != 0; }
+bool take_rested_heaps_apart() { return retire_rested(kRestMs) != 0; }
 
 // relaxed: a statistic
 std::size_t heaps_taken_over() { return taken_over.load(std::memory_order_relaxed); }

@@ -28,9 +28,8 @@ double rank_probability(const std::vector<double>& base, const std::vector<doubl
 // cent and `resolution`, that of the measurement, and if one of these shows that it is not chance:
 // - it exceeds the sum of both spreads: 1.4826 MAD each, the standard deviation of a normal
 //   distribution, times 1 + 20/n² for n runs, because few runs lie close together by chance;
-// - rank_probability() is below 0.8 %. Five runs a side reach it if all of one side are above all
-// of
-//   the other; a single disturbed run does not hide a difference from it.
+// - rank_probability() is at most 0.8 %. Five runs a side reach it if all of one side are above
+//   all of the other. One disturbed run among more does not hide a difference from it.
 // With fewer than three runs a side there is no verdict.
 Verdict compare_summaries(const Summary& base, const Summary& side, double resolution = 0);
 
